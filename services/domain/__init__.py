@@ -1,0 +1,1 @@
+"""What the services do, with no transport in sight."""

@@ -1,0 +1,69 @@
+"""The ways in which an operation ends: one set of codes for every transport."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """How an operation ended; the value is the `code` label of the metrics."""
+
+    OK = "ok"
+    INVALID_ARGUMENT = "invalid_argument"
+    NOT_FOUND = "not_found"
+    ALREADY_EXISTS = "already_exists"
+    RESOURCE_EXHAUSTED = "resource_exhausted"
+    UNIMPLEMENTED = "unimplemented"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
+    UNAVAILABLE = "unavailable"
+    INTERNAL = "internal"
+
+
+class OperationError(Exception):
+    """An operation that was refused; `message` is for the client and part of the contract."""
+
+    code: Code = Code.INTERNAL
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidArgument(OperationError):
+    """The request can't be carried out whatever the state of the store."""
+
+    code = Code.INVALID_ARGUMENT
+
+
+class NotFound(OperationError):
+    """What the request names isn't there."""
+
+    code = Code.NOT_FOUND
+
+
+class AlreadyExists(OperationError):
+    """What the request would create is there already."""
+
+    code = Code.ALREADY_EXISTS
+
+    @classmethod
+    def users(cls, ids: Iterable[int]) -> AlreadyExists:
+        """Name the ids that are taken; at most ten of them, since a batch may hold thousands."""
+        taken = sorted(ids)
+        if len(taken) == 1:
+            return cls(f"User with id {taken[0]} already exists.")
+        shown = ", ".join(map(str, taken[:10])) + (", …" if len(taken) > 10 else "")
+        return cls(f"Users with ids {shown} already exist.")
+
+
+class ResourceExhausted(OperationError):
+    """The request is larger than the service takes."""
+
+    code = Code.RESOURCE_EXHAUSTED
+
+
+class Unimplemented(OperationError):
+    """There is no such operation."""
+
+    code = Code.UNIMPLEMENTED

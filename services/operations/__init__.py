@@ -1,0 +1,31 @@
+"""The operations as data: what each takes, calls and gives, in JSON and in protobuf.
+
+A transport only finds the operation and carries bytes to it: `run` does the rest,
+so that all transports answer alike.
+"""
+
+from __future__ import annotations
+
+from services.operations import echo, users
+from services.operations.codec import (
+    Codec,
+    JsonCodec,
+    JsonEnvelopeCodec,
+    ProtobufCodec,
+    ProtobufEnvelopeCodec,
+)
+from services.operations.operation import Operation, Outcome, run
+
+__all__ = [
+    "OPERATIONS",
+    "Codec",
+    "JsonCodec",
+    "JsonEnvelopeCodec",
+    "Operation",
+    "Outcome",
+    "ProtobufCodec",
+    "ProtobufEnvelopeCodec",
+    "run",
+]
+
+OPERATIONS: dict[str, Operation] = {operation.name: operation for operation in (*users.OPERATIONS, *echo.OPERATIONS)}

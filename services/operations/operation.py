@@ -1,0 +1,80 @@
+"""What an operation is, and the one way to carry it out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from google.protobuf.message import Message
+
+from services.domain.application import Application
+from services.domain.errors import Code, InvalidArgument, OperationError
+
+if TYPE_CHECKING:
+    from services.operations.codec import Codec
+
+log = logging.getLogger(__name__)
+
+#: A request's fields by their names in the proto file, as untrusted Python values.
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the contract.
+
+    `call` takes the fields and returns a domain value; the four conversions carry fields and
+    values between Python and the two encodings.
+    """
+
+    name: str
+    message: str
+    request: type[Message]
+    response: type[Message]
+    call: Callable[[Application, Fields], Any]
+    fields_of_json: Callable[[Fields], Fields]
+    fields_of_message: Callable[[Any], Fields]
+    json_of_value: Callable[[Any], object]
+    fill_message: Callable[[Any, Any], None]
+
+
+class Outcome(NamedTuple):
+    """How an operation ended: `body` is encoded by the codec of the request, and empty on failure."""
+
+    code: Code
+    message: str
+    body: bytes = b""
+
+
+def run(
+    application: Application,
+    operation: Operation,
+    codec: Codec,
+    body: bytes,
+    path_fields: Mapping[str, object] | None = None,
+) -> Outcome:
+    """Decode, carry out and encode; every failure is an outcome, never an exception.
+
+    `path_fields` are fields that the transport took from elsewhere than the body (a path, a query)
+    and win over an equal field in the body; a different one is refused.
+    """
+    try:
+        fields = codec.decode(operation, body)
+        if path_fields:
+            _merge(fields, path_fields)
+        value = operation.call(application, fields)
+        return Outcome(Code.OK, operation.message, codec.encode(operation, value))
+    except OperationError as error:
+        return Outcome(error.code, error.message)
+    except Exception:
+        log.exception("%s failed", operation.name)
+        return Outcome(Code.INTERNAL, "Internal error.")
+
+
+def _merge(fields: Fields, path_fields: Mapping[str, object]) -> None:
+    for name, value in path_fields.items():
+        if name in fields and fields[name] != value:
+            raise InvalidArgument(f"Field '{name}' must be the one of the path.")
+        fields[name] = value

@@ -1,0 +1,1 @@
+"""What all three services share: settings, lifecycle, health, metrics."""

@@ -1,0 +1,97 @@
+"""The admin port: liveness, readiness and metrics, served by the supervisor."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from services.platform.settings import Settings
+
+_READ_TIMEOUT_S = 5.0
+
+
+class AdminServer:
+    """Answers /livez, /readyz and /metrics from threads of its own."""
+
+    def __init__(self, settings: Settings, is_live: Callable[[], bool], is_ready: Callable[[], bool]) -> None:
+        """Bind the port; raises OSError if that fails."""
+        self.draining = False
+        self._settings = settings
+        self._is_live = is_live
+        self._is_ready = is_ready
+        self._server = _Server((settings.host, settings.admin_port), _handler_of(self))
+        self._thread: threading.Thread | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Serve from now on. Not before the workers are forked: threads don't survive a fork."""
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="admin", daemon=True)
+        self._thread.start()
+
+    def close_socket(self) -> None:
+        """Let go of the port, in a worker that has inherited it."""
+        self._server.socket.close()
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def answer(self, path: str) -> tuple[HTTPStatus, str, bytes]:
+        """Return status, content type and body of a GET."""
+        if path == "/livez":
+            return _probe(self._is_live())
+        if path == "/readyz":
+            return _probe(self._is_ready() and not self.draining)
+        if path == "/metrics":
+            return self._metrics()
+        return HTTPStatus.NOT_FOUND, "text/plain", b"try /livez, /readyz or /metrics\n"
+
+    def _metrics(self) -> tuple[HTTPStatus, str, bytes]:
+        # Imported late: prometheus_client reads PROMETHEUS_MULTIPROC_DIR when it is imported.
+        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415
+        from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
+
+        from services.platform.resources import ResourceCollector  # noqa: PLC0415
+
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        registry.register(ResourceCollector(os.getpid(), self._settings))
+        return HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(registry)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+def _handler_of(admin: AdminServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = _READ_TIMEOUT_S
+
+        def do_GET(self) -> None:
+            status, content_type, body = admin.answer(self.path.partition("?")[0])
+            self.send_response(status)
+            self.send_header("Content-Type", content_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - the base class's names
+            """Say nothing: probes come every second."""
+
+    return Handler
+
+
+def _probe(good: bool) -> tuple[HTTPStatus, str, bytes]:  # noqa: FBT001
+    return (HTTPStatus.OK, "text/plain", b"ok\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"no\n")

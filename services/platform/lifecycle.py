@@ -1,0 +1,305 @@
+"""The life of a service: a supervisor that keeps worker processes, and stops them in order.
+
+    supervisor ─┬─ admin server (/livez, /readyz, /metrics)
+                └─ worker 0 … n-1, or a runtime's own master that keeps the workers
+
+The admin server lives in the supervisor, so that a busy worker can't keep a probe or a scrape waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import gc
+import logging
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+
+from services.domain import stores
+from services.domain.application import Application
+from services.platform import settings as settings_module
+from services.platform.admin import AdminServer
+from services.platform.metrics import Recorder
+from services.platform.settings import Defaults, Settings
+
+log = logging.getLogger(__name__)
+
+_DIE_WITH_PARENT = "WIREBENCH_DIE_WITH_PARENT"
+_PR_SET_PDEATHSIG = 1
+_KILL_GRACE_S = 2.0
+
+
+class ServiceError(Exception):
+    """A service that can't go on; the message is one line for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a worker process gets."""
+
+    index: int
+    settings: Settings
+    application: Application
+    recorder: Recorder
+    #: To be called once the worker accepts connections.
+    ready: Callable[[], None]
+
+    def close(self) -> None:
+        """Hand over the last metrics and close the store."""
+        self.recorder.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where the processes of one service meet: a temporary folder, gone when the service is."""
+
+    settings: Settings
+    folder: Path
+
+    @property
+    def metrics_folder(self) -> Path:
+        """Where prometheus-client keeps the workers' values."""
+        return self.folder / "metrics"
+
+    def make_worker(self, index: int) -> Worker:
+        """Build what a worker needs, inside its process."""
+        store = stores.open_store(self.settings.store, self.folder)
+        recorder = Recorder(self.settings.transport, index)
+        # The seeded records live as long as the process: out of the collector's sight, they don't
+        # lengthen its pauses.
+        gc.collect()
+        gc.freeze()
+        ready = (self.folder / f"ready-{index}").touch
+        return Worker(index, self.settings, Application.over(store), recorder, ready)
+
+    def ready_workers(self) -> int:
+        """Return how many workers have said that they accept connections."""
+        return sum(1 for _ in self.folder.glob("ready-*"))
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A server stack. `run` blocks in a process of its own until SIGTERM, and drains before it returns.
+
+    With `own_master` one process gets the site and keeps all workers itself (gunicorn does);
+    otherwise there is one process a worker.
+    """
+
+    name: str
+    run: Callable[[Worker], None] | None = None
+    run_master: Callable[[Site], None] | None = None
+
+
+def main(defaults: Defaults, runtimes: Mapping[str, Callable[[], Runtime]], arguments: Sequence[str]) -> int:
+    """Run a service until it is told to stop; return the exit status.
+
+    `runtimes` maps a name to a function that imports the runtime: a process loads only what it runs.
+    """
+    settings = settings_module.parse(defaults, arguments)
+    logging.basicConfig(level=logging.INFO, format=f"{settings.program}: %(message)s", stream=sys.stderr)
+    if os.environ.get(_DIE_WITH_PARENT):
+        _die_with_parent()
+    try:
+        _Supervisor(settings, runtimes[settings.runtime]).run()
+    except ServiceError as error:
+        log.error("%s", error)  # noqa: TRY400 - the operator needs the line, not the trace
+        return 1
+    return 0
+
+
+class _Supervisor:
+    def __init__(self, settings: Settings, load_runtime: Callable[[], Runtime]) -> None:
+        self._settings = settings
+        self._load_runtime = load_runtime
+        self._processes: list[ForkProcess] = []
+
+    def run(self) -> None:
+        with (
+            _temporary_folder(self._settings) as folder,
+            _reserved_port(self._settings) as settings,
+            stop_signals() as stop,
+        ):
+            self._settings = settings
+            site = Site(settings, folder)
+            admin = self._prepare(site)
+            self._settings = dataclasses.replace(settings, admin_port=admin.port)
+            try:
+                self._start_workers(site, admin)
+                admin.start()
+                self._watch(site, stop)
+                self._drain(admin, stop)
+            finally:
+                self._end_workers()
+                admin.close()
+
+    def _prepare(self, site: Site) -> AdminServer:
+        site.metrics_folder.mkdir()
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(site.metrics_folder)
+        try:
+            stores.prepare(self._settings.store, site.folder)
+        except Exception as error:
+            raise ServiceError(f"can't prepare the store {self._settings.store!r}: {error}") from error
+        try:
+            return AdminServer(self._settings, self._is_live, lambda: self._is_ready(site))
+        except OSError as error:
+            raise ServiceError(_explain_bind(self._settings.host, self._settings.admin_port, error)) from error
+
+    def _start_workers(self, site: Site, admin: AdminServer) -> None:
+        runtime = self._load_runtime()
+        context = multiprocessing.get_context("fork")
+        for index in range(1 if runtime.run_master else self._settings.workers):
+            process = context.Process(
+                target=_run_worker, args=(runtime, site, index, admin), name=f"worker {index}"
+            )
+            process.start()
+            self._processes.append(process)
+
+    def _watch(self, site: Site, stop: socket.socket) -> None:
+        announced = False
+        while True:
+            pause_s = None if announced else 0.01
+            happened = wait([stop, *(process.sentinel for process in self._processes)], timeout=pause_s)
+            if stop in happened:
+                stop.recv(1)  # a second signal is to be noticed too
+                return
+            if happened:
+                raise ServiceError(self._explain_death())
+            if not announced and self._is_ready(site):
+                announced = True
+                log.info("%s", _announcement(self._settings))
+
+    def _drain(self, admin: AdminServer, stop: socket.socket) -> None:
+        admin.draining = True
+        log.info("stopping: no longer ready, finishing what is in flight")
+        wait([stop], timeout=self._settings.drain_pause_s)
+        for process in self._processes:
+            process.terminate()
+        deadline = time.monotonic() + self._settings.drain_timeout_s + _KILL_GRACE_S
+        for process in self._processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+
+    def _end_workers(self) -> None:
+        """End what is left of the workers, whatever happened before."""
+        left = [process for process in self._processes if process.is_alive()]
+        for process in left:
+            process.terminate()
+        deadline = time.monotonic() + _KILL_GRACE_S
+        for process in left:
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                # The worker leads a process group of its own, with everything that it started.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid or 0, signal.SIGKILL)
+                process.join()
+
+    def _is_live(self) -> bool:
+        return all(process.is_alive() for process in self._processes)
+
+    def _is_ready(self, site: Site) -> bool:
+        return self._is_live() and site.ready_workers() == self._settings.workers
+
+    def _explain_death(self) -> str:
+        dead = next(process for process in self._processes if not process.is_alive())
+        code = dead.exitcode or 0
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        return f"{dead.name} {how}; the service stops"
+
+
+def _run_worker(runtime: Runtime, site: Site, index: int, admin: AdminServer) -> None:
+    # Ctrl-C in a terminal reaches the supervisor's group only: it alone decides how workers stop.
+    os.setpgrp()
+    _die_with_parent()
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    admin.close_socket()
+    if runtime.run_master:
+        runtime.run_master(site)
+    elif runtime.run:
+        worker = site.make_worker(index)
+        runtime.run(worker)
+        worker.close()
+
+
+@contextlib.contextmanager
+def _temporary_folder(settings: Settings) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix=f"{settings.program}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _reserved_port(settings: Settings) -> Iterator[Settings]:
+    """Hold the port while workers bind it with SO_REUSEPORT; port 0 becomes a free one.
+
+    A first bind without SO_REUSEPORT finds out whether somebody else listens there: with it, two services
+    of one user would silently share the port.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            port = probe.getsockname()[1]
+        holder = socket.socket(family, socket.SOCK_STREAM)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        holder.bind((address[0], port, *address[2:]))
+    except OSError as error:
+        raise ServiceError(_explain_bind(settings.host, settings.port, error)) from error
+    with holder:
+        yield dataclasses.replace(settings, port=port)
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[socket.socket]:
+    """Yield a socket that receives a byte for each SIGTERM or SIGINT."""
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+
+    def stop(_number: int, _frame: object) -> None:
+        with contextlib.suppress(BlockingIOError):
+            sender.send(b"x")
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield receiver
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        receiver.close()
+        sender.close()
+
+
+def _die_with_parent() -> None:
+    """Ask Linux for SIGTERM when the parent process dies, so that nothing outlives a killed parent."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _announcement(settings: Settings) -> str:
+    workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
+    return (
+        f"listening on {settings.host}:{settings.port} "
+        f"({settings.runtime}, {workers}, store {settings.store}); admin on {settings.host}:{settings.admin_port}"
+    )
+
+
+def _explain_bind(host: str, port: int, error: OSError) -> str:
+    return f"can't listen on {host}:{port}: {error.strerror or error}; choose another with --host, --port, --admin-port"
