@@ -1,0 +1,5 @@
+"""`python -m wirebench.cli`."""
+
+from wirebench.cli import main
+
+main()

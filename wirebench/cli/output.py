@@ -1,0 +1,157 @@
+"""What the terminal shows: errors, progress, and the table of a run."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+
+from wirebench.errors import WirebenchError
+from wirebench.measure.record import Record
+from wirebench.stats import METRICS, CellSummary, compare, summarise
+from wirebench.stats.words import sentence
+from wirebench.store import Run
+
+_PLAIN_INTERVAL_S = 5.0
+
+
+def complain(error: WirebenchError) -> None:
+    """Write an error to stderr: what is wrong, a tool's last lines if there are any, and what to do next."""
+    lines = [f"error: {error.message}"]
+    if error.details:
+        lines += [f"  | {line}" for line in error.details.splitlines()]
+    if error.hint:
+        lines.append(f"next: {error.hint}")
+    sys.stderr.write("\n".join(lines) + "\n")
+
+
+class TerminalProgress:
+    """Shows how far a run is and how long it will take: a bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self, total: int, cell_s: float) -> None:
+        """Take the number of cells, and how long one takes as far as is known, in seconds."""
+        self._cell_s = cell_s
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+        self._last_line = 0.0
+        self._console = Console(stderr=True)
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]} left"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting", total=total, left=self._left())
+
+    def __enter__(self) -> TerminalProgress:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def step(self, text: str) -> None:
+        """Say what has begun."""
+        self._bar.update(self._task, description=text)
+        self._say(text, always=True)
+
+    def measured(self, record: Record, done: int, total: int) -> None:
+        """Say what was measured, and how long the rest will take."""
+        self._done = done
+        # What starting took is part of it: blocks to come start services too.
+        self._cell_s = (time.monotonic() - self._started) / done
+        text = f"{record.factors['transport']} {record.factors['operation']} c={record.factors['concurrency']}"
+        rate = f"{record.rate_achieved_per_s:,.0f}/s"
+        self._bar.update(self._task, completed=done, description=f"{text}: {rate}", left=self._left())
+        self._say(f"{done}/{total}  {text} by {record.factors['driver']}: {rate}; {self._left()} left", always=done == total)
+
+    def _left(self) -> str:
+        seconds = round(self._cell_s * (self._total - self._done))
+        return f"{seconds // 60}:{seconds % 60:02d}"
+
+    def _say(self, text: str, *, always: bool) -> None:
+        now = time.monotonic()
+        if self._console.is_terminal or (not always and now - self._last_line < _PLAIN_INTERVAL_S):
+            return
+        self._last_line = now
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+
+def print_run(run: Run, console: Console) -> None:
+    """Print a run: its question, a table of cells, and a sentence a comparison."""
+    cells = summarise(run.records)
+    console.print(f"\n{run.info.question}", style="bold", highlight=False)
+    if run.info.status != "complete":
+        done = f"{len(run.records)} of {run.info.cells * run.info.blocks} cells"
+        console.print(f"This run is {run.info.status}: {run.info.reason or 'it goes on'}; {done} are here.", style="yellow")
+    if not cells:
+        return
+    console.print(_table(cells))
+    for comparison in compare(cells, run.info.compare, run.info.equivalence_margin):
+        console.print(f"• {sentence(comparison)}", highlight=False, soft_wrap=True)
+    _print_gates(cells, console)
+
+
+def _table(cells: tuple[CellSummary, ...]) -> Table:
+    varied = [name for name in cells[0].factors if len({cell.factors[name] for cell in cells}) > 1]
+    # A transport's runtime and codec come with it: they say nothing that the transport doesn't.
+    shown = [name for name in varied if name not in _implied(cells)]
+    table = Table(caption="typical block (geometric mean); × is the largest block over the smallest")
+    for name in shown or ["transport"]:
+        table.add_column(name)
+    for heading in ("requests/s", "×", "p50 ms", "p99 ms", "server CPU µs/req", "generator CPU", "gates"):
+        table.add_column(heading, justify="right")
+    for cell in cells:
+        throughput = METRICS["throughput"]
+        gates = ", ".join(gate.name for gate in cell.failed_gates()) or "ok"
+        cpu = cell.typical(METRICS["cpu"])
+        table.add_row(
+            *(str(cell.factors[name]) for name in shown or ["transport"]),
+            _figure(cell.typical(throughput), ",.0f"),
+            _figure(cell.spread(throughput), ".2f"),
+            _figure(cell.typical(METRICS["p50"]), ".3f"),
+            _figure(cell.typical(METRICS["p99"]), ".3f"),
+            _figure(cpu * 1000 if cpu is not None else None, ",.0f"),
+            _share(cell),
+            gates,
+        )
+    return table
+
+
+def _implied(cells: tuple[CellSummary, ...]) -> set[str]:
+    """Return the factors that another one already tells: every transport has one level of them."""
+    implied = set()
+    for name in ("runtime", "codec", "threads"):
+        pairs = {(cell.factors["transport"], cell.factors[name]) for cell in cells}
+        if len(pairs) == len({transport for transport, _ in pairs}):
+            implied.add(name)
+    return implied
+
+
+def _share(cell: CellSummary) -> str:
+    shares = [record.generator.cpu_share for record in cell.records if record.generator.cpu_share is not None]
+    return f"{max(shares):.0%}" if shares else "–"
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def _print_gates(cells: tuple[CellSummary, ...], console: Console) -> None:
+    failed: dict[str, tuple[str, int]] = {}
+    for cell in cells:
+        for gate in cell.failed_gates():
+            failed[gate.name] = (gate.advice, failed.get(gate.name, ("", 0))[1] + 1)
+    for name, (advice, count) in failed.items():
+        where = f"{count} cell{'s' if count > 1 else ''}"
+        console.print(f"! gate {name} failed in {where}: {advice}", style="yellow", highlight=False, soft_wrap=True)

@@ -1,0 +1,27 @@
+"""`wirebench report`: write a run's report anew."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wirebench.cli.options import Out
+from wirebench.store import find_run
+from wirebench.store.results import DEFAULT_FOLDER
+
+
+def report(
+    *,
+    run: Annotated[str, typer.Option(help="A run's name, its folder, or `last`.")] = "last",
+    out: Out = DEFAULT_FOLDER,
+    to: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run's folder.")] = None,
+) -> None:
+    """Write the report of a run: one HTML file that needs nothing else."""
+    # Imported late: the report brings matplotlib with it.
+    from wirebench.report import write_report  # noqa: PLC0415
+
+    path = write_report(find_run(run, out), to)
+    sys.stdout.write(f"{path}\n")

@@ -1,0 +1,67 @@
+"""`wirebench results`: the figures of a run."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+
+from wirebench.cli.options import Json, Out
+from wirebench.cli.output import print_run
+from wirebench.stats import METRICS, compare, summarise
+from wirebench.stats.words import sentence
+from wirebench.store import Run, find_run
+from wirebench.store.results import DEFAULT_FOLDER
+
+
+def results(
+    *,
+    run: Annotated[str, typer.Option(help="A run's name, its folder, or `last`.")] = "last",
+    out: Out = DEFAULT_FOLDER,
+    json: Json = False,
+) -> None:
+    """Show the figures of a run, and what they support."""
+    found = find_run(run, out)
+    if json:
+        sys.stdout.write(as_json(found) + "\n")
+    else:
+        print_run(found, Console(width=None if sys.stdout.isatty() else 160))
+
+
+def as_json(run: Run) -> str:
+    """Return a run with its records, figures a cell and comparisons as JSON."""
+    cells = summarise(run.records)
+    return orjson.dumps(
+        {
+            "run": run.info.model_dump(),
+            "records": [record.model_dump() for record in run.records],
+            "cells": [
+                {
+                    "cell": cell.cell,
+                    "factors": cell.factors,
+                    "blocks": len(cell.records),
+                    **{name: cell.typical(metric) for name, metric in METRICS.items()},
+                    "failed_gates": [gate.name for gate in cell.failed_gates()],
+                }
+                for cell in cells
+            ],
+            "comparisons": [
+                {
+                    "factor": each.factor,
+                    "subject": each.subject.cell,
+                    "baseline": each.baseline.cell,
+                    "metric": each.metric.name,
+                    "verdict": None if each.instruments else each.verdict,
+                    "instruments": each.instruments,
+                    "ratios": each.ratios,
+                    "failed_gates": [gate.name for gate in each.failed_gates],
+                    "sentence": sentence(each),
+                }
+                for each in compare(cells, run.info.compare, run.info.equivalence_margin)
+            ],
+        },
+        option=orjson.OPT_INDENT_2,
+    ).decode()

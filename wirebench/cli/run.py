@@ -1,0 +1,94 @@
+"""`wirebench run`: measure a scenario."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from wirebench import processes, runner
+from wirebench.cli.options import Grpc, Json, Out, Rest, Socket, given_addresses, scenario_path
+from wirebench.cli.output import TerminalProgress, print_run
+from wirebench.cli.results import as_json
+from wirebench.errors import UsageError
+from wirebench.scenario import Plan, make_plan, read_scenario
+from wirebench.scenario.model import BLOCKS_MAX
+from wirebench.store import RunWriter, load_run, run_id
+from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.targets import Cores, ExternalTarget, LocalTarget, Target, divide_cores
+
+SEED_MAX = 2**31 - 1
+#: What a cell takes besides warm-up and window, in seconds: for the first guess of the time left.
+_CELL_OVERHEAD_S = 0.5
+
+
+def run(  # noqa: PLR0913 - one parameter an option
+    scenario: Annotated[str, typer.Argument(help="A scenario file, or the name of one in scenarios/.")],
+    *,
+    target: Annotated[str, typer.Option(help="Where services run: local or external.")] = "local",
+    blocks: Annotated[int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Repetitions; default: the scenario's.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")] = None,
+    rest: Rest = None,
+    grpc: Grpc = None,
+    socket: Socket = None,
+    out: Out = DEFAULT_FOLDER,
+    json: Json = False,
+) -> None:
+    """Measure a scenario, and say what the numbers support."""
+    path = scenario_path(scenario)
+    read = read_scenario(path)
+    if blocks is not None:
+        read = read.model_copy(update={"blocks": blocks})
+    plan = make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed)
+    runner.require_drivers(plan)
+    addresses = given_addresses(rest, grpc, socket)
+    cores = divide_cores()
+    with processes.interruptible():
+        run_name = run_id(path.stem)
+        chosen = _target(target, addresses, cores, out / run_name)
+        writer = RunWriter(out, runner.start_info(plan, path, chosen, run_name))
+        _announce(plan, chosen, writer)
+        cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S
+        with TerminalProgress(sum(map(len, plan.blocks)), cell_s) as progress:
+            runner.execute(plan, chosen, writer, progress)
+            progress.step("writing the report")
+            # Imported late: the report brings matplotlib with it.
+            from wirebench.report import write_report  # noqa: PLC0415
+
+            result = load_run(writer.folder)
+            report = write_report(result)
+    if json:
+        sys.stdout.write(as_json(result) + "\n")
+        return
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    print_run(result, console)
+    console.print(f"\nReport: {report}", highlight=False, soft_wrap=True)
+
+
+def _target(name: str, addresses: dict[str, str], cores: Cores, folder: Path) -> Target:
+    if name == "local":
+        if addresses:
+            flags = ", ".join(f"--{transport}" for transport in addresses)
+            raise UsageError(f"{flags}: the local target starts its services itself", "add --target external")
+        return LocalTarget(cores, lambda service: folder / "logs" / f"{service}.log")
+    if name == "external":
+        if not addresses:
+            raise UsageError("--target external: no address is given", "add --rest URL, --grpc ADDR, --socket ADDR")
+        return ExternalTarget(addresses)
+    raise UsageError(f"--target: no target {name!r}", "local or external")
+
+
+def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:
+    cells, blocks = len(plan.cells), len(plan.blocks)
+    lines = [
+        f"{plan.scenario.question}",
+        f"{cells} cells × {blocks} blocks, {plan.measured_s:.0f} s of load; seed {plan.seed}; {target.name} target"
+        + (f" ({target.cores})" if target.cores else ""),
+        f"results: {writer.folder}/",
+        *(f"note: {note}" for note in writer.info.notes),
+    ]
+    sys.stderr.write("\n".join(lines) + "\n")

@@ -1,0 +1,48 @@
+"""`wirebench verify`: do all services answer alike?"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wirebench import processes, runner
+from wirebench.cli.options import Grpc, Rest, Socket, given_addresses, scenario_path
+from wirebench.errors import WirebenchError
+from wirebench.scenario import make_plan, read_scenario
+from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
+
+
+def verify(
+    scenario: Annotated[str, typer.Argument(help="The scenario whose services are verified.")] = "quick",
+    *,
+    seed: Annotated[int, typer.Option(min=0, help="Repeats the requests.")] = 1,
+    rest: Rest = None,
+    grpc: Grpc = None,
+    socket: Socket = None,
+) -> None:
+    """Send the same random requests to all services and compare what they answer; addresses name running ones."""
+    plan = make_plan(read_scenario(scenario_path(scenario)), seed)
+    addresses = given_addresses(rest, grpc, socket)
+    services = [service for service in plan.services if not addresses or service.transport in addresses]
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as logs, processes.interruptible():
+        target: Target = (
+            ExternalTarget(addresses)
+            if addresses
+            else LocalTarget(divide_cores(), lambda service: Path(logs) / f"{service}.log")
+        )
+        try:
+            outcome = runner.verify(target.start(services), seed)
+        finally:
+            target.stop()
+    if not outcome.passed:
+        raise WirebenchError(
+            f"{len(outcome.mismatches)} of {outcome.requests} requests were answered differently",
+            f"repeat them with --seed {seed}",
+            "\n".join(outcome.mismatches),
+        )
+    names = ", ".join(map(str, services))
+    sys.stdout.write(f"{outcome.requests} requests were answered alike by {names}\n")

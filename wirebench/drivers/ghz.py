@@ -1,0 +1,211 @@
+"""ghz: drives gRPC as well, to cross-check k6.
+
+Read from its source (v0.93.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details at
+most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
+connection for all workers. So statistics come from the details alone, warm-up is told from window by their timestamps
+(a call's end), connections are set, and a load is split before it can reach a million calls.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from wirebench import processes
+from wirebench.drivers.driver import ID_RANGE, SEEDED_FIRST_ID, SEEDED_USERS, Job
+from wirebench.drivers.histogram import Histogram
+from wirebench.drivers.histogram_file import (
+    ERROR_TEXTS_MAX,
+    OK,
+    DriverVersion,
+    ErrorText, 
+    HistogramFile,
+    PerSecond,
+    Series,
+    Window,
+)
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.places import PROTOS, TOOLS
+from wirebench.processes import Child, ProcessError
+
+DETAILS_MAX = 1_000_000
+#: The longest single run: two cores' worth of ghz stay well under a million calls in this time.
+PART_S_MAX = 20.0
+#: As many as fit in a job's range of ids, a million each.
+PARTS_MAX = ID_RANGE // DETAILS_MAX
+_SLACK_S = 0.1
+_GRACE_S = 60.0
+_DATA_ITEMS = 1000
+
+_CALLS = {
+    "users.get": "wirebench.v1.UserService/GetUser",
+    "users.create": "wirebench.v1.UserService/CreateUser",
+    "echo.upper": "wirebench.v1.EchoService/Upper",
+}
+_CODES = {
+    "OK": OK,
+    "Canceled": "cancelled",
+    "InvalidArgument": "invalid_argument",
+    "DeadlineExceeded": "deadline_exceeded",
+    "NotFound": "not_found",
+    "AlreadyExists": "already_exists",
+    "ResourceExhausted": "resource_exhausted",
+    "Unimplemented": "unimplemented",
+    "Internal": "internal",
+    "Unavailable": "unavailable",
+}
+
+
+class Ghz:
+    """Runs ghz for a time and folds its details into a histogram file."""
+
+    name = "ghz"
+
+    def path(self) -> Path:
+        """Where ghz is."""
+        return TOOLS / "ghz"
+
+    def version(self) -> str | None:
+        """Return ghz's version, or None if it isn't installed."""
+        # It calls itself `dev` when `go install` built it; what Go wrote into the binary is right.
+        text = processes.capture(["go", "version", "-m", self.path()])
+        module = [line.split() for line in (text or "").splitlines() if line.split()[:1] == ["mod"]]
+        return module[0][2].removeprefix("v") if module else None
+
+    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
+        """Send the load, in as many parts as it takes, and return what each measured.
+
+        Raises ProcessError, WirebenchError.
+        """
+        version = self.version() or "unknown"
+        parts = math.ceil(job.load.window_s / PART_S_MAX)
+        if parts > PARTS_MAX:
+            longest = f"{PART_S_MAX * PARTS_MAX:.0f} s"
+            raise UsageError(f"load.window_s: ghz measures {longest} at most", "use a shorter window, or the driver k6")
+        window_s = job.load.window_s / parts
+        return tuple(self._run_part(job, part, window_s, version, watch) for part in range(parts))
+
+    def _run_part(
+        self, job: Job, part: int, window_s: float, version: str, watch: Callable[[Child], None]
+    ) -> HistogramFile:
+        details = job.output.with_suffix(f".ghz-{part}.json")
+        data = job.output.with_suffix(f".ghz-{part}-data.json")
+        data.write_text(_data(job, part), encoding="utf-8")
+        try:
+            child = processes.start("ghz", self.arguments(job, window_s, data, details), job.log, job.cores, {"TZ": "UTC"})
+            try:
+                watch(child)
+                status = child.wait(job.load.warmup_s + window_s + _GRACE_S)
+            finally:
+                child.stop()
+            if status != 0:
+                last = processes.last_lines(job.log)
+                raise ProcessError(f"ghz {processes.describe_status(status)}", f"its log is {job.log}", last)
+            return fold(_read_details(details), job, window_s, DriverVersion(name=self.name, version=version))
+        finally:
+            data.unlink(missing_ok=True)
+            details.unlink(missing_ok=True)
+
+    def arguments(self, job: Job, window_s: float, data: Path, output: Path) -> list[str | Path]:
+        """Return the command line, which can be repeated by hand."""
+        concurrency = str(job.cell.concurrency)
+        flags: dict[str, str | Path] = {
+            # Compiled, because ghz's own parser is older than `optional` in proto3.
+            "--protoset": PROTOS / "wirebench.protoset",
+            "--call": _CALLS[job.cell.operation],
+            "--data-file": data,
+            "--concurrency": concurrency,
+            "--connections": concurrency,
+            "--duration": f"{job.load.warmup_s + window_s + _SLACK_S:.3f}s",
+            "--duration-stop": "wait",
+            "--format": "json",
+            "--output": output,
+        }
+        pairs = [part for flag, value in flags.items() for part in (flag, value)]
+        return [self.path(), "--insecure", "--count-errors", *pairs, job.address]
+
+
+def fold(
+    details: list[dict[str, Any]], job: Job, window_s: float, driver: DriverVersion
+) -> HistogramFile:
+    """Fold ghz's details into a histogram file: the window opens `warmup_s` after the first call was sent."""
+    if len(details) >= DETAILS_MAX:
+        raise WirebenchError(
+            f"ghz made over {DETAILS_MAX:,} calls and kept no more of them", "use a shorter window, or the driver k6"
+        )
+    ends_ns = _unix_ns(details)
+    latencies_ns = np.array([detail["latency"] for detail in details], dtype=np.int64)
+    codes = np.array([_CODES.get(detail["status"], "unknown") for detail in details], dtype=np.str_)
+    window = _window(ends_ns, latencies_ns, job.load.warmup_s, window_s)
+    series, per_second = [], []
+    for code in np.unique(codes):
+        inside = (codes == code) & (ends_ns >= window.start_unix_ns) & (ends_ns < window.end_unix_ns)
+        if not inside.any():
+            continue
+        operation = job.cell.operation
+        encoded = Histogram.of_values(latencies_ns[inside]).encode()
+        count = int(inside.sum())
+        series.append(Series(operation=operation, code=code, clock="service", count=count, histogram=encoded))
+        seconds = np.bincount((ends_ns[inside] - window.start_unix_ns) // 1_000_000_000)
+        per_second.append(PerSecond(operation=operation, code=code, counts=tuple(map(int, seconds))))
+    texts = Counter((_CODES.get(detail["status"], "unknown"), detail["error"]) for detail in details if detail["error"])
+    return HistogramFile(
+        driver=driver,
+        window=window,
+        series=tuple(series),
+        per_second=tuple(per_second),
+        requests_total={str(code): int((codes == code).sum()) for code in np.unique(codes)},
+        mismatches=0,
+        dropped_iterations=0,
+        errors=tuple(
+            ErrorText(code=code, message=message, count=count)
+            for (code, message), count in texts.most_common(ERROR_TEXTS_MAX)
+        ),
+    )
+
+
+def _window(ends_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], warmup_s: float, window_s: float) -> Window:
+    if not len(ends_ns):
+        raise WirebenchError("ghz made no call", "is the service's address right?")
+    start = int((ends_ns - latencies_ns).min()) + round(warmup_s * 1e9)
+    return Window(start_unix_ns=start, end_unix_ns=start + round(window_s * 1e9))
+
+
+def _read_details(path: Path) -> list[dict[str, Any]]:
+    try:
+        details: list[dict[str, Any]] = orjson.loads(path.read_bytes())["details"] or []
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise WirebenchError(f"can't read ghz's result: {error}", "see its log") from error
+    return details
+
+
+def _unix_ns(details: list[dict[str, Any]]) -> NDArray[np.int64]:
+    """Return when each call ended, in nanoseconds since 1970; ghz was told to write UTC."""
+    texts = [detail["timestamp"].removesuffix("Z") for detail in details]
+    return np.array(texts, dtype="datetime64[ns]").astype(np.int64)
+
+
+def _data(job: Job, part: int) -> str:
+    """Return the call data: ghz goes through an array's items in turn, and fills in templates."""
+    pick = random.Random(job.seed)  # noqa: S311 - load, not a secret
+    match job.cell.operation:
+        case "users.get":
+            ids = range(SEEDED_FIRST_ID, SEEDED_FIRST_ID + SEEDED_USERS)
+            return json.dumps([{"id": pick.choice(ids)} for _ in range(_DATA_ITEMS)])
+        case "users.create":
+            # The first id of the job's range without its zeros, then ghz's own count of calls.
+            digits = len(str(ID_RANGE)) - 1
+            part_start = part * (ID_RANGE // 10)
+            number = f"{{{{printf \"%0{digits}d\" .RequestNumber}}}}"
+            return f'{{"user": {{"id": {job.id_range}{number}, "name": "User {number}", "email": "user@example.com"}}}}'
+        case "echo.upper":
+            return json.dumps({"text": "the quick brown fox jumps over the lazy dog"})

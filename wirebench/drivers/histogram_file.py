@@ -1,0 +1,184 @@
+"""The histogram file: what every driver hands back for one cell. docs/histogram-file.md describes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wirebench.drivers.histogram import Histogram
+from wirebench.errors import WirebenchError
+
+Clock = Literal["service", "response"]
+
+OK = "ok"
+ERROR_TEXTS_MAX = 10
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DriverVersion(_Frozen):
+    """Which tool wrote the file."""
+
+    name: str
+    version: str
+
+
+class Window(_Frozen):
+    """The measured part of the load, in nanoseconds since 1970."""
+
+    start_unix_ns: int
+    end_unix_ns: int
+
+    @property
+    def duration_s(self) -> float:
+        """How long the window is, in seconds."""
+        return (self.end_unix_ns - self.start_unix_ns) / 1e9
+
+
+class Series(_Frozen):
+    """One operation, code and clock of the window."""
+
+    operation: str
+    code: str
+    clock: Clock
+    count: int
+    histogram: str
+
+
+class PerSecond(_Frozen):
+    """How many requests of the window ended in each of its seconds."""
+
+    operation: str
+    code: str
+    counts: tuple[int, ...]
+
+
+class ErrorText(_Frozen):
+    """One of the most frequent errors."""
+
+    code: str
+    message: str
+    count: int
+
+
+class HistogramFile(_Frozen):
+    """What one driver run measured."""
+
+    schema_version: Literal["wirebench.histograms/1"] = Field(default="wirebench.histograms/1", alias="schema")
+    driver: DriverVersion
+    window: Window | None
+    series: tuple[Series, ...]
+    per_second: tuple[PerSecond, ...]
+    requests_total: dict[str, int]
+    mismatches: int
+    dropped_iterations: int
+    bytes_sent: int | None = None
+    bytes_received: int | None = None
+    bytes_requests: int | None = None
+    errors: tuple[ErrorText, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> HistogramFile:
+        """Read a file. Raises WirebenchError that names it if it can't be read."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise WirebenchError(f"can't read {path}: {error.strerror}", "the driver wrote no histograms") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise WirebenchError(f"{path}: {field}: {first['msg']}", "it is not a histogram file") from None
+
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        path.write_text(self.model_dump_json(by_alias=True, exclude_none=True) + "\n", encoding="utf-8")
+
+    def histogram(self, clock: Clock) -> Histogram:
+        """Merge the successful requests' histograms of a clock; empty if there are none."""
+        merged = Histogram.empty()
+        for series in self.series:
+            if series.clock == clock and series.code == OK:
+                merged += Histogram.decode(series.histogram)
+        return merged
+
+    def counts_by_code(self) -> dict[str, int]:
+        """Return the number of the window's requests by outcome."""
+        counts: dict[str, int] = {}
+        for series in self.series:
+            if series.clock == "service":
+                counts[series.code] = counts.get(series.code, 0) + series.count
+        return counts
+
+    def checked_window(self) -> Window:
+        """Return the window. Raises WirebenchError if not one request was sent."""
+        if self.window is None:
+            raise WirebenchError("the driver sent no request", "see its log")
+        return self.window
+
+    def full_seconds(self) -> tuple[int, ...]:
+        """Return how many requests succeeded in each full second of the window."""
+        seconds = int(self.window.duration_s) if self.window else 0
+        totals = [0] * seconds
+        for each in self.per_second:
+            if each.code == OK:
+                for second, count in enumerate(each.counts[:seconds]):
+                    totals[second] += count
+        return tuple(totals)
+
+
+def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
+    """Merge what one driver measured in parts that follow each other; exact, since histograms and counts add up.
+
+    The window spans from the first part's start to the last one's end.
+    """
+    first, *others = parts
+    if not others:
+        return first
+    histograms: dict[tuple[str, str, Clock], Histogram] = {}
+    for series in (series for part in parts for series in part.series):
+        key = (series.operation, series.code, series.clock)
+        histograms[key] = histograms.get(key, Histogram.empty()) + Histogram.decode(series.histogram)
+    totals: Counter[str] = Counter()
+    for part in parts:
+        totals.update(part.requests_total)
+    windows = [part.checked_window() for part in parts]
+    return HistogramFile(
+        driver=first.driver,
+        window=Window(start_unix_ns=windows[0].start_unix_ns, end_unix_ns=windows[-1].end_unix_ns),
+        series=tuple(
+            Series(operation=operation, code=code, clock=clock, count=each.count, histogram=each.encode())
+            for (operation, code, clock), each in histograms.items()
+        ),
+        per_second=_join_seconds(parts),
+        requests_total=dict(totals),
+        mismatches=sum(part.mismatches for part in parts),
+        dropped_iterations=sum(part.dropped_iterations for part in parts),
+        bytes_sent=_sum_known([part.bytes_sent for part in parts]),
+        bytes_received=_sum_known([part.bytes_received for part in parts]),
+        bytes_requests=_sum_known([part.bytes_requests for part in parts]),
+        errors=tuple(error for part in parts for error in part.errors)[:ERROR_TEXTS_MAX],
+    )
+
+
+def _join_seconds(parts: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:
+    """Put the parts' full seconds one after the other."""
+    keys = dict.fromkeys((each.operation, each.code) for part in parts for each in part.per_second)
+    joined: dict[tuple[str, str], list[int]] = {key: [] for key in keys}
+    for part in parts:
+        seconds = int(part.checked_window().duration_s)
+        counts = {(each.operation, each.code): each.counts for each in part.per_second}
+        for key in keys:
+            padded = (*counts.get(key, ()), *([0] * seconds))
+            joined[key].extend(padded[:seconds])
+    return tuple(PerSecond(operation=key[0], code=key[1], counts=tuple(counts)) for key, counts in joined.items())
+
+
+def _sum_known(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

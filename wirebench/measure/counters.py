@@ -1,0 +1,72 @@
+"""What a service counted itself, read from its admin port."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from wirebench.errors import WirebenchError
+
+_TIMEOUT_S = 10.0
+_REQUESTS = re.compile(r'^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$', re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_THROTTLED = re.compile(r"^wirebench_cpu_throttled_periods_total (\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """A service's counters at one moment."""
+
+    requests_by_worker: dict[str, int]
+    throttled_periods: int | None
+
+    @property
+    def requests(self) -> int:
+        """All requests of all workers."""
+        return sum(self.requests_by_worker.values())
+
+    def since(self, before: Counters) -> Counters:
+        """Return what was added since an earlier moment."""
+        throttled = None
+        if self.throttled_periods is not None and before.throttled_periods is not None:
+            throttled = self.throttled_periods - before.throttled_periods
+        added = {
+            worker: count - before.requests_by_worker.get(worker, 0) for worker, count in self.requests_by_worker.items()
+        }
+        return Counters(added, throttled)
+
+
+def read_counters(admin_url: str) -> Counters:
+    """Read a service's counters. Raises WirebenchError if it doesn't answer."""
+    parts = urlsplit(admin_url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", "/metrics")
+        response = connection.getresponse()
+        text = response.read().decode()
+    except (OSError, http.client.HTTPException) as error:
+        raise WirebenchError(f"can't read {admin_url}/metrics: {error}", "has the service died? see its log") from error
+    finally:
+        connection.close()
+    return parse_counters(text)
+
+
+def parse_counters(text: str) -> Counters:
+    """Read the counters out of Prometheus' text format."""
+    by_worker: dict[str, int] = {}
+    for match in _REQUESTS.finditer(text):
+        worker = dict(_LABEL.findall(match["labels"]))["worker"]
+        by_worker[worker] = by_worker.get(worker, 0) + int(float(match["value"]))
+    throttled = _THROTTLED.search(text)
+    return Counters(by_worker, int(float(throttled[1])) if throttled else None)
+
+
+def fairness(counts: list[int]) -> float | None:
+    """Return Jain's fairness index: 1 if all are equal, 1/n if one has all; None if there is nothing to share.
+
+    R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984.
+    """
+    squares = sum(count * count for count in counts)
+    return sum(counts) ** 2 / (len(counts) * squares) if squares else None

@@ -1,0 +1,169 @@
+"""Gates: checks that a measurement is fit to be used, each with what to do if it isn't."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wirebench.measure.record import Gate
+
+_SPEED = ("throughput", "p50", "p99")
+_ALL = (*_SPEED, "cpu")
+
+GENERATOR_CPU_MAX = 0.9
+ERROR_RATE_MAX = 0.001
+RATE_ERROR_MAX = 0.01
+DROPPED_MAX = 0
+MISMATCHES_MAX = 0
+#: A quantile needs ten samples beyond it.
+SAMPLES_FOR_P99 = 1000
+DRIFT_MAX = 0.1
+DRIFT_SECONDS_MIN = 4
+FAIRNESS_MIN = 0.9
+COUNT_ERROR_MAX = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What gates look at; None for what could not be seen, and then there is no such gate.
+
+    `per_second` are the successful requests in each full second of the window.
+    """
+
+    requests: int
+    failed: int
+    dropped_iterations: int
+    mismatches: int
+    rate_achieved_per_s: float
+    rate_asked_per_s: float | None
+    per_second: tuple[int, ...]
+    generator_cpu_share: float | None
+    shares_cores: bool | None
+    fairness: float | None
+    workers: int
+    sent: int
+    counted_by_server: int | None
+    generator_throttled_periods: int | None
+
+
+def check(evidence: Evidence) -> tuple[Gate, ...]:
+    """Return all gates that the evidence allows, passed or not."""
+    return (*_load_gates(evidence), *_outcome_gates(evidence), *_machine_gates(evidence))
+
+
+def _load_gates(evidence: Evidence) -> Iterator[Gate]:
+    if evidence.generator_cpu_share is not None:
+        yield _at_most(
+            "generator_cpu",
+            evidence.generator_cpu_share,
+            GENERATOR_CPU_MAX,
+            "of its cores",
+            _SPEED,
+            "the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
+        )
+    if evidence.rate_asked_per_s is not None:
+        yield _at_most(
+            "dropped_iterations",
+            evidence.dropped_iterations,
+            DROPPED_MAX,
+            "requests",
+            _SPEED,
+            "requests were due and never sent: raise the concurrency, or lower the rate",
+        )
+        yield _at_most(
+            "rate_error",
+            abs(evidence.rate_achieved_per_s / evidence.rate_asked_per_s - 1),
+            RATE_ERROR_MAX,
+            "of the rate asked for",
+            _ALL,
+            "the load was not what was asked for: lower the rate, or give the generator more cores",
+        )
+
+
+def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
+    yield _at_most(
+        "error_rate",
+        evidence.failed / evidence.requests if evidence.requests else 1.0,
+        ERROR_RATE_MAX,
+        "of requests",
+        _ALL,
+        "see the error texts and the service's log; errors are often faster than answers",
+    )
+    yield _at_least(
+        "samples",
+        evidence.requests - evidence.failed,
+        SAMPLES_FOR_P99,
+        "requests",
+        ("p99",),
+        "too few for a p99: lengthen load.window_s",
+    )
+    yield _at_most(
+        "conformance",
+        evidence.mismatches,
+        MISMATCHES_MAX,
+        "wrong replies",
+        _ALL,
+        "the service answered wrongly under load: run `wirebench verify`",
+    )
+    if len(evidence.per_second) >= DRIFT_SECONDS_MIN:
+        half = len(evidence.per_second) // 2
+        first, last = sum(evidence.per_second[:half]), sum(evidence.per_second[-half:])
+        yield _at_most(
+            "drift",
+            abs(last / first - 1) if first else 1.0,
+            DRIFT_MAX,
+            "from the window's first half to its last",
+            _ALL,
+            "it had not settled: lengthen load.warmup_s, and see what else runs on the machine",
+        )
+    if evidence.counted_by_server is not None:
+        yield _at_most(
+            "counts",
+            abs(evidence.counted_by_server - evidence.sent),
+            COUNT_ERROR_MAX,
+            "requests that driver and server count differently",
+            _ALL,
+            "something else sent requests, or a worker was replaced: see the service's log",
+        )
+
+
+def _machine_gates(evidence: Evidence) -> Iterator[Gate]:
+    if evidence.shares_cores is not None:
+        yield _at_most(
+            "shared_cores",
+            int(evidence.shares_cores),
+            0,
+            "",
+            _SPEED,
+            "server and generator take CPU time from each other: use a machine with two cores or more",
+        )
+    if evidence.fairness is not None and evidence.workers > 1:
+        yield _at_least(
+            "balance",
+            evidence.fairness,
+            FAIRNESS_MIN,
+            "Jain's index over workers",
+            _ALL,
+            "some workers had most of the connections: raise the concurrency",
+        )
+    if evidence.generator_throttled_periods is not None:
+        yield _at_most(
+            "throttled_generator",
+            evidence.generator_throttled_periods,
+            0,
+            "periods",
+            _SPEED,
+            "the generator met its CPU limit: lift the limit",
+        )
+
+
+def _at_most(name: str, value: float, limit: float, unit: str, metrics: tuple[str, ...], advice: str) -> Gate:
+    return Gate(
+        name=name, passed=value <= limit, value=value, limit=limit, unit=unit, metrics=metrics, advice=advice
+    )
+
+
+def _at_least(name: str, value: float, limit: float, unit: str, metrics: tuple[str, ...], advice: str) -> Gate:
+    return Gate(
+        name=name, passed=value >= limit, value=value, limit=limit, unit=unit, metrics=metrics, advice=advice
+    )

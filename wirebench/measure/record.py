@@ -1,0 +1,100 @@
+"""What a measurement comes to: the record of one cell in one block."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+
+Factor = str | int | float | None
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Latency(_Frozen):
+    """One clock's distribution over the successful requests of a window, in milliseconds."""
+
+    count: int
+    min_ms: float
+    mean_ms: float
+    stdev_ms: float
+    p50_ms: float
+    p90_ms: float
+    p95_ms: float
+    p99_ms: float
+    p99_9_ms: float
+    max_ms: float
+
+
+class Server(_Frozen):
+    """What the service used; None where it can't be seen."""
+
+    cpu_s: float | None
+    cpu_ms_per_request: float | None
+    memory_bytes: int | None
+    throttled_periods: int | None
+    #: Requests that the service itself counted during the whole load, by worker, and how even they are
+    #: (Jain's fairness index: 1 is even, 1/n is all on one of n).
+    requests_by_worker: dict[str, int] | None
+    fairness: float | None
+
+
+class Generator(_Frozen):
+    """What the load driver used: its share of the CPU time that its cores had in the window."""
+
+    cpu_share: float | None
+    cores: tuple[int, ...] | None
+    shares_cores_with_server: bool | None
+
+
+class Gate(_Frozen):
+    """A check that a measurement is fit to be used; a failed one withholds verdicts on `metrics`."""
+
+    name: str
+    passed: bool
+    value: float
+    limit: float
+    unit: str
+    #: The metrics that can't be trusted if the gate fails.
+    metrics: tuple[str, ...]
+    advice: str
+
+
+class Record(_Frozen):
+    """One cell in one block."""
+
+    schema_version: Literal["wirebench.record/1"] = "wirebench.record/1"
+    run: str
+    scenario: str
+    id: str
+    cell: str
+    block: int
+    order: int
+    factors: dict[str, Factor]
+    window_start_unix_ns: int
+    window_end_unix_ns: int
+    window_s: float
+    #: Requests that ended in the window, whatever their outcome; and all that were sent, warm-up included.
+    requests: int
+    requests_total: int
+    rate_achieved_per_s: float
+    rate_asked_per_s: float | None
+    errors: dict[str, int]
+    error_texts: tuple[str, ...]
+    dropped_iterations: int
+    mismatches: int
+    service: Latency | None
+    response: Latency | None
+    histogram_file: str
+    server: Server
+    generator: Generator
+    bytes_sent_per_request: float | None
+    bytes_received_per_request: float | None
+    gates: tuple[Gate, ...]
+    versions: dict[str, str]
+    machine: dict[str, str]
+    commit: str | None

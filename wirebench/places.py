@@ -1,0 +1,11 @@
+"""Where the project's own files are: scenarios, scripts, protos and tools, beside the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIOS = ROOT / "scenarios"
+K6_SCRIPTS = ROOT / "k6"
+PROTOS = ROOT / "proto"
+TOOLS = ROOT / ".tools" / "bin"

@@ -1,0 +1,85 @@
+"""The latencies of a run's cells, from their histograms: blocks merge by adding counts, and no percentile is averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wirebench.drivers.histogram import Histogram
+from wirebench.drivers.histogram_file import Clock, HistogramFile
+from wirebench.errors import WirebenchError
+from wirebench.stats import CellSummary
+from wirebench.store import Record, Run
+
+#: A quantile with fewer samples beyond it is noise.
+SAMPLES_BEYOND_MIN = 10
+
+_POINTS = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Latencies that one in so many requests exceeds: `one_in` is 1 / (1 - quantile), from 1 on. Both of shape (points,)."""
+
+    one_in: NDArray[np.float64]
+    latency_ms: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class CellLatency:
+    """The successful requests of a cell, on the clock of what a user waits: response where there is one."""
+
+    clock: Clock
+    merged: Histogram
+    curve: Curve | None
+    block_curves: tuple[Curve, ...]
+
+    def quantile_ms(self, quantile: float) -> float | None:
+        """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
+        if self.merged.count * (1 - quantile) < SAMPLES_BEYOND_MIN - 1e-9:
+            return None
+        return self.merged.quantiles_ns(quantile)[0] / 1e6
+
+    @property
+    def max_ms(self) -> float | None:
+        """The longest, in milliseconds; None without any."""
+        return self.merged.quantiles_ns(1.0)[0] / 1e6 if self.merged.count else None
+
+
+def read_latencies(run: Run, cells: Iterable[CellSummary]) -> tuple[dict[str, CellLatency], tuple[str, ...]]:
+    """Read the histograms of all cells, by cell; and what could not be read, a line each."""
+    latencies: dict[str, CellLatency] = {}
+    problems: list[str] = []
+    for cell in cells:
+        clock: Clock = "response" if any(record.response for record in cell.records) else "service"
+        merged, curves = Histogram.empty(), []
+        for record in cell.records:
+            try:
+                histogram = _read(run, record, clock)
+            except (WirebenchError, ValueError) as error:
+                reason = str(error).replace(f"{run.folder}/", "")
+                problems.append(f"{record.id}: no latency curve: {reason}")
+                continue
+            merged += histogram
+            if curve := curve_of(histogram):
+                curves.append(curve)
+        if merged.count:
+            latencies[cell.cell] = CellLatency(clock, merged, curve_of(merged), tuple(curves))
+    return latencies, tuple(problems)
+
+
+def curve_of(histogram: Histogram) -> Curve | None:
+    """Return the curve up to the last quantile with enough samples beyond it; None if that is not even the median."""
+    one_in_max = histogram.count / SAMPLES_BEYOND_MIN
+    if one_in_max < 2:  # noqa: PLR2004 - half of all requests
+        return None
+    one_in = np.geomspace(1, one_in_max, _POINTS)
+    latencies_ns = histogram.quantiles_ns(*(1 - 1 / one_in))
+    return Curve(one_in, np.asarray(latencies_ns) / 1e6)
+
+
+def _read(run: Run, record: Record, clock: Clock) -> Histogram:
+    return HistogramFile.read(run.folder / record.histogram_file).histogram(clock)

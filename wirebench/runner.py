@@ -1,0 +1,205 @@
+"""Carrying out a plan: the one place that knows the whole way from services to records."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from wirebench import clients
+from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers.driver import ID_RANGES
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure import Subject, environment, measure_cell
+from wirebench.measure.conformance import Conformance, check
+from wirebench.processes import Interrupted
+from wirebench.scenario import Plan, PlannedCell, ServiceSpec
+from wirebench.scenario.contract import WRITING_OPERATIONS
+from wirebench.store import Record, RunInfo, RunWriter
+from wirebench.targets import Endpoint, Target
+
+CONFORMANCE_REQUESTS = 100
+#: Ids that conformance creates and deletes again: below the seeded ones and every job's range.
+CONFORMANCE_FIRST_ID = 100_000
+
+
+class Progress(Protocol):
+    """Is told how a run goes."""
+
+    def step(self, text: str) -> None:
+        """Something that takes a moment has begun."""
+
+    def measured(self, record: Record, done: int, total: int) -> None:
+        """A cell's record is on disk; `done` of `total` are."""
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Where a run's time goes, in seconds."""
+
+    started: float = field(default_factory=time.monotonic)
+    measured_s: float = 0.0
+    services_s: float = 0.0
+
+
+def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> RunInfo:
+    """Return what is said of a run before it starts."""
+    return RunInfo(
+        id=run,
+        scenario=scenario_path.stem,
+        scenario_text=scenario_path.read_text(encoding="utf-8"),
+        question=plan.scenario.question,
+        command=shlex.join(["wirebench", *sys.argv[1:]]),
+        target=target.name,
+        seed=plan.seed,
+        blocks=len(plan.blocks),
+        cells=len(plan.cells),
+        status="running",
+        reason="",
+        pid=os.getpid(),
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        duration_s=None,
+        measured_s=None,
+        services_start_s=None,
+        conformance_requests=0,
+        conformance_mismatches=(),
+        compare=plan.scenario.compare,
+        equivalence_margin=plan.scenario.equivalence_margin,
+        versions=environment.versions(),
+        machine=environment.machine() | ({"core_separation": str(target.cores)} if target.cores else {}),
+        notes=tuple(environment.warnings(target.cores)),
+        commit=environment.commit(),
+    )
+
+
+def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -> None:
+    """Measure every cell of the plan; every record is on disk before the next cell starts.
+
+    However it ends, services are stopped, and the run is marked complete, or incomplete with the reason.
+    Raises WirebenchError, Interrupted.
+    """
+    clock = _Clock()
+    status, reason = "incomplete", "it failed"
+    try:
+        for block in plan.blocks:
+            _run_block(plan, block, target, writer, progress, clock)
+        status, reason = "complete", ""
+    except Interrupted as interrupt:
+        reason = f"it was interrupted ({interrupt})"
+        raise
+    except WirebenchError as error:
+        reason = error.message
+        raise
+    finally:
+        target.stop()
+        writer.update(
+            status=status,
+            reason=reason,
+            duration_s=round(time.monotonic() - clock.started, 3),
+            measured_s=round(clock.measured_s, 3),
+            services_start_s=round(clock.services_s, 3),
+        )
+
+
+def _run_block(
+    plan: Plan, block: tuple[PlannedCell, ...], target: Target, writer: RunWriter, progress: Progress, clock: _Clock
+) -> None:
+    number, total = block[0].block, sum(map(len, plan.blocks))
+    progress.step(f"block {number} of {len(plan.blocks)}: starting services")
+    before = time.monotonic()
+    endpoints = target.start(plan.services)
+    clock.services_s += time.monotonic() - before
+    try:
+        if number == 1:
+            progress.step("verifying that all services answer alike")
+            _verify(endpoints, plan.seed, writer)
+        for planned in block:
+            record = _measure(plan, planned, endpoints[planned.cell.service], target, writer)
+            writer.add(record)
+            clock.measured_s += plan.scenario.load.warmup_s + plan.scenario.load.window_s
+            progress.measured(record, (number - 1) * len(block) + planned.order + 1, total)
+    finally:
+        before = time.monotonic()
+        target.stop()
+        clock.services_s += time.monotonic() - before
+
+
+def _measure(plan: Plan, planned: PlannedCell, endpoint: Endpoint, target: Target, writer: RunWriter) -> Record:
+    output = writer.histogram_path(planned.id)
+    job = Job(
+        cell=planned.cell,
+        load=plan.scenario.load,
+        address=endpoint.address,
+        seed=plan.seed + planned.block,
+        id_range=_id_range(plan, planned, target),
+        output=output,
+        log=writer.log_path(planned.id),
+        cores=target.cores.generator if target.cores else None,
+    )
+    subject = Subject(
+        run=writer.info.id,
+        scenario=writer.info.scenario,
+        record_id=planned.id,
+        block=planned.block,
+        order=planned.order,
+        endpoint=endpoint,
+        cores=target.cores,
+        histogram_file=output.relative_to(writer.folder),
+        versions=writer.info.versions,
+        machine=writer.info.machine,
+        commit=writer.info.commit,
+    )
+    try:
+        return measure_cell(subject, job)
+    except WirebenchError:
+        # If a service has died, that is the news, and not that its driver then failed.
+        target.check()
+        raise
+
+
+def _id_range(plan: Plan, planned: PlannedCell, target: Target) -> int:
+    """Return the range of ids that a creating cell may take: one that nothing else on this service has had."""
+    cells = [each for block in plan.blocks for each in block if each.cell.operation in WRITING_OPERATIONS]
+    if planned not in cells:
+        return 1
+    if target.restarts_services:
+        return 1 + [each for each in cells if each.block == planned.block].index(planned) % ID_RANGES
+    # Services that stay have what earlier blocks, and earlier runs, created: another run starts elsewhere.
+    return 1 + (plan.seed + cells.index(planned)) % ID_RANGES
+
+
+def _verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int, writer: RunWriter) -> None:
+    outcome = verify(endpoints, seed)
+    writer.update(conformance_requests=outcome.requests, conformance_mismatches=outcome.mismatches)
+    if not outcome.passed:
+        raise WirebenchError(
+            f"the services don't answer alike: {len(outcome.mismatches)} of {outcome.requests} requests differ",
+            "what differs is no fair comparison; correct the service, and try `wirebench verify`",
+            "\n".join(outcome.mismatches[:10]),
+        )
+
+
+def verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int) -> Conformance:
+    """Send the same random requests to all services and compare their answers. Raises ClientError."""
+    opened = []
+    try:
+        for service, endpoint in endpoints.items():
+            opened.append(clients.connect(service.transport, endpoint.address))
+        return check(opened, seed=seed, requests=CONFORMANCE_REQUESTS, first_id=CONFORMANCE_FIRST_ID)
+    finally:
+        for client in opened:
+            client.close()
+
+
+def require_drivers(plan: Plan) -> None:
+    """Raise UsageError if a driver that the plan needs isn't installed."""
+    for name in sorted({cell.driver for cell in plan.cells}):
+        if DRIVERS[name].version() is None:
+            raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
+

@@ -1,0 +1,19 @@
+"""What the numbers support: figures a cell, ratios with intervals, verdicts."""
+
+from __future__ import annotations
+
+from wirebench.stats.compare import Comparison, Verdict, compare
+from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.summary import METRICS, CellSummary, Metric, summarise
+
+__all__ = [
+    "METRICS",
+    "CellSummary",
+    "Comparison",
+    "Metric",
+    "Ratio",
+    "Verdict",
+    "compare",
+    "paired_ratio",
+    "summarise",
+]

@@ -1,0 +1,101 @@
+"""Comparisons and their verdicts: what the numbers support, in one sentence each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.summary import METRICS, CellSummary, Metric
+from wirebench.store import Gate
+
+Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "withheld"]
+
+#: A transport's parts that come with it: they don't have to be equal for two transports to be compared.
+_COMES_WITH = {
+    "transport": ("runtime", "codec", "threads"),
+    "runtime": ("threads",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`subject` against `baseline`, two cells that differ in one factor.
+
+    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if a gate
+    that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is the
+    instruments' error, not a difference between services.
+    """
+
+    factor: str
+    subject: CellSummary
+    baseline: CellSummary
+    metric: Metric
+    ratios: dict[str, Ratio]
+    verdict: Verdict
+    failed_gates: tuple[Gate, ...]
+    instruments: bool
+
+    @property
+    def subject_level(self) -> str:
+        """The compared factor's level of the subject."""
+        return str(self.subject.factors[self.factor])
+
+    @property
+    def baseline_level(self) -> str:
+        """The compared factor's level of the baseline."""
+        return str(self.baseline.factors[self.factor])
+
+
+def compare(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[Comparison, ...]:
+    """Compare every two cells that differ in the factor and nothing else; and, besides, drivers of one cell."""
+    comparisons = []
+    for baseline, subject in itertools.combinations(cells, 2):
+        if _differ_only_in(baseline, subject, factor):
+            comparisons.append(_compare(baseline, subject, factor, margin, instruments=factor == "driver"))
+        elif factor != "driver" and _differ_only_in(baseline, subject, "driver"):
+            comparisons.append(_compare(baseline, subject, "driver", margin, instruments=True))
+    return tuple(sorted(comparisons, key=lambda comparison: comparison.instruments))
+
+
+def _differ_only_in(a: CellSummary, b: CellSummary, factor: str) -> bool:
+    if a.factors[factor] == b.factors[factor]:
+        return False
+    free = {factor, *_COMES_WITH.get(factor, ())}
+    return all(a.factors[name] == b.factors[name] for name in a.factors if name not in free)
+
+
+def _compare(
+    baseline: CellSummary, subject: CellSummary, factor: str, margin: float, *, instruments: bool
+) -> Comparison:
+    # Under an open load the rate is given, and what differs is how long users wait.
+    metric = METRICS["p99" if baseline.factors["rate_per_s"] else "throughput"]
+    ratios = {name: ratio for name, each in METRICS.items() if (ratio := _ratio(baseline, subject, each))}
+    gates = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
+    verdict: Verdict = "withheld"
+    if not gates and metric.name in ratios:
+        verdict = judge(ratios[metric.name], margin, higher_is_better=metric.higher_is_better)
+    return Comparison(factor, subject, baseline, metric, ratios, verdict, tuple(gates.values()), instruments)
+
+
+def _ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
+    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
+    blocks = sorted(of_baseline.keys() & of_subject.keys())
+    if not blocks:
+        return None
+    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks])
+
+
+def judge(ratio: Ratio, margin: float, *, higher_is_better: bool) -> Verdict:
+    """Return what a ratio supports: an interval inside the margin is equivalence, one that leaves out 1 a difference."""
+    if ratio.low is None or ratio.high is None:
+        return "inconclusive"
+    if 1 / (1 + margin) <= ratio.low and ratio.high <= 1 + margin:
+        return "equivalent"
+    if ratio.low > 1:
+        return "faster" if higher_is_better else "slower"
+    if ratio.high < 1:
+        return "slower" if higher_is_better else "faster"
+    return "inconclusive"

@@ -1,0 +1,106 @@
+"""The figures of a cell over all its blocks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from wirebench.store import Gate, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure that cells are compared by."""
+
+    name: str
+    label: str
+    unit: str
+    higher_is_better: bool
+    of: Callable[[Record], float | None]
+
+
+def _latency(quantile: str) -> Callable[[Record], float | None]:
+    """Take the response clock where there is one: it is what a user waits."""
+
+    def of(record: Record) -> float | None:
+        latency = record.response or record.service
+        return getattr(latency, quantile) if latency else None
+
+    return of
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("throughput", "requests/s", "1/s", higher_is_better=True, of=lambda record: record.rate_achieved_per_s),
+        Metric("p50", "p50", "ms", higher_is_better=False, of=_latency("p50_ms")),
+        Metric("p99", "p99", "ms", higher_is_better=False, of=_latency("p99_ms")),
+        Metric("cpu", "server CPU per request", "ms", higher_is_better=False, of=lambda r: r.server.cpu_ms_per_request),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CellSummary:
+    """One cell: its records in the order of their blocks, and what they come to."""
+
+    cell: str
+    factors: dict[str, str | int | float | None]
+    records: tuple[Record, ...]
+
+    def by_block(self, metric: Metric) -> dict[int, float]:
+        """Return the metric's figures by block, where they were measured and are positive."""
+        figures = ((record.block, metric.of(record)) for record in self.records)
+        return {block: figure for block, figure in figures if figure is not None and figure > 0}
+
+    def typical(self, metric: Metric) -> float | None:
+        """Return the geometric mean of the blocks' figures, which ratios of cells agree with; None without any."""
+        figures = list(self.by_block(metric).values())
+        return statistics.geometric_mean(figures) if figures else None
+
+    def spread(self, metric: Metric) -> float | None:
+        """Return how far the blocks lie apart: the greatest figure over the least; None without two."""
+        figures = list(self.by_block(metric).values())
+        return max(figures) / min(figures) if len(figures) > 1 else None
+
+    def failed_gates(self, metric: Metric | None = None) -> tuple[Gate, ...]:
+        """Return the worst failure of each gate that failed in any block (and that this metric depends on)."""
+        worst: dict[str, Gate] = {}
+        for record in self.records:
+            for gate in record.gates:
+                if gate.passed or (metric is not None and metric.name not in gate.metrics):
+                    continue
+                if gate.name not in worst or _excess(gate) > _excess(worst[gate.name]):
+                    worst[gate.name] = gate
+        return tuple(worst.values())
+
+
+def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
+    """Group records by cell; cells in the order of their factors."""
+    by_cell: dict[str, list[Record]] = {}
+    for record in records:
+        by_cell.setdefault(record.cell, []).append(record)
+    summaries = (
+        CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)))
+        for cell, members in by_cell.items()
+    )
+    return tuple(sorted(summaries, key=_by_factors))
+
+
+_TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
+_ORDER = ("operation", "rate_per_s", "concurrency", "workers", "threads", "store", "connection")
+_LAST_ORDER = ("runtime", "codec", "driver")
+
+
+def _by_factors(summary: CellSummary) -> tuple[object, ...]:
+    factors = summary.factors
+    first = tuple((isinstance(factors[name], str), factors[name] or 0) for name in _ORDER)
+    transport = _TRANSPORT_ORDER[str(factors["transport"])]
+    return (*first, transport, *(str(factors[name]) for name in _LAST_ORDER))
+
+
+def _excess(gate: Gate) -> float:
+    """How far a gate's value lies from its limit, in either direction."""
+    return abs(math.log((gate.value + 1e-9) / (gate.limit + 1e-9)))

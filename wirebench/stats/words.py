@@ -1,0 +1,215 @@
+"""Verdicts as sentences, and names for cells, for the terminal and the report alike.
+
+What a name doesn't say is the default: "grpc" is gRPC on its first runtime, with its first codec, by its first driver.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from wirebench.scenario.contract import TRANSPORTS
+from wirebench.stats.compare import Comparison, Verdict
+from wirebench.stats.ratio import Ratio
+from wirebench.stats.summary import METRICS
+
+Factors = Mapping[str, str | int | float | None]
+
+SUMMARY_SENTENCES_MAX = 3
+
+#: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
+_WITH_TRANSPORT = ("runtime", "codec", "threads", "workers", "store", "connection", "driver")
+#: Those that may differ between two transports that are compared: they are part of the transport's name.
+_OF_TRANSPORT = ("runtime", "codec", "threads")
+
+_THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
+_COUNTED: tuple[tuple[Verdict, str], ...] = (
+    ("faster", "faster in"),
+    ("equivalent", "equivalent in"),
+    ("slower", "slower in"),
+    ("inconclusive", "inconclusive in"),
+    ("withheld", "no verdict in"),
+)
+
+
+def cell_name(factors: Factors) -> str:
+    """Name a cell among those of the same operation and load: its transport, and what isn't the default."""
+    return _named(factors, _WITH_TRANSPORT)
+
+
+def load(factors: Factors) -> str:
+    """Say an operation and its load: what one cell shares with those that it can be compared with."""
+    return f"{factors['operation']}, {_connections(factors)}"
+
+
+def summary(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Say in one sentence a pair what all its comparisons come to; at most `SUMMARY_SENTENCES_MAX` sentences."""
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons:
+        if not comparison.instruments:
+            pairs.setdefault(_names(comparison), []).append(comparison)
+    sentences = [_pair_sentence(*names, pair) for names, pair in pairs.items()]
+    if len(sentences) > SUMMARY_SENTENCES_MAX:
+        shown = sentences[: SUMMARY_SENTENCES_MAX - 1]
+        return (*shown, f"{len(sentences) - len(shown)} more pairs were compared.")
+    return tuple(sentences)
+
+
+def sentence(comparison: Comparison) -> str:
+    """Say in one sentence what a comparison supports."""
+    return f"{situation(comparison)}: {claim(comparison)}"
+
+
+def situation(comparison: Comparison) -> str:
+    """Name what both cells share: the operation, the load, and what else isn't the default."""
+    factors = comparison.subject.factors
+    own = {comparison.factor, *(_OF_TRANSPORT if comparison.factor == "transport" else ())}
+    owner = f"{factors['transport']} " if comparison.factor != "transport" else ""
+    shared = [_said(name, factors) for name in _WITH_TRANSPORT if name not in own and not _is_default(name, factors)]
+    return owner + ", ".join((load(factors), *shared))
+
+
+def claim(comparison: Comparison) -> str:
+    """Say what a comparison supports, without the situation; a whole sentence."""
+    subject, baseline = _names(comparison)
+    if comparison.instruments:
+        return f"on the same service, {subject} measured {_disagreement(comparison, baseline)}."
+    measured = _measured(comparison)
+    match comparison.verdict:
+        case "withheld":
+            why = f"failed gates: {_gates([comparison])}" if comparison.failed_gates else "nothing to compare"
+            return f"no verdict on {subject} against {baseline} ({why}); measured {measured}."
+        case "equivalent":
+            return f"{subject} and {baseline} are equivalent: {measured}."
+        case "inconclusive":
+            more = _how_much_more(comparison)
+            return f"inconclusive between {subject} and {baseline}: {measured}.{more}"
+        case verdict:
+            return f"{subject} is {verdict} than {baseline}: {measured}."
+
+
+def interval(ratio: Ratio) -> str:
+    """Write a ratio with its interval."""
+    if ratio.low is None or ratio.high is None:
+        return f"{_number(ratio.estimate)}× (one block: no interval)"
+    return f"{_number(ratio.estimate)}× (95 % CI {_number(ratio.low)}–{_number(ratio.high)})"
+
+
+def gate_name(name: str) -> str:
+    """Write a gate's name as words."""
+    return name.replace("_", " ").replace("cpu", "CPU")
+
+
+def _named(factors: Factors, names: Sequence[str]) -> str:
+    said = [_said(name, factors) for name in names if not _is_default(name, factors)]
+    return f"{factors['transport']} {', '.join(said)}".strip()
+
+
+def _is_default(name: str, factors: Factors) -> bool:
+    facts = TRANSPORTS.get(factors["transport"])  # type: ignore[arg-type] # another version may know another transport
+    defaults: Factors = {"threads": None, "workers": 1, "store": "memory", "connection": "keep"}
+    if facts is not None:
+        of_transport = {"runtime": facts.runtimes[0], "codec": facts.codecs[0], "driver": facts.drivers[0]}
+        defaults = {**defaults, **of_transport}
+    return name in defaults and factors[name] == defaults[name]
+
+
+def _said(name: str, factors: Factors) -> str:
+    level = factors[name]
+    match name:
+        case "workers" | "threads":
+            return f"{level or 'default'} {name if level != 1 else name.removesuffix('s')}"
+        case "connection":
+            return "connections kept" if level == "keep" else "connections reopened"
+        case "runtime":
+            return f"on {level}"
+        case "driver":
+            return f"by {level}"
+        case _:
+            return f"with {level}"
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    """Name the two sides of a comparison by what differs."""
+    cells = (comparison.subject.factors, comparison.baseline.factors)
+    match comparison.factor:
+        case "transport":
+            subject, baseline = (_named(factors, _OF_TRANSPORT) for factors in cells)
+        case "workers" | "threads" | "connection" as factor:
+            subject, baseline = (_said(factor, factors) for factors in cells)
+        case _:
+            subject, baseline = comparison.subject_level, comparison.baseline_level
+    return subject, baseline
+
+
+def _connections(factors: Factors) -> str:
+    count = factors["concurrency"]
+    connections = f"{count} connection{'' if count == 1 else 's'}"
+    return f"{factors['rate_per_s']:g} requests/s over {connections}" if factors["rate_per_s"] else connections
+
+
+def _measured(comparison: Comparison) -> str:
+    names = (comparison.metric.name, *(name for name in ("p99", "cpu") if name != comparison.metric.name))
+    parts = [f"{interval(comparison.ratios[name])} {_THE[name]}" for name in names if name in comparison.ratios]
+    return ", ".join(parts) or "nothing"
+
+
+def _disagreement(comparison: Comparison, other: str) -> str:
+    parts = []
+    for name in ("throughput", "p50", "p99"):
+        if name in comparison.ratios:
+            change = comparison.ratios[name].estimate - 1
+            parts.append(f"{abs(change):.1%} {'more' if change >= 0 else 'less'} {METRICS[name].label}")
+    return f"{', '.join(parts)} than {other}" if parts else f"nothing to hold against {other}"
+
+
+def _how_much_more(comparison: Comparison) -> str:
+    ratio = comparison.ratios[comparison.metric.name]
+    if ratio.detectable is None:
+        return " More blocks would tell: --blocks."
+    least = _number(ratio.detectable)
+    return f" {ratio.blocks} blocks as noisy as these find differences of {least}× and over; more blocks, smaller ones."
+
+
+def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
+    if len(comparisons) == 1:
+        return sentence(comparisons[0])
+    verdicts = Counter(comparison.verdict for comparison in comparisons)
+    where = "in both situations" if len(comparisons) == 2 else f"in all {len(comparisons)} situations"  # noqa: PLR2004
+    if len(verdicts) > 1:
+        counts = [f"{words} {verdicts[verdict]}" for verdict, words in _COUNTED if verdicts[verdict]]
+        counts[0] = f"{counts[0]} of {len(comparisons)} situations"
+        judged = [comparison for comparison in comparisons if comparison.verdict != "withheld"]
+        return f"{subject} against {baseline}: {', '.join(counts)}; measured {_ranges(judged)}."
+    match comparisons[0].verdict:
+        case "withheld":
+            gates = _gates(comparisons) or "nothing to compare"
+            return f"No verdict on {subject} against {baseline} {where} ({gates})."
+        case "equivalent":
+            return f"{subject} and {baseline} are equivalent {where}: {_ranges(comparisons)}."
+        case "inconclusive":
+            return f"Inconclusive between {subject} and {baseline} {where}: {_ranges(comparisons)}."
+        case verdict:
+            return f"{subject} is {verdict} than {baseline} {where}: {_ranges(comparisons)}."
+
+
+def _ranges(comparisons: Sequence[Comparison]) -> str:
+    """Say between which ratios the situations lie, of the metric that is judged and of the server's CPU."""
+    parts = []
+    for name in dict.fromkeys((comparisons[0].metric.name, "cpu")):
+        estimates = [comparison.ratios[name].estimate for comparison in comparisons if name in comparison.ratios]
+        if estimates:
+            ends = dict.fromkeys((_number(min(estimates)), _number(max(estimates))))
+            parts.append(f"{'–'.join(ends)}× {_THE[name]}")
+    return ", ".join(parts) or "nothing"
+
+
+def _gates(comparisons: Iterable[Comparison]) -> str:
+    names = (gate_name(gate.name) for comparison in comparisons for gate in comparison.failed_gates)
+    return ", ".join(dict.fromkeys(names))
+
+
+def _number(value: float) -> str:
+    """Write a ratio so that at least two digits count."""
+    decimals = 1 if value >= 10 else 2 if value >= 0.1 else 3  # noqa: PLR2004 - where another digit counts
+    return f"{value:.{decimals}f}"

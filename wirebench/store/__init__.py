@@ -1,0 +1,22 @@
+"""Results on disk: one folder a run, one JSON record a cell and block."""
+
+from __future__ import annotations
+
+from wirebench.measure.record import Gate, Generator, Latency, Record, Server
+from wirebench.store.results import Run, RunWriter, find_run, list_runs, load_run, run_id
+from wirebench.store.run_info import RunInfo
+
+__all__ = [
+    "Gate",
+    "Generator",
+    "Latency",
+    "Record",
+    "Run",
+    "RunInfo",
+    "RunWriter",
+    "Server",
+    "find_run",
+    "list_runs",
+    "load_run",
+    "run_id",
+]

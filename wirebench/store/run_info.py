@@ -1,0 +1,40 @@
+"""What is said once for a whole run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class RunInfo(BaseModel):
+    """What is said once for a run: `run.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal["wirebench.run/1"] = "wirebench.run/1"
+    id: str
+    scenario: str
+    scenario_text: str
+    question: str
+    command: str
+    target: str
+    seed: int
+    blocks: int
+    cells: int
+    #: `running` until the end; `incomplete` if it was stopped, with the reason.
+    status: Literal["running", "complete", "incomplete"]
+    reason: str
+    pid: int
+    started_at: str
+    duration_s: float | None
+    measured_s: float | None
+    services_start_s: float | None
+    conformance_requests: int
+    conformance_mismatches: tuple[str, ...]
+    compare: str
+    equivalence_margin: float
+    versions: dict[str, str]
+    machine: dict[str, str]
+    notes: tuple[str, ...]
+    commit: str | None

@@ -1,0 +1,10 @@
+"""Where services run: on this machine, or where somebody else has started them."""
+
+from __future__ import annotations
+
+from wirebench.targets.cores import Cores, divide_cores
+from wirebench.targets.external import ExternalTarget
+from wirebench.targets.local import LocalTarget
+from wirebench.targets.target import Endpoint, Target
+
+__all__ = ["Cores", "Endpoint", "ExternalTarget", "LocalTarget", "Target", "divide_cores"]

@@ -1,0 +1,69 @@
+"""The external target: services that somebody else started, given by address."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.scenario import ServiceSpec
+from wirebench.targets.cores import Cores
+from wirebench.targets.target import Endpoint
+
+_CONNECT_TIMEOUT_S = 5.0
+
+
+class ExternalTarget:
+    """Only loads what is there: it restarts nothing, and sees no server from the inside."""
+
+    name = "external"
+    restarts_services = False
+    cores: Cores | None = None
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        """Take `host:port` by transport."""
+        self._addresses = {transport: _host_and_port(transport, address) for transport, address in addresses.items()}
+
+    def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
+        """Check that something listens for every transport. Raises WirebenchError."""
+        by_transport: dict[str, ServiceSpec] = {}
+        for service in services:
+            if service.transport not in self._addresses:
+                flag = f"--{service.transport}"
+                raise UsageError(f"the scenario loads {service.transport}: no address is given for it", f"add {flag} HOST:PORT")
+            if by_transport.setdefault(service.transport, service) != service:
+                raise UsageError(
+                    f"the scenario varies the {service.transport} service, which an external target can't restart",
+                    "leave runtime, workers, threads and store at one level each",
+                )
+        return {service: self._endpoint(service) for service in services}
+
+    def check(self) -> None:
+        """See nothing: a dead service shows in its errors."""
+
+    def stop(self) -> None:
+        """Leave running what runs."""
+
+    def _endpoint(self, service: ServiceSpec) -> Endpoint:
+        host, port = self._addresses[service.transport]
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        try:
+            socket.create_connection((host, port), timeout=_CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            raise WirebenchError(
+                f"nothing answers at {address} for {service.transport}: {error.strerror or error}",
+                "start the service there, or correct the address",
+            ) from None
+        return Endpoint(service, address, None, None)
+
+
+def _host_and_port(transport: str, address: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(address if "//" in address else f"//{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or not port or parts.scheme not in ("", "http"):
+        raise UsageError(f"--{transport}: {address!r} is not an address", "write HOST:PORT")
+    return host, port

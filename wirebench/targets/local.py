@@ -1,0 +1,117 @@
+"""The local target: services as child processes on loopback, on cores of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from wirebench import processes
+from wirebench.processes import Child, ProcessError
+from wirebench.scenario import ServiceSpec
+from wirebench.targets.cores import Cores
+from wirebench.targets.target import Endpoint
+
+HOST = "127.0.0.1"
+_READY_TIMEOUT_S = 60.0
+_POLL_S = 0.02
+
+
+class LocalTarget:
+    """Starts services with the commands that people start them with by hand."""
+
+    name = "local"
+    restarts_services = True
+
+    def __init__(self, cores: Cores, log_path: Callable[[str], Path]) -> None:
+        """Take the cores to use, and where a service of a name logs to."""
+        self.cores: Cores | None = cores
+        self._server_cores = cores.server
+        self._log_path = log_path
+        self._children: list[Child] = []
+
+    def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
+        """Start all services at once and wait until each is ready. Raises WirebenchError."""
+        try:
+            with _free_ports(2 * len(services)) as ports:
+                pairs = list(zip(ports[::2], ports[1::2], strict=True))
+            endpoints = [self._start(service, *pair) for service, pair in zip(services, pairs, strict=True)]
+            for child, endpoint in zip(self._children, endpoints, strict=True):
+                _wait_ready(child, endpoint)
+        except BaseException:  # also when interrupted
+            self.stop()
+            raise
+        return {endpoint.service: endpoint for endpoint in endpoints}
+
+    def check(self) -> None:
+        """Raise ProcessError, with its last log lines, if a service has died."""
+        for child in self._children:
+            child.check_alive()
+
+    def stop(self) -> None:
+        """Stop all services, side by side, each with time to drain."""
+        children, self._children = self._children, []
+        if children:
+            with ThreadPoolExecutor(len(children)) as pool:
+                list(pool.map(Child.stop, children))
+
+    def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
+        # The commands stand beside the interpreter that runs us: both come with the same set-up.
+        command = Path(sys.executable).parent / f"wirebench-{service.transport}"
+        arguments = {
+            "--host": HOST,
+            "--port": port,
+            "--admin-port": admin_port,
+            "--runtime": service.runtime,
+            "--workers": service.workers,
+            "--threads": service.threads,
+            "--store": service.store,
+            "--drain-pause-s": 0,
+        }
+        flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
+        child = processes.start(
+            f"the service {service}", [command, *flags], self._log_path(str(service)), self._server_cores
+        )
+        self._children.append(child)
+        return Endpoint(service, f"{HOST}:{port}", f"http://{HOST}:{admin_port}", child.pid)
+
+
+@contextlib.contextmanager
+def _free_ports(count: int) -> Iterator[list[int]]:
+    """Yield ports that are free, distinct because all are held until the end."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((HOST, 0))
+        yield [each.getsockname()[1] for each in sockets]
+
+
+def _wait_ready(child: Child, endpoint: Endpoint) -> None:
+    deadline = time.monotonic() + _READY_TIMEOUT_S
+    address = (endpoint.admin_url or "").removeprefix("http://")
+    while True:
+        child.check_alive()
+        if _is_ready(address):
+            return
+        if time.monotonic() > deadline:
+            details = processes.last_lines(child.log)
+            raise ProcessError(f"{child.name} was not ready after {_READY_TIMEOUT_S:.0f} s", f"its log is {child.log}", details)
+        time.sleep(_POLL_S)
+
+
+def _is_ready(address: str) -> bool:
+    connection = http.client.HTTPConnection(address, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
