@@ -7,5 +7,5 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPTS = ROOT / "k6"
-PROTOS = ROOT / "proto"
+CONTRACT = ROOT / "proto" / "python" / "wirebench_proto" / "contract.binpb"
 TOOLS = ROOT / ".tools" / "bin"

@@ -57,7 +57,9 @@ class Child:
             if time.monotonic() > deadline:
                 self.stop()
                 raise ProcessError(
-                    f"{self.name} was still running after {timeout_s:.0f} s", f"its log is {self.log}", last_lines(self.log)
+                    f"{self.name} was still running after {timeout_s:.0f} s",
+                    f"its log is {self.log}",
+                    last_lines(self.log),
                 )
             time.sleep(_POLL_S)
         return status
@@ -85,7 +87,7 @@ def start(
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
     with log.open("ab") as output, _on_cores(cores):
         try:
-            process = subprocess.Popen(  # noqa: S603 - an argument list, no shell
+            process = subprocess.Popen(
                 [*wrapper, *map(str, arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -101,7 +103,7 @@ def start(
 def capture(arguments: Sequence[str | Path], timeout_s: float = 10.0) -> str | None:
     """Return what a short program prints, or None if there is no such program or it fails."""
     try:
-        done = subprocess.run(  # noqa: S603 - an argument list, no shell
+        done = subprocess.run(
             list(map(str, arguments)), capture_output=True, check=True, timeout=timeout_s, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError):

@@ -18,10 +18,11 @@ from wirebench.drivers.driver import ID_RANGES
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure import Subject, environment, measure_cell
 from wirebench.measure.conformance import Conformance, check
+from wirebench.measure.record import Record
 from wirebench.processes import Interrupted
 from wirebench.scenario import Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.contract import WRITING_OPERATIONS
-from wirebench.store import Record, RunInfo, RunWriter
+from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Endpoint, Target
 
 CONFORMANCE_REQUESTS = 100
@@ -33,19 +34,88 @@ class Progress(Protocol):
     """Is told how a run goes."""
 
     def step(self, text: str) -> None:
-        """Something that takes a moment has begun."""
+        """Hear that something has begun that takes a moment."""
 
     def measured(self, record: Record, done: int, total: int) -> None:
-        """A cell's record is on disk; `done` of `total` are."""
+        """Hear that a cell's record is on disk; `done` of `total` are."""
 
 
 @dataclass(slots=True)
-class _Clock:
-    """Where a run's time goes, in seconds."""
+class _Execution:
+    """A plan being carried out, and where its time goes, in seconds."""
 
+    plan: Plan
+    target: Target
+    writer: RunWriter
+    progress: Progress
     started: float = field(default_factory=time.monotonic)
     measured_s: float = 0.0
     services_s: float = 0.0
+
+    def run_block(self, block: tuple[PlannedCell, ...]) -> None:
+        """Measure every cell of a block on freshly started services."""
+        number = block[0].block
+        self.progress.step(f"block {number} of {len(self.plan.blocks)}: starting services")
+        before = time.monotonic()
+        endpoints = self.target.start(self.plan.services)
+        self.services_s += time.monotonic() - before
+        try:
+            if number == 1:
+                self.progress.step("verifying that all services answer alike")
+                _verify(endpoints, self.plan.seed, self.writer)
+            for planned in block:
+                self._measure(planned, endpoints[planned.cell.service])
+        finally:
+            before = time.monotonic()
+            self.target.stop()
+            self.services_s += time.monotonic() - before
+
+    def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
+        output = self.writer.histogram_path(planned.id)
+        job = Job(
+            cell=planned.cell,
+            load=self.plan.scenario.load,
+            address=endpoint.address,
+            seed=self.plan.seed + planned.block,
+            id_range=self._id_range(planned),
+            output=output,
+            log=self.writer.log_path(planned.id),
+            cores=self.target.cores.generator if self.target.cores else None,
+        )
+        info = self.writer.info
+        subject = Subject(
+            run=info.id,
+            scenario=info.scenario,
+            record_id=planned.id,
+            block=planned.block,
+            order=planned.order,
+            endpoint=endpoint,
+            cores=self.target.cores,
+            histogram_file=output.relative_to(self.writer.folder),
+            versions=info.versions,
+            machine=info.machine,
+            commit=info.commit,
+        )
+        try:
+            record = measure_cell(subject, job)
+        except WirebenchError:
+            # If a service has died, that is the news, and not that its driver then failed.
+            self.target.check()
+            raise
+        self.writer.add(record)
+        self.measured_s += job.load.warmup_s + job.load.window_s
+        cells = len(self.plan.cells)
+        self.progress.measured(record, (planned.block - 1) * cells + planned.order + 1, cells * len(self.plan.blocks))
+
+    def _id_range(self, planned: PlannedCell) -> int:
+        """Return the range of ids that a creating cell may take: one that nothing else on this service has had."""
+        creating = [each for block in self.plan.blocks for each in block if each.cell.operation in WRITING_OPERATIONS]
+        if planned not in creating:
+            return 1
+        if self.target.restarts_services:
+            return 1 + [each for each in creating if each.block == planned.block].index(planned) % ID_RANGES
+        # Services that stay have what earlier blocks, and earlier runs, created: another seed starts elsewhere.
+        return 1 + (self.plan.seed + creating.index(planned)) % ID_RANGES
 
 
 def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> RunInfo:
@@ -84,11 +154,11 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
     However it ends, services are stopped, and the run is marked complete, or incomplete with the reason.
     Raises WirebenchError, Interrupted.
     """
-    clock = _Clock()
+    execution = _Execution(plan, target, writer, progress)
     status, reason = "incomplete", "it failed"
     try:
         for block in plan.blocks:
-            _run_block(plan, block, target, writer, progress, clock)
+            execution.run_block(block)
         status, reason = "complete", ""
     except Interrupted as interrupt:
         reason = f"it was interrupted ({interrupt})"
@@ -101,77 +171,10 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
         writer.update(
             status=status,
             reason=reason,
-            duration_s=round(time.monotonic() - clock.started, 3),
-            measured_s=round(clock.measured_s, 3),
-            services_start_s=round(clock.services_s, 3),
+            duration_s=round(time.monotonic() - execution.started, 3),
+            measured_s=round(execution.measured_s, 3),
+            services_start_s=round(execution.services_s, 3),
         )
-
-
-def _run_block(
-    plan: Plan, block: tuple[PlannedCell, ...], target: Target, writer: RunWriter, progress: Progress, clock: _Clock
-) -> None:
-    number, total = block[0].block, sum(map(len, plan.blocks))
-    progress.step(f"block {number} of {len(plan.blocks)}: starting services")
-    before = time.monotonic()
-    endpoints = target.start(plan.services)
-    clock.services_s += time.monotonic() - before
-    try:
-        if number == 1:
-            progress.step("verifying that all services answer alike")
-            _verify(endpoints, plan.seed, writer)
-        for planned in block:
-            record = _measure(plan, planned, endpoints[planned.cell.service], target, writer)
-            writer.add(record)
-            clock.measured_s += plan.scenario.load.warmup_s + plan.scenario.load.window_s
-            progress.measured(record, (number - 1) * len(block) + planned.order + 1, total)
-    finally:
-        before = time.monotonic()
-        target.stop()
-        clock.services_s += time.monotonic() - before
-
-
-def _measure(plan: Plan, planned: PlannedCell, endpoint: Endpoint, target: Target, writer: RunWriter) -> Record:
-    output = writer.histogram_path(planned.id)
-    job = Job(
-        cell=planned.cell,
-        load=plan.scenario.load,
-        address=endpoint.address,
-        seed=plan.seed + planned.block,
-        id_range=_id_range(plan, planned, target),
-        output=output,
-        log=writer.log_path(planned.id),
-        cores=target.cores.generator if target.cores else None,
-    )
-    subject = Subject(
-        run=writer.info.id,
-        scenario=writer.info.scenario,
-        record_id=planned.id,
-        block=planned.block,
-        order=planned.order,
-        endpoint=endpoint,
-        cores=target.cores,
-        histogram_file=output.relative_to(writer.folder),
-        versions=writer.info.versions,
-        machine=writer.info.machine,
-        commit=writer.info.commit,
-    )
-    try:
-        return measure_cell(subject, job)
-    except WirebenchError:
-        # If a service has died, that is the news, and not that its driver then failed.
-        target.check()
-        raise
-
-
-def _id_range(plan: Plan, planned: PlannedCell, target: Target) -> int:
-    """Return the range of ids that a creating cell may take: one that nothing else on this service has had."""
-    cells = [each for block in plan.blocks for each in block if each.cell.operation in WRITING_OPERATIONS]
-    if planned not in cells:
-        return 1
-    if target.restarts_services:
-        return 1 + [each for each in cells if each.block == planned.block].index(planned) % ID_RANGES
-    # Services that stay have what earlier blocks, and earlier runs, created: another run starts elsewhere.
-    return 1 + (plan.seed + cells.index(planned)) % ID_RANGES
 
 
 def _verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int, writer: RunWriter) -> None:
@@ -202,4 +205,3 @@ def require_drivers(plan: Plan) -> None:
     for name in sorted({cell.driver for cell in plan.cells}):
         if DRIVERS[name].version() is None:
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
-

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
+_IDS_SHOWN = 10
+
 
 class Code(StrEnum):
     """How an operation ended; the value is the `code` label of the metrics."""
@@ -49,11 +51,11 @@ class AlreadyExists(OperationError):
 
     @classmethod
     def users(cls, ids: Iterable[int]) -> AlreadyExists:
-        """Name the ids that are taken; at most ten of them, since a batch may hold thousands."""
+        """Name the ids that are taken; only the first of them, since a batch may hold thousands."""
         taken = sorted(ids)
         if len(taken) == 1:
             return cls(f"User with id {taken[0]} already exists.")
-        shown = ", ".join(map(str, taken[:10])) + (", …" if len(taken) > 10 else "")
+        shown = ", ".join(map(str, taken[:_IDS_SHOWN])) + (", …" if len(taken) > _IDS_SHOWN else "")
         return cls(f"Users with ids {shown} already exist.")
 
 

@@ -26,7 +26,7 @@ def _users_of_json(fields: Fields) -> Fields:
 
 def _user_of_message(message: pb.User) -> Fields:
     fields: Fields = {"id": message.id, "name": message.name, "email": message.email}
-    fields.update((name, getattr(message, name)) for name in _OPTIONAL_TEXTS if message.HasField(name))  # type: ignore[arg-type]
+    fields.update((name, getattr(message, name)) for name in _OPTIONAL_TEXTS if message.HasField(name))
     if message.tags:
         fields["tags"] = list(message.tags)
     if message.HasField("avatar"):

@@ -160,9 +160,7 @@ class _Supervisor:
         runtime = self._load_runtime()
         context = multiprocessing.get_context("fork")
         for index in range(1 if runtime.run_master else self._settings.workers):
-            process = context.Process(
-                target=_run_worker, args=(runtime, site, index, admin), name=f"worker {index}"
-            )
+            process = context.Process(target=_run_worker, args=(runtime, site, index, admin), name=f"worker {index}")
             process.start()
             self._processes.append(process)
 

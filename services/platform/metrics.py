@@ -49,9 +49,7 @@ class Recorder:
         with self._lock:
             self._in_flight += 1
 
-    def finished(
-        self, operation: str, code: str, duration_s: float, request_bytes: int, response_bytes: int
-    ) -> None:
+    def finished(self, operation: str, code: str, duration_s: float, request_bytes: int, response_bytes: int) -> None:
         """Count a request that was `started`, by how it ended."""
         key = (operation, code)
         with self._lock:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -58,15 +59,8 @@ class ResourceCollector(Collector):
 
 
 def process_tree(root_pid: int) -> list[int]:
-    """Return the process and all its descendants, by Linux's /proc."""
-    pids = [root_pid]
-    for pid in pids:  # grows while it is read
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
-                pids.extend(map(int, children.read_text().split()))
-            except OSError:
-                continue  # the thread has ended meanwhile
-    return pids
+    """Return the process and all its descendants."""
+    return [root_pid, *(child.pid for child in psutil.Process(root_pid).children(recursive=True))]
 
 
 def cpu_seconds(pid: int) -> float:
@@ -83,10 +77,9 @@ def cpu_seconds(pid: int) -> float:
 def memory_bytes(pid: int) -> int:
     """Return a process's proportional set size, in bytes; 0 for a process that has ended."""
     try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
-    except OSError:
+        return int(psutil.Process(pid).memory_full_info().pss)
+    except psutil.Error:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Pss:"))
 
 
 def throttled_periods() -> int | None:

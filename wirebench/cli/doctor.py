@@ -1,4 +1,4 @@
-"""`wirebench doctor`: is this machine fit to measure on?"""
+"""`wirebench doctor`: whether this machine is fit to measure on."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DISK_BYTES_MIN = 200 * 2**20
 class Finding:
     """One thing that was looked at; `fatal` ones keep `wirebench run` from working."""
 
-    good: bool
     text: str
+    good: bool = True
     fatal: bool = False
 
 
@@ -40,31 +40,31 @@ def doctor() -> None:
 
 def _tools() -> Iterator[Finding]:
     versions = environment.versions()
-    yield Finding(True, f"Python {versions['python']}")
+    yield Finding(f"Python {versions['python']}")
     for name, driver in DRIVERS.items():
         found = name in versions
         text = f"{name} {versions[name]}" if found else f"{name} is not at {driver.path()}: run `make setup`"
-        yield Finding(found, text, fatal=True)
+        yield Finding(text, found, fatal=True)
     for transport in ("rest", "grpc", "socket"):
         command = Path(sys.executable).parent / f"wirebench-{transport}"
         text = command.name if command.exists() else f"{command} is missing: run `make setup`"
-        yield Finding(command.exists(), text, fatal=True)
+        yield Finding(text, command.exists(), fatal=True)
 
 
 def _machine() -> Iterator[Finding]:
     facts = environment.machine()
-    yield Finding(True, f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['kernel']}")
+    yield Finding(f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['kernel']}")
     cores = divide_cores()
-    yield Finding(not cores.shared, str(cores))
+    yield Finding(str(cores), not cores.shared)
     for warning in environment.warnings(cores):
-        yield Finding(False, warning)
+        yield Finding(warning, good=False)
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.1", 0))
-            yield Finding(True, "loopback ports can be had")
+            yield Finding("loopback ports can be had")
         except OSError as error:
-            yield Finding(False, f"no port on 127.0.0.1: {error}", fatal=True)
+            yield Finding(f"no port on 127.0.0.1: {error}", good=False, fatal=True)
     folder = DEFAULT_FOLDER if DEFAULT_FOLDER.exists() else Path()
     free = shutil.disk_usage(folder).free
     text = f"{free / 2**30:.1f} GiB free for results in {folder.resolve()}"
-    yield Finding(free >= _DISK_BYTES_MIN, text, fatal=True)
+    yield Finding(text, free >= _DISK_BYTES_MIN, fatal=True)

@@ -26,7 +26,10 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
         expected = run.info.cells * run.info.blocks
         runs.append((run.info.id, run.info.status, len(run.records), expected, run.info.question))
     if json:
-        names = ("scenario", "cells", "blocks", "load_s", "question"), ("run", "status", "records", "expected", "question")
+        names = (
+            ("scenario", "cells", "blocks", "load_s", "question"),
+            ("run", "status", "records", "expected", "question"),
+        )
         data = {
             "scenarios": [dict(zip(names[0], row, strict=True)) for row in scenarios],
             "runs": [dict(zip(names[1], row, strict=True)) for row in runs],
@@ -43,5 +46,3 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
         for run_name, status, records, expected, question in runs:
             table.add_row(run_name, status, f"{records} of {expected}", question)
         console.print(table)
-
-

@@ -10,8 +10,12 @@ import typer
 from wirebench.errors import UsageError
 from wirebench.places import SCENARIOS
 
-Rest = Annotated[str | None, typer.Option("--rest", metavar="URL", help="Address of the REST service (external target).")]
-Grpc = Annotated[str | None, typer.Option("--grpc", metavar="ADDR", help="Address of the gRPC service (external target).")]
+Rest = Annotated[
+    str | None, typer.Option("--rest", metavar="URL", help="Address of the REST service (external target).")
+]
+Grpc = Annotated[
+    str | None, typer.Option("--grpc", metavar="ADDR", help="Address of the gRPC service (external target).")
+]
 Socket = Annotated[
     str | None, typer.Option("--socket", metavar="ADDR", help="Address of the socket service (external target).")
 ]

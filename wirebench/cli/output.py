@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -51,7 +52,7 @@ class TerminalProgress:
         )
         self._task = self._bar.add_task("starting", total=total, left=self._left())
 
-    def __enter__(self) -> TerminalProgress:
+    def __enter__(self) -> Self:
         """Show the bar."""
         self._bar.start()
         return self
@@ -73,7 +74,9 @@ class TerminalProgress:
         text = f"{record.factors['transport']} {record.factors['operation']} c={record.factors['concurrency']}"
         rate = f"{record.rate_achieved_per_s:,.0f}/s"
         self._bar.update(self._task, completed=done, description=f"{text}: {rate}", left=self._left())
-        self._say(f"{done}/{total}  {text} by {record.factors['driver']}: {rate}; {self._left()} left", always=done == total)
+        self._say(
+            f"{done}/{total}  {text} by {record.factors['driver']}: {rate}; {self._left()} left", always=done == total
+        )
 
     def _left(self) -> str:
         seconds = round(self._cell_s * (self._total - self._done))
@@ -93,7 +96,9 @@ def print_run(run: Run, console: Console) -> None:
     console.print(f"\n{run.info.question}", style="bold", highlight=False)
     if run.info.status != "complete":
         done = f"{len(run.records)} of {run.info.cells * run.info.blocks} cells"
-        console.print(f"This run is {run.info.status}: {run.info.reason or 'it goes on'}; {done} are here.", style="yellow")
+        console.print(
+            f"This run is {run.info.status}: {run.info.reason or 'it goes on'}; {done} are here.", style="yellow"
+        )
     if not cells:
         return
     console.print(_table(cells))

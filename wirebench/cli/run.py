@@ -30,8 +30,12 @@ def run(  # noqa: PLR0913 - one parameter an option
     scenario: Annotated[str, typer.Argument(help="A scenario file, or the name of one in scenarios/.")],
     *,
     target: Annotated[str, typer.Option(help="Where services run: local or external.")] = "local",
-    blocks: Annotated[int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Repetitions; default: the scenario's.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")] = None,
+    blocks: Annotated[
+        int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Repetitions; default: the scenario's.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
+    ] = None,
     rest: Rest = None,
     grpc: Grpc = None,
     socket: Socket = None,

@@ -1,4 +1,4 @@
-"""`wirebench verify`: do all services answer alike?"""
+"""`wirebench verify`: whether all services answer alike."""
 
 from __future__ import annotations
 

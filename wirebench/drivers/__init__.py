@@ -10,4 +10,4 @@ from wirebench.drivers.k6 import K6
 
 DRIVERS: dict[str, Driver] = {"k6": K6(), "ghz": Ghz()}
 
-__all__ = ["DRIVERS", "Driver", "Ghz", "Histogram", "HistogramFile", "Job", "K6"]
+__all__ = ["DRIVERS", "K6", "Driver", "Ghz", "Histogram", "HistogramFile", "Job"]

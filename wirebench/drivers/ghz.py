@@ -1,7 +1,7 @@
 """ghz: drives gRPC as well, to cross-check k6.
 
-Read from its source (v0.93.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details at
-most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
+Read from its source (v0.93.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details
+at most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
 connection for all workers. So statistics come from the details alone, warm-up is told from window by their timestamps
 (a call's end), connections are set, and a load is split before it can reach a million calls.
 """
@@ -27,14 +27,14 @@ from wirebench.drivers.histogram_file import (
     ERROR_TEXTS_MAX,
     OK,
     DriverVersion,
-    ErrorText, 
+    ErrorText,
     HistogramFile,
     PerSecond,
     Series,
     Window,
 )
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.places import PROTOS, TOOLS
+from wirebench.places import CONTRACT, TOOLS
 from wirebench.processes import Child, ProcessError
 
 DETAILS_MAX = 1_000_000
@@ -101,7 +101,9 @@ class Ghz:
         data = job.output.with_suffix(f".ghz-{part}-data.json")
         data.write_text(_data(job, part), encoding="utf-8")
         try:
-            child = processes.start("ghz", self.arguments(job, window_s, data, details), job.log, job.cores, {"TZ": "UTC"})
+            child = processes.start(
+                "ghz", self.arguments(job, window_s, data, details), job.log, job.cores, {"TZ": "UTC"}
+            )
             try:
                 watch(child)
                 status = child.wait(job.load.warmup_s + window_s + _GRACE_S)
@@ -120,7 +122,7 @@ class Ghz:
         concurrency = str(job.cell.concurrency)
         flags: dict[str, str | Path] = {
             # Compiled, because ghz's own parser is older than `optional` in proto3.
-            "--protoset": PROTOS / "wirebench.protoset",
+            "--protoset": CONTRACT,
             "--call": _CALLS[job.cell.operation],
             "--data-file": data,
             "--concurrency": concurrency,
@@ -134,9 +136,7 @@ class Ghz:
         return [self.path(), "--insecure", "--count-errors", *pairs, job.address]
 
 
-def fold(
-    details: list[dict[str, Any]], job: Job, window_s: float, driver: DriverVersion
-) -> HistogramFile:
+def fold(details: list[dict[str, Any]], job: Job, window_s: float, driver: DriverVersion) -> HistogramFile:
     """Fold ghz's details into a histogram file: the window opens `warmup_s` after the first call was sent."""
     if len(details) >= DETAILS_MAX:
         raise WirebenchError(
@@ -202,10 +202,9 @@ def _data(job: Job, part: int) -> str:
             ids = range(SEEDED_FIRST_ID, SEEDED_FIRST_ID + SEEDED_USERS)
             return json.dumps([{"id": pick.choice(ids)} for _ in range(_DATA_ITEMS)])
         case "users.create":
-            # The first id of the job's range without its zeros, then ghz's own count of calls.
-            digits = len(str(ID_RANGE)) - 1
-            part_start = part * (ID_RANGE // 10)
-            number = f"{{{{printf \"%0{digits}d\" .RequestNumber}}}}"
-            return f'{{"user": {{"id": {job.id_range}{number}, "name": "User {number}", "email": "user@example.com"}}}}'
+            # The digits of the job's range and of the part, then ghz's own count of calls, under a million. As text,
+            # which proto JSON takes for an id: a template is no JSON number.
+            number = f"{job.id_range}{part}{{{{printf `%06d` .RequestNumber}}}}"
+            return json.dumps({"user": {"id": number, "name": f"User {number}", "email": f"user{number}@example.com"}})
         case "echo.upper":
             return json.dumps({"text": "the quick brown fox jumps over the lazy dog"})

@@ -57,7 +57,7 @@ class Histogram:
         """Read HdrHistogram's V2 compressed base64 form. Raises ValueError if it is not one of this layout."""
         try:
             decoded = HdrHistogram.decode(text)
-        except Exception as error:  # the library raises its own types, zlib's and struct's
+        except Exception as error:  # noqa: BLE001 - the library raises its own types, zlib's and struct's
             message = f"not an HdrHistogram: {error}"
             raise ValueError(message) from None
         counts = np.asarray(decoded.counts, dtype=np.int64)
@@ -93,7 +93,8 @@ class Histogram:
         if not total:
             message = "no values, no quantiles"
             raise ValueError(message)
-        ranks = np.maximum(np.ceil(np.asarray(quantiles) * total), 1)
+        # A rank that rounding has put a hair over a whole number is that number.
+        ranks = np.maximum(np.ceil(np.asarray(quantiles) * total - 1e-9), 1)
         indexes = np.searchsorted(cumulative, ranks, side="left")
         return tuple(int(value) for value in _LOWEST[indexes] + _WIDTH[indexes] - 1)
 

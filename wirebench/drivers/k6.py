@@ -32,7 +32,9 @@ class K6:
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send the load and return what was measured. Raises ProcessError, WirebenchError."""
-        child = processes.start("k6", self.arguments(job), job.log, job.cores, {"K6_AUTO_EXTENSION_RESOLUTION": "false"})
+        child = processes.start(
+            "k6", self.arguments(job), job.log, job.cores, {"K6_AUTO_EXTENSION_RESOLUTION": "false"}
+        )
         try:
             watch(child)
             status = child.wait(job.load.warmup_s + job.load.window_s + _GRACE_S)
@@ -61,6 +63,8 @@ class K6:
             "FIRST_USER_ID": SEEDED_FIRST_ID,
             "USERS": SEEDED_USERS,
         }
-        settings = [part for name, value in environment.items() if value is not None for part in ("-e", f"{name}={value}")]
+        settings = [
+            part for name, value in environment.items() if value is not None for part in ("-e", f"{name}={value}")
+        ]
         quiet = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--no-thresholds", "--address="]
         return [self.path(), "run", *quiet, "--out", output, *settings, K6_SCRIPTS / f"{cell.transport}.js"]

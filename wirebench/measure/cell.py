@@ -74,7 +74,9 @@ def _observe(endpoint: Endpoint, job: Job) -> _Observed:
         sampler=sampler,
         counted=_settled_counters(endpoint.admin_url, before, sent) if endpoint.admin_url and before else None,
         memory_bytes=memory_bytes(pids) if pids else None,
-        generator_throttled=None if throttled_before is None or throttled_after is None else throttled_after - throttled_before,
+        generator_throttled=None
+        if throttled_before is None or throttled_after is None
+        else throttled_after - throttled_before,
     )
 
 
@@ -136,7 +138,9 @@ def _record(subject: Subject, job: Job, observed: _Observed, merged: HistogramFi
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
-        bytes_sent_per_request=merged.bytes_sent / per_request if merged.bytes_sent is not None and per_request else None,
+        bytes_sent_per_request=merged.bytes_sent / per_request
+        if merged.bytes_sent is not None and per_request
+        else None,
         bytes_received_per_request=(
             merged.bytes_received / per_request if merged.bytes_received is not None and per_request else None
         ),

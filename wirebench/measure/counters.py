@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from wirebench.errors import WirebenchError
 
 _TIMEOUT_S = 10.0
-_REQUESTS = re.compile(r'^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$', re.MULTILINE)
+_REQUESTS = re.compile(r"^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _THROTTLED = re.compile(r"^wirebench_cpu_throttled_periods_total (\S+)$", re.MULTILINE)
 
@@ -33,7 +33,8 @@ class Counters:
         if self.throttled_periods is not None and before.throttled_periods is not None:
             throttled = self.throttled_periods - before.throttled_periods
         added = {
-            worker: count - before.requests_by_worker.get(worker, 0) for worker, count in self.requests_by_worker.items()
+            worker: count - before.requests_by_worker.get(worker, 0)
+            for worker, count in self.requests_by_worker.items()
         }
         return Counters(added, throttled)
 

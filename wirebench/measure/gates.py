@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from wirebench.measure.record import Gate
 
@@ -57,26 +58,26 @@ def _load_gates(evidence: Evidence) -> Iterator[Gate]:
             "generator_cpu",
             evidence.generator_cpu_share,
             GENERATOR_CPU_MAX,
-            "of its cores",
-            _SPEED,
-            "the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
+            unit="of its cores",
+            metrics=_SPEED,
+            advice="the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
         )
     if evidence.rate_asked_per_s is not None:
         yield _at_most(
             "dropped_iterations",
             evidence.dropped_iterations,
             DROPPED_MAX,
-            "requests",
-            _SPEED,
-            "requests were due and never sent: raise the concurrency, or lower the rate",
+            unit="requests",
+            metrics=_SPEED,
+            advice="requests were due and never sent: raise the concurrency, or lower the rate",
         )
         yield _at_most(
             "rate_error",
             abs(evidence.rate_achieved_per_s / evidence.rate_asked_per_s - 1),
             RATE_ERROR_MAX,
-            "of the rate asked for",
-            _ALL,
-            "the load was not what was asked for: lower the rate, or give the generator more cores",
+            unit="of the rate asked for",
+            metrics=_ALL,
+            advice="the load was not what was asked for: lower the rate, or give the generator more cores",
         )
 
 
@@ -85,25 +86,25 @@ def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
         "error_rate",
         evidence.failed / evidence.requests if evidence.requests else 1.0,
         ERROR_RATE_MAX,
-        "of requests",
-        _ALL,
-        "see the error texts and the service's log; errors are often faster than answers",
+        unit="of requests",
+        metrics=_ALL,
+        advice="see the error texts and the service's log; errors are often faster than answers",
     )
     yield _at_least(
         "samples",
         evidence.requests - evidence.failed,
         SAMPLES_FOR_P99,
-        "requests",
-        ("p99",),
-        "too few for a p99: lengthen load.window_s",
+        unit="requests",
+        metrics=("p99",),
+        advice="too few for a p99: lengthen load.window_s",
     )
     yield _at_most(
         "conformance",
         evidence.mismatches,
         MISMATCHES_MAX,
-        "wrong replies",
-        _ALL,
-        "the service answered wrongly under load: run `wirebench verify`",
+        unit="wrong replies",
+        metrics=_ALL,
+        advice="the service answered wrongly under load: run `wirebench verify`",
     )
     if len(evidence.per_second) >= DRIFT_SECONDS_MIN:
         half = len(evidence.per_second) // 2
@@ -112,18 +113,18 @@ def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
             "drift",
             abs(last / first - 1) if first else 1.0,
             DRIFT_MAX,
-            "from the window's first half to its last",
-            _ALL,
-            "it had not settled: lengthen load.warmup_s, and see what else runs on the machine",
+            unit="from the window's first half to its last",
+            metrics=_ALL,
+            advice="it had not settled: lengthen load.warmup_s, and see what else runs on the machine",
         )
     if evidence.counted_by_server is not None:
         yield _at_most(
             "counts",
             abs(evidence.counted_by_server - evidence.sent),
             COUNT_ERROR_MAX,
-            "requests that driver and server count differently",
-            _ALL,
-            "something else sent requests, or a worker was replaced: see the service's log",
+            unit="requests that driver and server count differently",
+            metrics=_ALL,
+            advice="something else sent requests, or a worker was replaced: see the service's log",
         )
 
 
@@ -133,37 +134,33 @@ def _machine_gates(evidence: Evidence) -> Iterator[Gate]:
             "shared_cores",
             int(evidence.shares_cores),
             0,
-            "",
-            _SPEED,
-            "server and generator take CPU time from each other: use a machine with two cores or more",
+            unit="",
+            metrics=_SPEED,
+            advice="server and generator take CPU time from each other: use a machine with two cores or more",
         )
     if evidence.fairness is not None and evidence.workers > 1:
         yield _at_least(
             "balance",
             evidence.fairness,
             FAIRNESS_MIN,
-            "Jain's index over workers",
-            _ALL,
-            "some workers had most of the connections: raise the concurrency",
+            unit="Jain's index over workers",
+            metrics=_ALL,
+            advice="some workers had most of the connections: raise the concurrency",
         )
     if evidence.generator_throttled_periods is not None:
         yield _at_most(
             "throttled_generator",
             evidence.generator_throttled_periods,
             0,
-            "periods",
-            _SPEED,
-            "the generator met its CPU limit: lift the limit",
+            unit="periods",
+            metrics=_SPEED,
+            advice="the generator met its CPU limit: lift the limit",
         )
 
 
-def _at_most(name: str, value: float, limit: float, unit: str, metrics: tuple[str, ...], advice: str) -> Gate:
-    return Gate(
-        name=name, passed=value <= limit, value=value, limit=limit, unit=unit, metrics=metrics, advice=advice
-    )
+def _at_most(name: str, value: float, limit: float, **words: Any) -> Gate:  # noqa: ANN401 - fields of Gate
+    return Gate(name=name, passed=value <= limit, value=value, limit=limit, **words)
 
 
-def _at_least(name: str, value: float, limit: float, unit: str, metrics: tuple[str, ...], advice: str) -> Gate:
-    return Gate(
-        name=name, passed=value >= limit, value=value, limit=limit, unit=unit, metrics=metrics, advice=advice
-    )
+def _at_least(name: str, value: float, limit: float, **words: Any) -> Gate:  # noqa: ANN401
+    return Gate(name=name, passed=value >= limit, value=value, limit=limit, **words)

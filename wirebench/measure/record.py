@@ -6,8 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-
-
 Factor = str | int | float | None
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Self
 
 import numpy as np
 import psutil
@@ -78,12 +79,14 @@ class Sampler:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample_until_stopped, name="sampler", daemon=True)
 
-    def __enter__(self) -> Sampler:
+    def __enter__(self) -> Self:
         """Start reading."""
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Stop reading."""
         self._stop.set()
         self._thread.join()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -10,7 +10,7 @@ from wirebench.scenario.contract import Codec, Connection, Driver, Operation, St
 
 CONCURRENCY_MAX = 10_000
 BLOCKS_MAX = 1000
-EVERY_TRANSPORT = "*"
+EVERY_TRANSPORT: Final = "*"
 
 T = TypeVar("T")
 
@@ -70,7 +70,9 @@ class Scenario(_Strict):
     load: Load = Load()
     blocks: Annotated[int, Field(ge=1, le=BLOCKS_MAX)] = 5
     #: The factor whose levels are compared with each other.
-    compare: Literal["transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection"] = "transport"
+    compare: Literal["transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection"] = (
+        "transport"
+    )
     #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
     equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
 

@@ -99,7 +99,7 @@ def _refuse_impossible(cell: Cell) -> None:
         if getattr(cell, name) not in possible:
             raise UsageError(
                 f"factors.{name}: {cell.transport} has no {name} {getattr(cell, name)!r}",
-                f"choose from {', '.join(possible)}; levels for one transport are written {name}: {{{cell.transport}: …}}",
+                f"choose from {', '.join(possible)}; for one transport alone: {name}: {{{cell.transport}: …}}",
             )
     if cell.operation in WRITING_OPERATIONS and cell.store == "memory" and cell.workers > 1:
         raise UsageError(

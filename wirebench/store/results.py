@@ -1,7 +1,7 @@
 """Writing and reading the folder of a run.
 
-    results/20261121T101500Z-quick/
-        run.json  records/*.json  histograms/*.json  logs/*.log  report.html
+results/20261121T101500Z-quick/
+    run.json  records/*.json  histograms/*.json  logs/*.log  report.html
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ class RunWriter:
         """Make the run's folder and say there that the run has begun."""
         self.folder = folder / info.id
         self.info = info
-        for name in ("records", "histograms", "logs"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        try:
+            for name in ("records", "histograms", "logs"):
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(self.folder, error) from error
         self._write_info()
 
     def histogram_path(self, record_id: str) -> Path:
@@ -129,4 +132,8 @@ def _write(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise WirebenchError(f"can't write {path}: {error.strerror}", "make room, or choose another --out") from error
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> WirebenchError:
+    return WirebenchError(f"can't write {path}: {error.strerror}", "make room, or choose another --out")

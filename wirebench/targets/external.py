@@ -31,7 +31,9 @@ class ExternalTarget:
         for service in services:
             if service.transport not in self._addresses:
                 flag = f"--{service.transport}"
-                raise UsageError(f"the scenario loads {service.transport}: no address is given for it", f"add {flag} HOST:PORT")
+                raise UsageError(
+                    f"the scenario loads {service.transport}: no address is given for it", f"add {flag} HOST:PORT"
+                )
             if by_transport.setdefault(service.transport, service) != service:
                 raise UsageError(
                     f"the scenario varies the {service.transport} service, which an external target can't restart",
@@ -61,9 +63,8 @@ class ExternalTarget:
 def _host_and_port(transport: str, address: str) -> tuple[str, int]:
     try:
         parts = urlsplit(address if "//" in address else f"//{address}")
-        host, port = parts.hostname, parts.port
+        if parts.hostname and parts.port and parts.scheme in ("", "http"):
+            return parts.hostname, parts.port
     except ValueError:
-        host, port = None, None
-    if not host or not port or parts.scheme not in ("", "http"):
-        raise UsageError(f"--{transport}: {address!r} is not an address", "write HOST:PORT")
-    return host, port
+        pass  # a port that is no number; said below
+    raise UsageError(f"--{transport}: {address!r} is not an address", "write HOST:PORT")

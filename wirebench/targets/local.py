@@ -100,7 +100,9 @@ def _wait_ready(child: Child, endpoint: Endpoint) -> None:
             return
         if time.monotonic() > deadline:
             details = processes.last_lines(child.log)
-            raise ProcessError(f"{child.name} was not ready after {_READY_TIMEOUT_S:.0f} s", f"its log is {child.log}", details)
+            raise ProcessError(
+                f"{child.name} was not ready after {_READY_TIMEOUT_S:.0f} s", f"its log is {child.log}", details
+            )
         time.sleep(_POLL_S)
 
 
@@ -113,5 +115,3 @@ def _is_ready(address: str) -> bool:
         return False
     finally:
         connection.close()
-
-

@@ -1,0 +1,157 @@
+# The front door: `make help`. What has been set up once is not set up again.
+
+include tools.mk
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # Each step says how long it took.
+.SUFFIXES:
+
+##@ Variables
+SCENARIO ?= scenarios/quick.yaml ## the question that bench asks
+TARGET ?= local ## where bench runs it: local, kubernetes or external
+BLOCKS ?= ## repetitions of every cell, if not those of the scenario
+SEED ?= ## seed of the order of the cells, to repeat a run's
+OUT ?= ## folder of the results, if not one of its own in results/
+ARGS ?= ## further options of bench, report, doctor and the Python tests
+PYTHON ?= python3 ## the Python that .venv is made of (to change it, make clean)
+UPGRADE ?= ## if set, lock takes the newest versions of everything
+
+# CGO off: the tools are the same wherever they are built, and need no C compiler. GOWORK off: a go.work of the user's
+# is none of their business.
+export CGO_ENABLED := 0
+export GOWORK := off
+
+BIN := .venv/bin
+STEP := scripts/step
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
+PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
+PYTHON_CODE := $(wildcard wirebench services tests benchmarks)
+
+##@ Measure
+.PHONY: bench report doctor bench-self
+bench: setup ## run SCENARIO and say what the measurements support
+	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
+	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+report: setup ## write the report of the last run (or of another: see ARGS='--help')
+	@$(BIN)/wirebench report $(ARGS)
+
+doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
+	@$(BIN)/wirebench doctor $(ARGS)
+
+bench-self: setup ## measure wirebench itself: what its generators and its bookkeeping cost
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+##@ Set up
+.PHONY: setup setup-dev clean
+setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz ## what bench needs: .venv, k6 and ghz, in this folder
+
+setup-dev: setup .venv/.dev-packages ## what test and lint need besides
+
+clean: ## remove all that was installed, built or cached here, and no results
+	rm -rf .venv .tools build services/build proto/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name '*.egg-info' -prune -exec rm -rf {} +
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.tools/.prerequisites: scripts/check-prerequisites k6/extension/go.mod
+	@scripts/check-prerequisites $(PYTHON)
+	@mkdir -p .tools/bin
+	@touch $@
+
+.venv/pyvenv.cfg: | .tools/.prerequisites
+	@$(STEP) "python: making .venv" $(PYTHON) -m venv --clear .venv
+
+.venv/.packages: requirements/bench.lock | .venv/pyvenv.cfg
+	@$(STEP) "python: installing packages from $<" $(PIP) install --require-hashes --requirement $<
+	@touch $@
+
+.venv/.dev-packages: requirements/dev.lock .venv/.packages
+	@$(STEP) "python: installing packages from $<" $(PIP) install --require-hashes --requirement $<
+	@touch $@
+
+.venv/.installed: $(PROJECTS) .venv/.packages
+	@$(STEP) "python: installing wirebench, its services and its contract" \
+	  $(PIP) install --no-deps --no-build-isolation --editable proto --editable services --editable .
+	@touch $@
+
+.tools/bin/k6: $(K6_SOURCES) | .tools/.prerequisites
+	@$(STEP) "k6: building k6/extension (minutes, if Go has nothing cached)" \
+	  go -C k6/extension build -mod=readonly -buildvcs=false -o ../../$@ .
+	@touch $@
+
+.tools/bin/ghz: tools.mk | .tools/.prerequisites
+	@GOBIN=$(CURDIR)/.tools/bin $(STEP) "ghz: building $(GHZ_VERSION)" \
+	  go install -mod=mod github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
+	@touch $@
+
+##@ Test
+.PHONY: test test-unit test-contract test-accuracy test-k6 test-python
+test: setup-dev ## everything that needs no cluster: lint, the Go tests, all Python tests
+	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-python
+
+test-unit: setup-dev ## the tests that take milliseconds
+	@$(BIN)/python -m pytest tests/unit $(ARGS)
+
+test-contract: setup-dev ## the same cases against all transports and runtimes
+	@$(BIN)/python -m pytest tests/contract $(ARGS)
+
+test-accuracy: setup-dev ## the measurements against servers whose latency is known
+	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
+
+test-python: setup-dev ## these three together
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-k6: | .tools/.prerequisites ## the Go tests of our k6
+	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...
+
+##@ Check and change the code
+.PHONY: lint lint-python lint-types lint-proto lint-go format proto proto-check lock
+lint: lint-python lint-types lint-proto lint-go ## ruff, mypy, buf, gofmt and go vet
+
+lint-python: setup-dev
+	@$(STEP) "ruff check" $(BIN)/ruff check --quiet
+	@$(STEP) "ruff format --check" $(BIN)/ruff format --check --diff --quiet
+
+lint-types: setup-dev
+	@$(STEP) "mypy" $(BIN)/mypy $(PYTHON_CODE)
+
+lint-proto: setup-dev
+	@$(STEP) "buf lint" $(BIN)/buf lint
+
+lint-go: | .tools/.prerequisites
+	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d k6/extension 2>&1); echo "$$diff"; [ -z "$$diff" ]'
+	@$(STEP) "go vet" go -C k6/extension vet -mod=readonly ./...
+
+format: setup-dev ## let ruff and gofmt write the code their way
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+	@gofmt -l -w k6/extension
+
+proto: setup-dev ## generate proto/python from proto/wirebench/v1
+	@scripts/generate-proto proto/python
+
+proto-check: setup-dev ## check that proto/python is what proto would write
+	@$(BIN)/python -m pytest tests/unit/test_proto_drift.py
+
+# One version of each package on every Python and platform: results of two machines are results of the same code.
+LOCK = .tools/uv/bin/uv pip compile --quiet --universal --fork-strategy fewest --generate-hashes \
+  --no-emit-package wirebench-proto --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml ask for
+	@$(STEP) "requirements/bench.lock" \
+	  $(LOCK) --group build pyproject.toml services/pyproject.toml --output-file requirements/bench.lock
+	@$(STEP) "requirements/dev.lock" $(LOCK) --group dev pyproject.toml services/pyproject.toml \
+	  --constraints requirements/bench.lock --output-file requirements/dev.lock
+
+.tools/uv/bin/uv: tools.mk | .tools/.prerequisites
+	@$(STEP) "uv: installing $(UV_VERSION)" bash -c '$(PYTHON) -m venv --clear .tools/uv && \
+	  .tools/uv/bin/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)'
+	@touch $@
+
+##@ Help
+.PHONY: help
+help: ## this text
+	@awk -f scripts/help.awk $(MAKEFILE_LIST)

@@ -1,0 +1,1 @@
+"""Tests of single modules: milliseconds each, no servers."""

@@ -1,0 +1,101 @@
+"""ghz: its command line, and the folding of its details."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wirebench.drivers import Ghz, Job
+from wirebench.drivers import ghz as ghz_module
+from wirebench.drivers.histogram_file import DriverVersion
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.scenario import Cell, Load
+
+CELL = Cell(
+    transport="grpc",
+    runtime="sync",
+    driver="ghz",
+    operation="users.get",
+    concurrency=16,
+    rate_per_s=None,
+    workers=1,
+    threads=None,
+    store="memory",
+    codec="protobuf",
+    connection="keep",
+)
+JOB = Job(
+    cell=CELL,
+    load=Load(model="closed", warmup_s=0.5, window_s=1.0),
+    address="127.0.0.1:1",
+    seed=1,
+    id_range=3,
+    output=Path("out.json"),
+    log=Path("out.log"),
+    cores=None,
+)
+VERSION = DriverVersion(name="ghz", version="0")
+
+
+def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str = "") -> dict[str, Any]:
+    """Return a call that ended so long after 12:00:00."""
+    timestamp = f"2026-01-01T12:00:{end_ms // 1000:02d}.{end_ms % 1000:03d}000000Z"
+    return {"timestamp": timestamp, "latency": round(latency_ms * 1e6), "error": error, "status": status}
+
+
+def test_the_window_opens_after_the_warmup() -> None:
+    """Calls that end in the warm-up, or after the window, are counted but not measured."""
+    # The first call was sent at 0 ms: the window is 500 to 1500 ms.
+    details = [detail(1), detail(499), detail(500, 2), detail(1499, 4), detail(1500)]
+    folded = ghz_module.fold(details, JOB, 1.0, VERSION)
+    assert {"ok": 5} == folded.requests_total
+    assert {"ok": 2} == folded.counts_by_code()
+    assert 2_000_000 == pytest.approx(folded.histogram("service").quantiles_ns(0)[0], rel=1e-3)
+
+
+def test_failures_are_kept_apart_from_latencies() -> None:
+    """A failed call counts under its code, and not in the latencies of successes."""
+    details = [detail(1), detail(600), detail(700, 9, "Unavailable", "connection refused")]
+    folded = ghz_module.fold(details, JOB, 1.0, VERSION)
+    assert {"ok": 1, "unavailable": 1} == folded.counts_by_code()
+    assert 1 == folded.histogram("service").count
+    assert ["connection refused"] == [error.message for error in folded.errors]
+
+
+def test_a_load_at_the_limit_of_details_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool drops details silently at its limit; a result that met it is no result."""
+    monkeypatch.setattr(ghz_module, "DETAILS_MAX", 3)
+    with pytest.raises(WirebenchError, match="kept no more"):
+        ghz_module.fold([detail(1), detail(2), detail(3)], JOB, 1.0, VERSION)
+
+
+def test_no_call_is_an_error() -> None:
+    """A load that sent nothing has no result."""
+    with pytest.raises(WirebenchError, match="no call"):
+        ghz_module.fold([], JOB, 1.0, VERSION)
+
+
+def test_a_window_too_long_for_the_details_is_refused() -> None:
+    """A load that would take over a million calls a part is split, and refused when that isn't enough."""
+    job = replace(JOB, load=Load(window_s=3600.0))
+    with pytest.raises(UsageError, match="at most"):
+        Ghz().run(job, lambda _: None)
+
+
+def test_connections_equal_concurrency() -> None:
+    """The tool's default of one connection for all workers is never used."""
+    arguments = Ghz().arguments(JOB, 1.0, Path("data"), Path("details"))
+    assert "16" == arguments[arguments.index("--connections") + 1]
+    assert "16" == arguments[arguments.index("--concurrency") + 1]
+    assert "wait" == arguments[arguments.index("--duration-stop") + 1]
+
+
+def test_parts_of_a_creating_load_never_share_an_id() -> None:
+    """A load that is split creates users of ids of its own in every part, inside the job's range."""
+    job = replace(JOB, cell=replace(CELL, operation="users.create"))
+    prefixes = [json.loads(ghz_module._data(job, part))["user"]["id"].partition("{{")[0] for part in range(10)]
+    assert [f"3{part}" for part in range(10)] == prefixes

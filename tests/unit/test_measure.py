@@ -1,0 +1,137 @@
+"""Counters, fairness, gates, cores and CPU clocks."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+import pytest
+
+from wirebench.measure.counters import fairness, parse_counters
+from wirebench.measure.gates import Evidence, check
+from wirebench.measure.sampler import Sampler, cpu_s, process_tree
+from wirebench.targets import divide_cores
+
+METRICS = """\
+# TYPE wirebench_requests_total counter
+wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="0"} 10.0
+wirebench_requests_total{code="not_found",operation="users.get",transport="rest",worker="0"} 2.0
+wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="1"} 5.0
+wirebench_cpu_throttled_periods_total 3.0
+"""
+GOOD = Evidence(
+    requests=10_000,
+    failed=0,
+    dropped_iterations=0,
+    mismatches=0,
+    rate_achieved_per_s=1000.0,
+    rate_asked_per_s=1000.0,
+    per_second=(1000, 1000, 1000, 1000),
+    generator_cpu_share=0.5,
+    shares_cores=False,
+    fairness=1.0,
+    workers=2,
+    sent=12_000,
+    counted_by_server=12_000,
+    generator_throttled_periods=0,
+)
+
+
+def test_counters_are_summed_by_worker() -> None:
+    """A worker's requests are those of all its operations and outcomes."""
+    counters = parse_counters(METRICS)
+    assert {"0": 12, "1": 5} == counters.requests_by_worker
+    assert 3 == counters.throttled_periods
+
+
+def test_what_was_added_counts_workers_that_are_new() -> None:
+    """A worker's first requests count from zero."""
+    before = parse_counters('wirebench_requests_total{worker="0"} 10.0\n')
+    assert {"0": 2, "1": 5} == parse_counters(METRICS).since(before).requests_by_worker
+
+
+@pytest.mark.parametrize(("counts", "expected"), [([5, 5], 1.0), ([10, 0], 0.5), ([4, 4, 4, 0], 0.75), ([0, 0], None)])
+def test_jains_index(counts: list[int], expected: float | None) -> None:
+    """Even shares give 1, one of n having all gives 1/n, nothing gives nothing."""
+    assert expected == fairness(counts)
+
+
+def test_good_evidence_passes_every_gate() -> None:
+    """No gate fails without cause."""
+    gates = check(GOOD)
+    assert [] == [gate.name for gate in gates if not gate.passed]
+    assert 11 == len(gates)
+
+
+@pytest.mark.parametrize(
+    ("gate", "evidence"),
+    [
+        ("generator_cpu", replace(GOOD, generator_cpu_share=0.95)),
+        ("dropped_iterations", replace(GOOD, dropped_iterations=1)),
+        ("rate_error", replace(GOOD, rate_achieved_per_s=900.0)),
+        ("error_rate", replace(GOOD, failed=100)),
+        ("error_rate", replace(GOOD, requests=0, failed=0)),
+        ("samples", replace(GOOD, requests=999)),
+        ("conformance", replace(GOOD, mismatches=1)),
+        ("drift", replace(GOOD, per_second=(1000, 1000, 700, 700))),
+        ("counts", replace(GOOD, counted_by_server=11_999)),
+        ("shared_cores", replace(GOOD, shares_cores=True)),
+        ("balance", replace(GOOD, fairness=0.6)),
+        ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
+    ],
+)
+def test_each_gate_fails_for_its_cause(gate: str, evidence: Evidence) -> None:
+    """What makes a measurement unfit is found by its gate, which says what to do."""
+    failed = {each.name: each for each in check(evidence) if not each.passed}
+    assert gate in failed
+    assert failed[gate].advice
+
+
+def test_what_was_not_seen_has_no_gate() -> None:
+    """An external server's counters can't pass or fail."""
+    unseen = replace(GOOD, counted_by_server=None, fairness=None, generator_cpu_share=None, shares_cores=None)
+    assert {"counts", "balance", "generator_cpu", "shared_cores"}.isdisjoint(gate.name for gate in check(unseen))
+
+
+@pytest.mark.parametrize(
+    ("available", "server", "generator"),
+    [({0, 1}, {0}, {1}), ({0, 1, 2, 3}, {0, 1}, {2, 3}), ({3, 5, 9}, {3}, {5, 9}), ({2}, {2}, {2})],
+)
+def test_cores_are_divided(available: set[int], server: set[int], generator: set[int]) -> None:
+    """Server and generator get cores of their own, and share only where there is one."""
+    cores = divide_cores(frozenset(available))
+    assert (server, generator) == (set(cores.server), set(cores.generator))
+    assert (len(available) == 1) == cores.shared
+
+
+def test_the_cpu_clock_of_a_process_runs_when_it_works() -> None:
+    """The clock that is read from outside is the one that the process reads itself."""
+    before = cpu_s(os.getpid())
+    assert before is not None
+    end = time.process_time() + 0.05
+    while time.process_time() < end:
+        pass
+    after = cpu_s(os.getpid())
+    assert after is not None
+    assert 0.05 <= after - before < 0.5
+
+
+def test_a_process_that_has_ended_has_no_clock() -> None:
+    """What is gone is told from what is idle."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert cpu_s(pid) is None
+    assert () == process_tree(pid)
+
+
+def test_a_sampler_tells_only_what_it_watched() -> None:
+    """CPU time of a moment before sampling began is not made up."""
+    with Sampler((os.getpid(),)) as sampler:
+        time.sleep(0.1)
+    now_ns = time.time_ns()
+    assert sampler.server_cpu_s(now_ns - 10**10, now_ns) is None
+    assert sampler.server_cpu_s(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
+    assert sampler.generator_cpu_s(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None

@@ -1,0 +1,81 @@
+"""Ratios, intervals and verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from wirebench.stats.compare import judge
+from wirebench.stats.ratio import Ratio, paired_ratio
+
+
+def test_a_constant_ratio_has_no_uncertainty() -> None:
+    """Blocks that agree leave an interval of no width, however different the blocks are from each other."""
+    ratio = paired_ratio([20, 40, 80], [10, 20, 40])
+    assert 2 == pytest.approx(ratio.estimate)
+    assert (2, 2) == pytest.approx((ratio.low, ratio.high))
+
+
+def test_the_interval_is_students_t_of_the_log_ratios() -> None:
+    """The interval agrees with a calculation by hand: t(0.975, 2) = 4.3027."""
+    ratio = paired_ratio([1.0, 1.1, 1.21], [1, 1, 1])
+    half_width = 4.3027 * math.log(1.1) / math.sqrt(3)
+    assert 1.1 == pytest.approx(ratio.estimate)
+    assert 1.1 * math.exp(half_width) == pytest.approx(ratio.high, rel=1e-4)
+
+
+def test_swapping_the_sides_inverts_the_ratio() -> None:
+    """A comparison says the same whichever side it starts from."""
+    there, back = paired_ratio([3, 4, 6], [2, 2, 2]), paired_ratio([2, 2, 2], [3, 4, 6])
+    assert there.low is not None
+    assert back.high is not None
+    assert 1 / there.estimate == pytest.approx(back.estimate)
+    assert 1 / there.low == pytest.approx(back.high)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Of many noisy runs of a known ratio, about 95 % of the intervals hold it."""
+    random = np.random.default_rng(42)
+    covered = 0
+    for _ in range(1000):
+        noise = random.lognormal(0, 0.1, size=(2, 5))
+        ratio = paired_ratio(list(1.3 * noise[0]), list(noise[1]))
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= 1.3 <= ratio.high
+    assert 930 <= covered <= 970
+
+
+def test_one_block_has_no_interval() -> None:
+    """A single block says nothing of its spread, and gets no verdict."""
+    ratio = paired_ratio([2], [1])
+    assert (None, None) == (ratio.low, ratio.high)
+    assert "inconclusive" == judge(ratio, 0.05, higher_is_better=True)
+
+
+@pytest.mark.parametrize(("subject", "baseline"), [([], []), ([1], [1, 2]), ([0], [1]), ([1], [-1])])
+def test_figures_that_make_no_ratio_are_refused(subject: list[float], baseline: list[float]) -> None:
+    """Figures that don't pair or aren't positive are an error, not a number."""
+    with pytest.raises(ValueError, match="figures"):
+        paired_ratio(subject, baseline)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "higher_is_better", "expected"),
+    [
+        (1.5, 2.0, True, "faster"),
+        (0.5, 0.8, True, "slower"),
+        (1.5, 2.0, False, "slower"),
+        (0.5, 0.8, False, "faster"),
+        (0.97, 1.03, True, "equivalent"),
+        (1.01, 1.04, True, "equivalent"),
+        (0.9, 1.2, True, "inconclusive"),
+        (1.02, 1.2, True, "faster"),
+    ],
+)
+def test_the_verdict_follows_from_the_interval(low: float, high: float, higher_is_better: bool, expected: str) -> None:  # noqa: FBT001
+    """Inside the margin is equivalence, leaving out 1 is a difference, all else is open."""
+    ratio = Ratio(math.sqrt(low * high), low, high, 5, 1.1)
+    assert expected == judge(ratio, 0.05, higher_is_better=higher_is_better)
