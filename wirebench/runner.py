@@ -18,6 +18,7 @@ from wirebench.drivers.driver import ID_RANGES
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure import Subject, environment, measure_cell
 from wirebench.measure.conformance import Conformance, check
+from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.record import Record
 from wirebench.processes import Interrupted
 from wirebench.scenario import Plan, PlannedCell, ServiceSpec
@@ -63,6 +64,7 @@ class _Execution:
             if number == 1:
                 self.progress.step("verifying that all services answer alike")
                 _verify(endpoints, self.plan.seed, self.writer)
+                wait_until_settled([each.admin_url for each in endpoints.values() if each.admin_url])
             for planned in block:
                 self._measure(planned, endpoints[planned.cell.service])
         finally:

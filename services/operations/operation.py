@@ -75,6 +75,7 @@ def run(
 
 def _merge(fields: Fields, path_fields: Mapping[str, object]) -> None:
     for name, value in path_fields.items():
-        if name in fields and fields[name] != value:
+        # A zero value is a field that was not given: in protobuf it always looks like that.
+        if fields.get(name) and fields[name] != value:
             raise InvalidArgument(f"Field '{name}' must be the one of the path.")
         fields[name] = value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import importlib
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
@@ -33,6 +34,7 @@ class AdminServer:
 
     def start(self) -> None:
         """Serve from now on. Not before the workers are forked: threads don't survive a fork."""
+        importlib.import_module("services.platform.exposition")  # so that the first scrape doesn't wait for it
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="admin", daemon=True)
         self._thread.start()
 
@@ -54,25 +56,21 @@ class AdminServer:
         if path == "/readyz":
             return _probe(self._is_ready() and not self.draining)
         if path == "/metrics":
-            return self._metrics()
+            # Imported late: the supervisor sets first what prometheus_client reads when it is imported.
+            from services.platform import exposition  # noqa: PLC0415
+
+            return HTTPStatus.OK, exposition.CONTENT_TYPE, exposition.metrics_page(self._settings)
         return HTTPStatus.NOT_FOUND, "text/plain", b"try /livez, /readyz or /metrics\n"
-
-    def _metrics(self) -> tuple[HTTPStatus, str, bytes]:
-        # Imported late: prometheus_client reads PROMETHEUS_MULTIPROC_DIR when it is imported.
-        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415
-        from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
-
-        from services.platform.resources import ResourceCollector  # noqa: PLC0415
-
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        registry.register(ResourceCollector(os.getpid(), self._settings))
-        return HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(registry)
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's types
+        """Say nothing of clients that have hung up; let all else be logged."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _handler_of(admin: AdminServer) -> type[BaseHTTPRequestHandler]:

@@ -173,7 +173,7 @@ class _Supervisor:
                 stop.recv(1)  # a second signal is to be noticed too
                 return
             if happened:
-                raise ServiceError(self._explain_death())
+                raise ServiceError(_explain_death(next(each for each in self._processes if each.sentinel in happened)))
             if not announced and self._is_ready(site):
                 announced = True
                 log.info("%s", _announcement(self._settings))
@@ -207,12 +207,6 @@ class _Supervisor:
 
     def _is_ready(self, site: Site) -> bool:
         return self._is_live() and site.ready_workers() == self._settings.workers
-
-    def _explain_death(self) -> str:
-        dead = next(process for process in self._processes if not process.is_alive())
-        code = dead.exitcode or 0
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        return f"{dead.name} {how}; the service stops"
 
 
 def _run_worker(runtime: Runtime, site: Site, index: int, admin: AdminServer) -> None:
@@ -269,7 +263,7 @@ def _reserved_port(settings: Settings) -> Iterator[Settings]:
 def stop_signals() -> Iterator[socket.socket]:
     """Yield a socket that receives a byte for each SIGTERM or SIGINT."""
     receiver, sender = socket.socketpair()
-    sender.setblocking(False)
+    sender.setblocking(False)  # noqa: FBT003
 
     def stop(_number: int, _frame: object) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -297,6 +291,13 @@ def _announcement(settings: Settings) -> str:
         f"listening on {settings.host}:{settings.port} "
         f"({settings.runtime}, {workers}, store {settings.store}); admin on {settings.host}:{settings.admin_port}"
     )
+
+
+def _explain_death(process: ForkProcess) -> str:
+    process.join()  # the system closes a sentinel a moment before it hands out the status
+    code = process.exitcode or 0
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    return f"{process.name} {how}; the service stops"
 
 
 def _explain_bind(host: str, port: int, error: OSError) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 from wirebench.cli import client, doctor, list_, report, results, run, verify
@@ -34,20 +33,10 @@ app.add_typer(client.app, name="client")
 def main() -> None:
     """Run the command and exit: 0 done, 1 a check failed, 2 wrong usage or input, 130 interrupted."""
     try:
-        status = app(standalone_mode=False)
+        app()
     except WirebenchError as error:
         complain(error)
-        status = error.exit_status
-    except click.exceptions.Abort:
-        status = EXIT_INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        status = error.exit_code
-    except (Interrupted, KeyboardInterrupt):
+        sys.exit(error.exit_status)
+    except Interrupted:
         sys.stderr.write("interrupted\n")
-        status = EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone, as `head` does; that is no failure.
-        sys.stdout = None  # type: ignore[assignment]
-        status = 0
-    sys.exit(status if isinstance(status, int) else 0)
+        sys.exit(EXIT_INTERRUPTED)

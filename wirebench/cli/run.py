@@ -21,7 +21,7 @@ from wirebench.store import RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER
 from wirebench.targets import Cores, ExternalTarget, LocalTarget, Target, divide_cores
 
-SEED_MAX = 2**31 - 1
+SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 #: What a cell takes besides warm-up and window, in seconds: for the first guess of the time left.
 _CELL_OVERHEAD_S = 0.5
 

@@ -16,7 +16,7 @@ def connect(transport: str, address: str, timeout_s: float = 5.0) -> Client:
 
     `timeout_s` bounds the connecting, and then each wait for the server. Raises ClientError.
     """
-    where = parse_address(address, scheme="http" if transport == "rest" else None)
+    where = parse_address(address, url=transport == "rest")
     if transport == "rest":
         return RestClient(where, timeout_s)
     if transport == "grpc":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -9,7 +11,7 @@ from typing import Protocol, Self
 from wirebench.errors import WirebenchError
 
 #: A request's fields by their names in the proto file; bytes are bytes.
-Fields = dict[str, object]
+Fields = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +41,13 @@ class Client(Protocol):
 
     transport: str
 
+    @abstractmethod
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation, such as `users.get` with `{"id": 7}`. Raises ClientError."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of the connection."""
-
-    def __enter__(self) -> Self:
-        """Return the client."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the client."""
-
-
-class Closing:
-    """Makes a context manager of what has `close`."""
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         """Return the client."""

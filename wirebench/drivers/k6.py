@@ -60,7 +60,7 @@ class K6:
             "CODEC": cell.codec if cell.transport == "socket" else None,
             "SEED": job.seed,
             "ID_BASE": job.id_base,
-            "FIRST_USER_ID": SEEDED_FIRST_ID,
+            "FIRST_USER": SEEDED_FIRST_ID,
             "USERS": SEEDED_USERS,
         }
         settings = [

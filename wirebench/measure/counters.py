@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import http.client
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from wirebench.errors import WirebenchError
 
 _TIMEOUT_S = 10.0
+#: Services fold their counters ten times a second; a busy machine may let them do so later.
+_STILL_S = 0.3
+_SETTLE_TIMEOUT_S = 5.0
 _REQUESTS = re.compile(r"^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _THROTTLED = re.compile(r"^wirebench_cpu_throttled_periods_total (\S+)$", re.MULTILINE)
@@ -52,6 +57,15 @@ def read_counters(admin_url: str) -> Counters:
     finally:
         connection.close()
     return parse_counters(text)
+
+
+def wait_until_settled(admin_urls: Sequence[str]) -> None:
+    """Wait until what services were sent before has reached their counters: until these stand still for a while."""
+    deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+    before: list[Counters] = []
+    while (now := [read_counters(url) for url in admin_urls]) != before and time.monotonic() < deadline:
+        before = now
+        time.sleep(_STILL_S)
 
 
 def parse_counters(text: str) -> Counters:

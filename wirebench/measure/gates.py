@@ -36,7 +36,7 @@ class Evidence:
     dropped_iterations: int
     mismatches: int
     rate_achieved_per_s: float
-    rate_asked_per_s: float | None
+    rate_asked_per_s: int | None
     per_second: tuple[int, ...]
     generator_cpu_share: float | None
     shares_cores: bool | None

@@ -80,7 +80,7 @@ class Record(_Frozen):
     requests: int
     requests_total: int
     rate_achieved_per_s: float
-    rate_asked_per_s: float | None
+    rate_asked_per_s: int | None
     errors: dict[str, int]
     error_texts: tuple[str, ...]
     dropped_iterations: int

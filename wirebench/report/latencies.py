@@ -1,4 +1,4 @@
-"""The latencies of a run's cells, from their histograms: blocks merge by adding counts, and no percentile is averaged."""
+"""The latencies of a run's cells, from their histograms: blocks merge by adding counts; no percentile is averaged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POINTS = 72
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Latencies that one in so many requests exceeds: `one_in` is 1 / (1 - quantile), from 1 on. Both of shape (points,)."""
+    """Latencies that one in so many requests exceeds: `one_in` is 1 / (1 - quantile). Both of shape (points,)."""
 
     one_in: NDArray[np.float64]
     latency_ms: NDArray[np.float64]

@@ -33,7 +33,7 @@ class Cell:
     driver: Driver
     operation: Operation
     concurrency: int
-    rate_per_s: float | None
+    rate_per_s: int | None
     workers: int
     threads: int | None
     store: Store
@@ -53,6 +53,6 @@ class Cell:
     @property
     def id(self) -> str:
         """A name that is unique in its plan, and fit for a file."""
-        load = f"r{self.rate_per_s:g}-c{self.concurrency}" if self.rate_per_s else f"c{self.concurrency}"
+        load = f"r{self.rate_per_s}-c{self.concurrency}" if self.rate_per_s else f"c{self.concurrency}"
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
         return "-".join(map(str, parts))

@@ -44,7 +44,7 @@ class Factors(_Strict):
     transport: Annotated[tuple[Transport, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
     operation: Levels[Operation] = Field(default={EVERY_TRANSPORT: ("users.get",)})
     concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = Field(default={EVERY_TRANSPORT: (1,)})
-    rate_per_s: Levels[Annotated[float, Field(gt=0, le=1_000_000)]] | None = None
+    rate_per_s: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
     runtime: Levels[str] | None = None
     driver: Levels[Driver] | None = None
     workers: Levels[Annotated[int, Field(ge=1, le=64)]] = Field(default={EVERY_TRANSPORT: (1,)})

@@ -45,12 +45,12 @@ def paired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
     blocks = len(logs)
     if blocks == 1:
         return Ratio(math.exp(mean), None, None, blocks, None)
-    # Imported late: scipy.stats takes longer to load than a short command to run.
-    from scipy.stats import t  # noqa: PLC0415
+    # Imported late: scipy takes longer to load than a short command to run.
+    from scipy.special import stdtrit  # noqa: PLC0415
 
     error = float(logs.std(ddof=1)) / math.sqrt(blocks)
-    half_width = float(t.ppf((1 + CONFIDENCE) / 2, blocks - 1)) * error
-    detectable = half_width + float(t.ppf(POWER, blocks - 1)) * error
+    half_width = float(stdtrit(blocks - 1, (1 + CONFIDENCE) / 2)) * error
+    detectable = half_width + float(stdtrit(blocks - 1, POWER)) * error
     return Ratio(
         estimate=math.exp(mean),
         low=math.exp(mean - half_width),

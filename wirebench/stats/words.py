@@ -1,27 +1,33 @@
 """Verdicts as sentences, and names for cells, for the terminal and the report alike.
 
-What a name doesn't say is the default: "grpc" is gRPC on its first runtime, with its first codec, by its first driver.
+What a name doesn't say is the default: "gRPC" is gRPC on its first runtime, with its first codec, by its first driver.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
-from wirebench.scenario.contract import TRANSPORTS
+from wirebench.scenario.contract import TRANSPORTS, Transport
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
 from wirebench.stats.summary import METRICS
+from wirebench.store import Gate
 
 Factors = Mapping[str, str | int | float | None]
 
 SUMMARY_SENTENCES_MAX = 3
+
+#: Ratios beyond this are noise, or so clear that more digits say nothing.
+_RATIO_MAX = 1000
 
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 _WITH_TRANSPORT = ("runtime", "codec", "threads", "workers", "store", "connection", "driver")
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 _OF_TRANSPORT = ("runtime", "codec", "threads")
 
+_TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("faster", "faster in"),
@@ -64,7 +70,7 @@ def situation(comparison: Comparison) -> str:
     """Name what both cells share: the operation, the load, and what else isn't the default."""
     factors = comparison.subject.factors
     own = {comparison.factor, *(_OF_TRANSPORT if comparison.factor == "transport" else ())}
-    owner = f"{factors['transport']} " if comparison.factor != "transport" else ""
+    owner = f"{_transport(factors)} " if comparison.factor != "transport" else ""
     shared = [_said(name, factors) for name in _WITH_TRANSPORT if name not in own and not _is_default(name, factors)]
     return owner + ", ".join((load(factors), *shared))
 
@@ -77,7 +83,9 @@ def claim(comparison: Comparison) -> str:
     measured = _measured(comparison)
     match comparison.verdict:
         case "withheld":
-            why = f"failed gates: {_gates([comparison])}" if comparison.failed_gates else "nothing to compare"
+            why = (
+                f"failed gates: {_gates(comparison.failed_gates)}" if comparison.failed_gates else "nothing to compare"
+            )
             return f"no verdict on {subject} against {baseline} ({why}); measured {measured}."
         case "equivalent":
             return f"{subject} and {baseline} are equivalent: {measured}."
@@ -88,11 +96,23 @@ def claim(comparison: Comparison) -> str:
             return f"{subject} is {verdict} than {baseline}: {measured}."
 
 
+def capitalised(text: str) -> str:
+    """Begin a sentence with a capital, unless its first word is a name that has its own way (gRPC, k6, users.get)."""
+    first = text.split(" ", maxsplit=1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
 def interval(ratio: Ratio) -> str:
-    """Write a ratio with its interval."""
+    """Write a ratio with its interval, if it has one."""
     if ratio.low is None or ratio.high is None:
-        return f"{_number(ratio.estimate)}× (one block: no interval)"
+        return f"{_number(ratio.estimate)}×"
     return f"{_number(ratio.estimate)}× (95 % CI {_number(ratio.low)}–{_number(ratio.high)})"
+
+
+def unfit(comparison: Comparison, metric: str) -> tuple[Gate, ...]:
+    """Return the gates that failed in either cell and that this metric depends on, one of each name."""
+    cells = (comparison.baseline, comparison.subject)
+    return tuple({gate.name: gate for cell in cells for gate in cell.failed_gates(METRICS[metric])}.values())
 
 
 def gate_name(name: str) -> str:
@@ -102,16 +122,26 @@ def gate_name(name: str) -> str:
 
 def _named(factors: Factors, names: Sequence[str]) -> str:
     said = [_said(name, factors) for name in names if not _is_default(name, factors)]
-    return f"{factors['transport']} {', '.join(said)}".strip()
+    return f"{_transport(factors)} {', '.join(said)}".strip()
+
+
+def _transport(factors: Factors) -> str:
+    level = str(factors["transport"])
+    return _TRANSPORTS.get(level, level)
 
 
 def _is_default(name: str, factors: Factors) -> bool:
-    facts = TRANSPORTS.get(factors["transport"])  # type: ignore[arg-type] # another version may know another transport
-    defaults: Factors = {"threads": None, "workers": 1, "store": "memory", "connection": "keep"}
-    if facts is not None:
-        of_transport = {"runtime": facts.runtimes[0], "codec": facts.codecs[0], "driver": facts.drivers[0]}
-        defaults = {**defaults, **of_transport}
-    return name in defaults and factors[name] == defaults[name]
+    facts = TRANSPORTS[cast("Transport", factors["transport"])]
+    defaults: Factors = {
+        "runtime": facts.runtimes[0],
+        "codec": facts.codecs[0],
+        "driver": facts.drivers[0],
+        "threads": None,
+        "workers": 1,
+        "store": "memory",
+        "connection": "keep",
+    }
+    return factors[name] == defaults[name]
 
 
 def _said(name: str, factors: Factors) -> str:
@@ -150,8 +180,20 @@ def _connections(factors: Factors) -> str:
 
 def _measured(comparison: Comparison) -> str:
     names = (comparison.metric.name, *(name for name in ("p99", "cpu") if name != comparison.metric.name))
-    parts = [f"{interval(comparison.ratios[name])} {_THE[name]}" for name in names if name in comparison.ratios]
+    parts = [
+        f"{interval(comparison.ratios[name])} {_THE[name]}{_doubt(comparison, name)}"
+        for name in names
+        if name in comparison.ratios
+    ]
+    if any(ratio.low is None for ratio in comparison.ratios.values()):
+        parts.append("in one block, which says nothing of its own spread")
     return ", ".join(parts) or "nothing"
+
+
+def _doubt(comparison: Comparison, name: str) -> str:
+    """Say which gates failed for a figure that is told beside the verdict."""
+    failed = _gates(unfit(comparison, name))
+    return f" (don't rely on it: {failed})" if failed and comparison.verdict != "withheld" else ""
 
 
 def _disagreement(comparison: Comparison, other: str) -> str:
@@ -159,16 +201,17 @@ def _disagreement(comparison: Comparison, other: str) -> str:
     for name in ("throughput", "p50", "p99"):
         if name in comparison.ratios:
             change = comparison.ratios[name].estimate - 1
-            parts.append(f"{abs(change):.1%} {'more' if change >= 0 else 'less'} {METRICS[name].label}")
+            decimals = 1 if abs(change) < 0.1 else 0  # noqa: PLR2004 - two or three digits either way
+            parts.append(f"{abs(change):.{decimals}%} {'higher' if change >= 0 else 'lower'} {METRICS[name].label}")
     return f"{', '.join(parts)} than {other}" if parts else f"nothing to hold against {other}"
 
 
 def _how_much_more(comparison: Comparison) -> str:
     ratio = comparison.ratios[comparison.metric.name]
     if ratio.detectable is None:
-        return " More blocks would tell: --blocks."
-    least = _number(ratio.detectable)
-    return f" {ratio.blocks} blocks as noisy as these find differences of {least}× and over; more blocks, smaller ones."
+        return " Two blocks or more would tell: --blocks."
+    unseen = _number(min(ratio.detectable, _RATIO_MAX))
+    return f" {ratio.blocks} blocks as noisy as these don't see differences under {unseen}×; more blocks would."
 
 
 def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
@@ -183,7 +226,8 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
         return f"{subject} against {baseline}: {', '.join(counts)}; measured {_ranges(judged)}."
     match comparisons[0].verdict:
         case "withheld":
-            gates = _gates(comparisons) or "nothing to compare"
+            failed = _gates(gate for comparison in comparisons for gate in comparison.failed_gates)
+            gates = f"failed gates: {failed}" if failed else "nothing to compare"
             return f"No verdict on {subject} against {baseline} {where} ({gates})."
         case "equivalent":
             return f"{subject} and {baseline} are equivalent {where}: {_ranges(comparisons)}."
@@ -204,12 +248,16 @@ def _ranges(comparisons: Sequence[Comparison]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def _gates(comparisons: Iterable[Comparison]) -> str:
-    names = (gate_name(gate.name) for comparison in comparisons for gate in comparison.failed_gates)
-    return ", ".join(dict.fromkeys(names))
+def _gates(gates: Iterable[Gate]) -> str:
+    return ", ".join(dict.fromkeys(gate_name(gate.name) for gate in gates))
 
 
 def _number(value: float) -> str:
-    """Write a ratio so that at least two digits count."""
-    decimals = 1 if value >= 10 else 2 if value >= 0.1 else 3  # noqa: PLR2004 - where another digit counts
+    """Write a ratio with two or three digits that count; beyond a thousand either way, only that it is beyond."""
+    if value > _RATIO_MAX:
+        return f">{_RATIO_MAX}"
+    if value < 1 / _RATIO_MAX:
+        return f"<{1 / _RATIO_MAX}"
+    least_of_decimals = {0: 99.95, 1: 9.995, 2: 0.0995, 3: 0.0}  # where rounding adds a digit
+    decimals = next(decimals for decimals, least in least_of_decimals.items() if value >= least)
     return f"{value:.{decimals}f}"

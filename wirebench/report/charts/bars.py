@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -18,7 +20,8 @@ ROW_HEIGHT = 44
 LINEAR_SPREAD_MAX = 20
 
 _LABEL_ABOVE = 0.3
-_EDGE = 0.92
+_EDGE = 0.04
+_WIDE_DECADES = 2.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,9 @@ def _scale(axes: Axes, on: Scale, rows: int) -> None:
     axes.yaxis.set_major_locator(NullLocator())
     if on.is_log:
         axes.set_xscale("log")
+        digits = (1.0,) if math.log10(on.high / on.low) > _WIDE_DECADES else (1.0, 2.0, 5.0)
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_locator(LogLocator(numticks=8))
+        axes.xaxis.set_major_locator(LogLocator(subs=digits, numticks=8))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
@@ -70,24 +74,42 @@ def _scale(axes: Axes, on: Scale, rows: int) -> None:
     axes.set_axisbelow(True)
     for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
         place = axes.transAxes.inverted().transform(axes.transData.transform((tick, 0)))[0]
-        label.set_horizontalalignment("left" if place < 1 - _EDGE else "right" if place > _EDGE else "center")
+        label.set_horizontalalignment("left" if place < _EDGE else "right" if place > 1 - _EDGE else "center")
 
 
 def _row(axes: Axes, row: int, bar: Bar, on: Scale) -> None:
     colour = bar.style.colour
-    above = {"transform": axes.get_yaxis_transform(), "fontsize": FONT_SIZE, "color": INK, "parse_math": False}
-    axes.text(0, row - _LABEL_ABOVE, bar.style.name, **above)
-    axes.text(1, row - _LABEL_ABOVE, number(bar.typical), ha="right", fontweight="bold", **above)
-    if not on.is_log:
+    _write(axes, "left", row, bar.style.name)
+    _write(axes, "right", row, number(bar.typical))
+    if on.is_log:
+        axes.axhline(row, color=GRID, linewidth=0.8, zorder=0)
+    else:
         axes.barh(row, bar.typical, height=0.3, color=colour, alpha=0.22, linewidth=0)
     axes.plot((min(bar.blocks), max(bar.blocks)), (row, row), color=colour, linewidth=1.6)
-    axes.plot(bar.blocks, [row] * len(bar.blocks), linestyle="none", marker="o", markersize=4, color=colour, alpha=0.5)
     axes.plot(
         bar.typical,
         row,
+        linestyle="none",
         marker=bar.style.marker,
         markersize=9,
         markerfacecolor=PAPER if bar.style.hollow else colour,
         markeredgecolor=colour,
         markeredgewidth=1.6,
+    )
+    rows = [row] * len(bar.blocks)
+    axes.plot(bar.blocks, rows, linestyle="none", marker="o", markersize=3.2, color=INK, markeredgewidth=0, alpha=0.75)
+
+
+def _write(axes: Axes, side: Literal["left", "right"], row: int, text: str) -> None:
+    """Write at one end of the line above a row's bar; what stands on the right is bold."""
+    axes.text(
+        0 if side == "left" else 1,
+        row - _LABEL_ABOVE,
+        text,
+        transform=axes.get_yaxis_transform(),
+        horizontalalignment=side,
+        fontsize=FONT_SIZE,
+        fontweight="normal" if side == "left" else "bold",
+        color=INK,
+        parse_math=False,
     )

@@ -1,4 +1,4 @@
-"""The forest plot of comparisons: each ratio's interval on one log scale around 1; drawn with boxes of the page itself."""
+"""The forest plot: each comparison's ratios and their intervals on one log scale, drawn with boxes of the page."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wirebench.stats import Comparison, Ratio
+from wirebench.stats.words import unfit
 
 #: The metrics of a comparison that are drawn, and how they are called beside the plot.
 LANES = {"throughput": "requests/s", "p99": "p99", "cpu": "CPU/request"}
 
-_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_TICKS_MAX = 5
+#: The numbers below the plot, by how far apart its ends lie at most: so many that they fit side by side on a phone.
+_TICKS: dict[float, Sequence[float]] = {
+    5: (0.6, 0.8, 1, 1.25, 1.6),
+    30: (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20),
+    300: (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100),
+    math.inf: (0.0001, 0.001, 0.01, 0.1, 1, 10, 100, 1000, 10_000),
+}
 _LEAST_REACH = 1.5
 _ROOM = 1.2
 
@@ -27,13 +33,17 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One ratio with its interval, places in per cent of the width; an interval that is cut off goes on."""
+    """One ratio with its interval: places in per cent of the width; an interval that is cut off ends at an edge.
+
+    `judged` is whether the verdict is on it; `fit`, whether all gates passed that it depends on.
+    """
 
     label: str
     at: float
     low: float | None
     high: float | None
     judged: bool
+    fit: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +64,8 @@ class Forest:
     @property
     def ticks(self) -> Sequence[Tick]:
         """The numbers below the plot: as many as fit, 1 among them."""
-        within = [tick for tick in _TICKS if self.low <= tick <= self.high]
-        if len(within) > _TICKS_MAX:
-            within = [tick for tick in within if math.log10(tick).is_integer()]
-        return [Tick(f"{tick:g}×", self._at(tick)) for tick in within]
+        ticks = next(ticks for span, ticks in _TICKS.items() if self.high / self.low <= span)
+        return [Tick(f"{tick:g}×", self._at(tick)) for tick in ticks if self.low <= tick <= self.high]
 
     @property
     def band(self) -> tuple[float, float]:
@@ -67,14 +75,16 @@ class Forest:
     def lanes(self, comparison: Comparison) -> Sequence[Lane]:
         """Place the ratios of a comparison."""
         return [
-            Lane(LANES[name], self._at(ratio.estimate), *self._ends(ratio), judged=name == comparison.metric.name)
+            Lane(
+                label=LANES[name],
+                at=self._at(ratio.estimate),
+                low=None if ratio.low is None else self._at(ratio.low),
+                high=None if ratio.high is None else self._at(ratio.high),
+                judged=name == comparison.metric.name,
+                fit=not unfit(comparison, name),
+            )
             for name, ratio in _drawn(comparison).items()
         ]
-
-    def _ends(self, ratio: Ratio) -> tuple[float, float] | tuple[None, None]:
-        if ratio.low is None or ratio.high is None:
-            return None, None
-        return self._at(ratio.low), self._at(ratio.high)
 
     def _at(self, ratio: float) -> float:
         share = math.log(ratio / self.low) / math.log(self.high / self.low)

@@ -18,12 +18,12 @@ HEIGHT = 290
 PERCENTILES = {"50": 2, "90": 10, "99": 100, "99.9": 1_000, "99.99": 10_000, "99.999": 100_000}
 
 _BLOCK_LINES_MAX = 60
-_WIDE_DECADES = 2.5
+_WIDE_DECADES = 3.2
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What all pictures of a page show alike, so that they compare: to one in how many requests, and which latencies."""
+    """What all pictures of a page show alike, so that they compare: up to one in how many requests, which latencies."""
 
     one_in_max: float
     latency_ms: tuple[float, float]
@@ -51,7 +51,7 @@ def draw(name: str, description: str, cells: Sequence[tuple[Style, CellLatency]]
         if latency.curve:
             _line(axes, style, latency.curve)
     clock = cells[0][1].clock
-    axes.text(-0.1, 1.04, f"{clock} time, ms", transform=axes.transAxes, color=MUTED, fontsize=SMALL_FONT_SIZE)
+    figure.text(0, 1 - 12 / HEIGHT, f"{clock} time, ms", color=MUTED, fontsize=SMALL_FONT_SIZE)
     return inline(figure, name, description)
 
 

@@ -47,7 +47,7 @@ class Style:
 
 
 def styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
-    """Give each name of a cell its look; a transport's variants differ by line, and by filled or hollow markers."""
+    """Give each name of a cell its look; a transport's variants differ by line, and by a filled or hollow marker."""
     looks: dict[str, Style] = {}
     variants: dict[str, itertools.count[int]] = {}
     for cell in cells:
@@ -56,5 +56,6 @@ def styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
             continue
         variant = next(variants.setdefault(transport, itertools.count()))
         colour, marker = _TRANSPORTS.get(transport, (OTHER, "D"))
-        looks[name] = Style(name, colour, marker, _DASHES[variant % len(_DASHES)], hollow=variant % 2 == 1)
+        rounds, line = divmod(variant, len(_DASHES))
+        looks[name] = Style(name, colour, marker, _DASHES[line], hollow=(line + rounds) % 2 == 1)
     return looks

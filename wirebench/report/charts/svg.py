@@ -12,14 +12,16 @@ from matplotlib.figure import Figure
 
 from wirebench.report.charts.style import CSS_VARIABLES, MUTED
 
-WIDTH = 400
-FONT_SIZE = 12.0
-SMALL_FONT_SIZE = 11.0
+WIDTH = 380
+FONT_SIZE = 12.5
+SMALL_FONT_SIZE = 11.5
 
 _UNITS_PER_INCH = 72
 _PROLOGUE = re.compile(r"\A.*?(?=<svg )", re.DOTALL)
 _DEFAULT_STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>\s*", re.DOTALL)
+_NAMESPACE = re.compile(r' xmlns(?::xlink)?="[^"]*"')  # HTML knows them
 _SIZE = re.compile(r'width="[^"]*" height="[^"]*" ')
+_EMPTY_GROUP = re.compile(r'\s*<g id="[^"]*"/>')
 _GROUP_ID = re.compile(r'<g id="[^"]*">')
 _PATH = re.compile(r' d="[^"]*"')
 _LONG_NUMBER = re.compile(r"(\.\d\d)\d+")
@@ -43,14 +45,15 @@ def inline(figure: Figure, name: str, description: str) -> Markup:
     `name` must be unique in the page: ids within the SVG depend on it. `description` is for those who don't see it. The
     same figure and name give the same text.
     """
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": ["DejaVu Sans"]}
     output = io.StringIO()
-    with mpl.rc_context(settings):
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": ["DejaVu Sans"]}):
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(output, format="svg", transparent=True, metadata=nothing)
     text = _PROLOGUE.sub("", output.getvalue())
     text = _DEFAULT_STYLE.sub("", text)
+    text = _NAMESPACE.sub("", text)
     text = _SIZE.sub("", text, count=1)
+    text = _EMPTY_GROUP.sub("", text)
     text = _GROUP_ID.sub("<g>", text)
     text = _PATH.sub(lambda path: _LONG_NUMBER.sub(r"\1", path[0]).replace("\n", ""), text)
     text = _COLOUR.sub(lambda colour: CSS_VARIABLES[colour[0]], text)

@@ -1,0 +1,1 @@
+"""The same cases against all transports and runtimes."""

@@ -1,0 +1,302 @@
+"""`wirebench run` for real: real services, real k6 and ghz, and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from wirebench.drivers import DRIVERS
+from wirebench.scenario import ServiceSpec
+from wirebench.store import Run, load_run
+from wirebench.targets import LocalTarget, divide_cores
+
+WIREBENCH = Path(sys.executable).parent / "wirebench"
+TINY = """\
+question: Does a tiny run hold together?
+factors:
+  transport: [rest, grpc, socket]
+  operation: [users.get, users.create]
+  concurrency: 4
+  driver: {grpc: [k6, ghz]}
+load: {model: closed, warmup_s: 0.3, window_s: 0.8}
+blocks: 2
+"""
+LONG = TINY.replace("blocks: 2", "blocks: 20")
+
+pytestmark = pytest.mark.skipif(
+    any(driver.version() is None for driver in DRIVERS.values()), reason="k6 and ghz are not built: make setup"
+)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that writes a scenario file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "tiny.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def wirebench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run([WIREBENCH, *arguments], capture_output=True, text=True, timeout=110, check=False)
+
+
+@contextmanager
+def running(scenario: Path, out: Path, records: int) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """Start a run, and yield it with all its processes once so many records are on disk; check that none is left."""
+    process = subprocess.Popen(
+        [WIREBENCH, "run", scenario, "--out", out, "--seed", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    family: list[psutil.Process] = []
+    try:
+        deadline = time.monotonic() + 60
+        while len(list(out.glob("*/records/*.json"))) < records:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.4)  # into the next cell
+        family = psutil.Process(process.pid).children(recursive=True)
+        yield process, family
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+        _, alive = psutil.wait_procs(family, timeout=20)
+        for each in alive:
+            each.kill()
+        assert [] == [each.cmdline() for each in alive]
+
+
+def only_run(out: Path) -> Run:
+    """Return the one run of a results folder."""
+    (path,) = out.glob("*/run.json")
+    return load_run(path.parent)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Any]]:
+    """Run the tiny scenario once; return it as it is on disk, and as it was printed."""
+    folder = tmp_path_factory.mktemp("tiny")
+    path = folder / "tiny.yaml"
+    path.write_text(TINY, encoding="utf-8")
+    done = wirebench("run", path, "--out", folder / "results", "--seed", "7", "--json")
+    assert 0 == done.returncode, done.stderr
+    return only_run(folder / "results"), json.loads(done.stdout)
+
+
+def test_a_run_is_complete_and_holds_every_cell_of_every_block(tiny: tuple[Run, dict[str, Any]]) -> None:
+    """Eight cells in two blocks are sixteen records, with a histogram file each, and a report."""
+    run, printed = tiny
+    assert "complete" == run.info.status
+    assert 16 == len(run.records) == len({record.id for record in run.records}) == len(printed["records"])
+    assert all((run.folder / record.histogram_file).is_file() for record in run.records)
+    assert (run.folder / "report.html").read_text().startswith("<!doctype html>")
+    assert run.info.conformance_requests > 0
+    assert () == run.info.conformance_mismatches
+
+
+def test_driver_and_server_count_the_same_requests(tiny: tuple[Run, dict[str, Any]]) -> None:
+    """What every driver sent is what the service's own counters say, to the request."""
+    for record in tiny[0].records:
+        assert record.server.requests_by_worker is not None
+        assert record.requests_total == sum(record.server.requests_by_worker.values()), record.id
+        assert record.requests <= record.requests_total
+
+
+def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
+    """Rates, latencies, CPU and bytes fit together in every record."""
+    for record in tiny[0].records:
+        assert {} == record.errors, record.error_texts
+        assert record.requests / record.window_s == pytest.approx(record.rate_achieved_per_s)
+        assert record.service is not None
+        assert record.requests == record.service.count
+        assert 0 < record.service.min_ms <= record.service.p50_ms <= record.service.p99_ms <= record.service.max_ms
+        # Little's law of a closed load: four requests are on the way, or less where the generator thinks between them.
+        assert record.rate_achieved_per_s * record.service.mean_ms / 1000 < 4.4, record.id
+        assert record.response is None
+        assert record.server.cpu_ms_per_request is not None
+        assert 0 < record.server.cpu_ms_per_request < 20
+        assert record.server.memory_bytes is not None
+        assert record.server.memory_bytes > 10_000_000
+        if record.factors["driver"] == "k6":
+            assert record.bytes_sent_per_request is not None
+            assert record.bytes_received_per_request is not None
+            assert 10 < record.bytes_sent_per_request < 1000
+            assert 30 < record.bytes_received_per_request < 1000
+
+
+def test_results_and_report_can_be_had_again(tiny: tuple[Run, dict[str, Any]], tmp_path: Path) -> None:
+    """The commands find the run and say the same as when it ended."""
+    run, printed = tiny
+    shown = wirebench("results", "--run", run.folder, "--json")
+    assert printed["comparisons"] == json.loads(shown.stdout)["comparisons"]
+    written = wirebench("report", "--run", run.folder, "--to", tmp_path / "again.html")
+    assert (0, f"{tmp_path / 'again.html'}\n") == (written.returncode, written.stdout)
+    assert run.info.id in wirebench("list", "--out", run.folder.parent).stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
+    scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ctrl-C and `kill` end with status 130; what was finished stays, marked incomplete."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=2) as (process, _):
+        process.send_signal(number)
+        assert 130 == process.wait(timeout=30)
+    run = only_run(out)
+    assert ("incomplete", f"it was interrupted ({number.name})") == (run.info.status, run.info.reason)
+    assert len(run.records) >= 2
+    assert 0 == wirebench("results", "--run", "last", "--out", out).returncode
+
+
+def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Even SIGKILL, which nobody can handle, ends services and driver; the records stay readable."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=1) as (process, _):
+        process.kill()
+    assert ("incomplete", "it was killed") == (only_run(out).info.status, only_run(out).info.reason)
+
+
+def test_a_service_that_dies_is_named_with_its_last_words(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """One clear line, the service's log, status 1."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=1) as (process, family):
+        supervisor = next(each for each in family if "wirebench-socket" in " ".join(each.cmdline()))
+        supervisor.children()[0].kill()
+        _, errors = process.communicate(timeout=60)
+        assert 1 == process.returncode
+    assert "error: the service socket-asyncio-w1-memory ended with status 1" in errors
+    assert "SIGKILL" in errors
+    assert "Traceback" not in errors
+    assert "incomplete" == only_run(out).info.status
+
+
+def test_a_driver_that_fails_is_named(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """A driver that is ended from outside is one clear line and status 1."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=1) as (process, _):
+        deadline = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < deadline:
+            for each in psutil.Process(process.pid).children():
+                if each.name() in {"k6", "ghz"}:
+                    each.kill()
+            time.sleep(0.02)
+        _, errors = process.communicate(timeout=60)
+        assert 1 == process.returncode
+    assert "was ended by SIGKILL" in errors
+    assert "Traceback" not in errors
+
+
+def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Services that somebody else started are measured by address; what can't be seen there is absent."""
+    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
+    services = [ServiceSpec("rest", "uvicorn", 1, None, "memory"), ServiceSpec("socket", "asyncio", 1, None, "memory")]
+    try:
+        rest, socket = target.start(services).values()
+        text = TINY.replace("[rest, grpc, socket]", "[rest, socket]").replace("  driver: {grpc: [k6, ghz]}\n", "")
+        addresses = ["--rest", f"http://{rest.address}", "--socket", socket.address]
+        done = wirebench("run", scenario(text), "--target", "external", *addresses, "--out", tmp_path / "results")
+        target.check()
+    finally:
+        target.stop()
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert "complete" == run.info.status
+    assert 8 == len(run.records)
+    for record in run.records:
+        assert {} == record.errors
+        assert (None, None) == (record.server.cpu_ms_per_request, record.server.requests_by_worker)
+
+
+def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """At a fixed rate every request has both clocks, and waits at least as long as it is served."""
+    text = TINY.replace("model: closed", "model: open").replace("  driver: {grpc: [k6, ghz]}\n", "  rate_per_s: 200\n")
+    done = wirebench("run", scenario(text), "--blocks", "1", "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    for record in only_run(tmp_path / "results").records:
+        assert record.service is not None
+        assert record.response is not None
+        assert record.service.count == record.response.count
+        assert record.response.mean_ms >= record.service.mean_ms * 0.99
+        assert 200 == record.rate_asked_per_s
+        assert 200 == pytest.approx(record.rate_achieved_per_s, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run", "nothing.yaml"], "no scenario 'nothing.yaml'"),
+        (["run", "quick", "--target", "moon"], "no target 'moon'"),
+        (["run", "quick", "--target", "external"], "no address is given"),
+        (["run", "quick", "--rest", "http://127.0.0.1:1"], "the local target starts its services itself"),
+        (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
+        (["run", "quick", "--blocks", "0"], "--blocks"),
+        (["run", "quick", "--blocks", "many"], "--blocks"),
+        (["run"], "Missing argument 'scenario'"),
+        (["results", "--run", "nothing"], "no run 'nothing'"),
+        (["nothing"], "nothing"),
+    ],
+)
+def test_wrong_usage_ends_with_status_2(arguments: list[str], expected: str, tmp_path: Path) -> None:
+    """Wrong words are named in one line, and nothing is started or written."""
+    done = subprocess.run([WIREBENCH, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert 2 == done.returncode
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
+    """An address where nobody listens is one clear line."""
+    addresses = ["--rest", "127.0.0.1:1", "--grpc", "127.0.0.1:1", "--socket", "127.0.0.1:1"]
+    done = wirebench("run", "quick", "--target", "external", *addresses, "--out", tmp_path / "results")
+    assert 1 == done.returncode
+    assert "nothing answers at 127.0.0.1:1 for rest" in done.stderr
+
+
+def test_a_results_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """No room or no right to write is said before services start."""
+    (tmp_path / "file").write_text("")
+    done = wirebench("run", "quick", "--out", tmp_path / "file")
+    assert 1 == done.returncode
+    assert "can't write" in done.stderr
+
+
+def test_doctor_says_what_is_there() -> None:
+    """A machine that can run the tests is fit; the drivers' versions are shown."""
+    done = wirebench("doctor")
+    assert 0 == done.returncode, done.stdout
+    assert "k6 1." in done.stdout
+    assert "ghz 0." in done.stdout
+
+
+def test_verify_compares_all_transports() -> None:
+    """The quick scenario's services answer the same random requests alike."""
+    done = wirebench("verify")
+    assert 0 == done.returncode, done.stderr
+    assert "requests were answered alike by rest-gunicorn-gthread" in done.stdout
+
+
+def test_help_names_every_command() -> None:
+    """`--help` helps."""
+    shown = wirebench("--help").stdout
+    for command in ("run", "list", "results", "report", "verify", "doctor", "client"):
+        assert command in shown

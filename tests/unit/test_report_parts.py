@@ -1,0 +1,211 @@
+"""The report's parts: curves, scales, forest, numbers, and the words that it shares with the terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.report_run import RunBuilder, cell, passed, quick_cells
+from wirebench.drivers.histogram import Histogram
+from wirebench.report.charts import bars
+from wirebench.report.charts.forest import Forest
+from wirebench.report.charts.style import styles
+from wirebench.report.facts import command
+from wirebench.report.latencies import curve_of, read_latencies
+from wirebench.report.numbers import duration, moment, number
+from wirebench.stats import Comparison, Ratio, compare, summarise, words
+from wirebench.store import Run
+
+
+def comparisons_of(run: Run) -> tuple[Comparison, ...]:
+    """Return a run's comparisons."""
+    return compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
+
+
+def with_ratio(
+    comparison: Comparison, estimate: float, low: float | None = None, high: float | None = None
+) -> Comparison:
+    """Return a comparison that has only this ratio, of throughput."""
+    return dataclasses.replace(comparison, ratios={"throughput": Ratio(estimate, low, high, blocks=3, detectable=None)})
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Comparison:
+    """One comparison: socket against REST."""
+    (only,) = comparisons_of(RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path))
+    return only
+
+
+def test_blocks_merge_by_adding_counts(tmp_path: Path) -> None:
+    """A cell's latency is that of all its requests."""
+    run = RunBuilder(cells=[cell("rest")], samples=1000).write(tmp_path)
+    latencies, problems = read_latencies(run, summarise(run.records))
+    (latency,) = latencies.values()
+    assert () == problems
+    assert 3000 == latency.merged.count
+    assert 3 == len(latency.block_curves)
+
+
+def test_a_curve_ends_where_fewer_than_ten_samples_lie_beyond() -> None:
+    """Of 5,000 samples, the last point is exceeded by ten: one in 500."""
+    curve = curve_of(Histogram.of_values(np.arange(1, 5001) * 1000))
+    assert curve is not None
+    assert pytest.approx(500) == curve.one_in[-1]
+    assert pytest.approx(4.99, rel=0.002) == curve.latency_ms[-1]
+    assert pytest.approx(0.001, rel=0.002) == curve.latency_ms[0]
+
+
+def test_too_few_samples_are_no_curve() -> None:
+    """Of 19 samples not even the median has ten beyond it."""
+    assert None is curve_of(Histogram.of_values(np.arange(1, 20)))
+    assert None is not curve_of(Histogram.of_values(np.arange(1, 21)))
+
+
+def test_a_quantile_without_ten_samples_beyond_is_absent(tmp_path: Path) -> None:
+    """1,000 samples tell a p99 and no p99.9."""
+    run = RunBuilder(cells=[cell("rest")], blocks=1, samples=1000).write(tmp_path)
+    latencies, _ = read_latencies(run, summarise(run.records))
+    (latency,) = latencies.values()
+    assert latency.quantile_ms(0.99) is not None
+    assert None is latency.quantile_ms(0.999)
+
+
+def test_a_transport_has_one_colour_and_its_variants_differ_by_line_and_marker(tmp_path: Path) -> None:
+    """Two drivers of gRPC look related, and not the same."""
+    looks = styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
+    assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(looks)
+    assert looks["gRPC"].colour == looks["gRPC by ghz"].colour
+    assert looks["gRPC"].dashes != looks["gRPC by ghz"].dashes
+    assert looks["gRPC"].hollow != looks["gRPC by ghz"].hollow
+    assert 3 == len({look.colour for look in looks.values()})
+    assert 3 == len({look.marker for look in looks.values()})
+
+
+@pytest.mark.parametrize(("greatest", "low"), [(199.0, 0.0), (201.0, 10 / 1.5)])
+def test_a_scale_is_linear_from_zero_unless_cells_lie_far_apart(greatest: float, low: float, tmp_path: Path) -> None:
+    """Over 20× apart, a linear scale would hide the small ones."""
+    run = RunBuilder(cells=[cell("rest")], blocks=1, samples=30).write(tmp_path)
+    (style,) = styles(summarise(run.records)).values()
+    scale = bars.scale([bars.Bar(style, each, (each,)) for each in (10.0, greatest)])
+    assert low == scale.low
+    assert (low > 0) == scale.is_log
+
+
+def test_forest_places_are_on_a_log_scale_around_one(comparison: Comparison) -> None:
+    """2× and 0.5× lie as far from 1×; the margin's band lies around it."""
+    double = with_ratio(comparison, estimate=2.0, low=1.8, high=2.2)
+    half = with_ratio(comparison, estimate=0.5, low=0.4, high=0.6)
+    forest = Forest.of([double, half], margin=0.05)
+    (right,), (left,) = forest.lanes(double), forest.lanes(half)
+    assert pytest.approx(100) == left.at + right.at
+    assert pytest.approx(100) == sum(forest.band)
+    assert "1×" in [tick.label for tick in forest.ticks]
+
+
+def test_an_interval_wider_than_the_plot_ends_at_its_edges(comparison: Comparison) -> None:
+    """Two noisy blocks must not squeeze all other comparisons."""
+    wide = with_ratio(comparison, estimate=1.1, low=0.001, high=1000.0)
+    (lane,) = Forest.of([wide], margin=0.05).lanes(wide)
+    assert (0, 100) == (lane.low, lane.high)
+
+
+@pytest.mark.parametrize("reach", [1.0, 1.7, 3.0, 8.0, 40.0, 900.0])
+def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, reach: float) -> None:
+    """Two to seven, so that they fit side by side on a phone."""
+    ends = [with_ratio(comparison, estimate=estimate) for estimate in (reach, 1 / reach)]
+    assert 2 <= len(Forest.of(ends, margin=0.05).ticks) <= 7
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (9.996, "10.0"), (123.4, "123"), (98765.4, "98,765")],
+)
+def test_numbers_have_three_digits_that_count(value: float | None, text: str) -> None:
+    """And thousands apart."""
+    assert text == number(value)
+
+
+def test_durations_and_moments_read_well() -> None:
+    """Minutes where there are any; UTC; and what is no moment stays as it is."""
+    assert "8.25 s" == duration(8.25)
+    assert "1 min 52 s" == duration(112.4)
+    assert "2026-11-21 10:15 UTC" == moment("2026-11-21T11:15:00+01:00")
+    assert "yesterday" == moment("yesterday")
+
+
+def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
+    """The command that was given may have named it."""
+    info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info
+    assert "wirebench run q.yaml --seed 5" == command(info)
+
+
+def test_a_name_says_what_is_not_the_default() -> None:
+    """A cell at its transport's defaults has the transport's name, and names tell cells of one load apart."""
+    assert "gRPC" == words.cell_name(cell("grpc").factors)
+    assert "gRPC by ghz" == words.cell_name(cell("grpc", driver="ghz").factors)
+    changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
+    assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == words.cell_name(changed.factors)
+
+
+def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
+    """Two REST runtimes against gRPC are two sentences that don't say the same."""
+    cells = [cell("rest"), cell("rest", runtime="uvicorn"), cell("grpc")]
+    said = [words.sentence(each) for each in comparisons_of(RunBuilder(cells=cells).write(tmp_path))]
+    assert ["gRPC is faster than REST", "gRPC is faster than REST on uvicorn"] == sorted(
+        text.split(": ")[1] for text in said
+    )
+
+
+def test_another_factor_is_told_of_its_owner(tmp_path: Path) -> None:
+    """Workers are compared within a transport, which the situation names."""
+    cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 4)]
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "workers"}).write(tmp_path))
+    assert "REST users.get, 16 connections, with sqlite" == words.situation(only)
+    assert "4 workers" in words.claim(only)
+    assert "1 worker" in words.claim(only)
+
+
+def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) -> None:
+    """A verdict on throughput stands, but the p99 next to it rests on too few samples."""
+    few = passed("samples", passed=False, value=300, limit=1000, unit="requests", metrics=("p99",))
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (few,)).write(tmp_path)
+    (only,) = comparisons_of(run)
+    assert "faster" == only.verdict
+    assert "the p99 (don't rely on it: samples)" in words.claim(only)
+    assert {"requests/s": True, "p99": False, "CPU/request": True} == {
+        lane.label: lane.fit for lane in Forest.of([only], margin=0.05).lanes(only)
+    }
+
+
+def test_a_summary_has_at_most_three_sentences(tmp_path: Path) -> None:
+    """More pairs are counted, not listed."""
+    cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 2, 3, 4)]
+    run = RunBuilder(cells=cells, info={"compare": "workers"}).write(tmp_path)
+    said = words.summary(comparisons_of(run))
+    assert 3 == len(said)
+    assert "4 more pairs were compared." == said[-1]
+
+
+def test_a_summary_of_mixed_verdicts_counts_them(comparison: Comparison) -> None:
+    """Faster here and withheld there is neither."""
+    withheld = dataclasses.replace(comparison, verdict="withheld")
+    (only,) = words.summary([comparison, withheld, comparison])
+    assert only.startswith("socket against REST: faster in 2 of 3 situations, no verdict in 1; measured ")
+
+
+def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
+    """There is no Grpc."""
+    assert "Socket is faster" == words.capitalised("socket is faster")
+    assert "gRPC is faster" == words.capitalised("gRPC is faster")
+    assert "users.get, 1 connection" == words.capitalised("users.get, 1 connection")
+
+
+def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:
+    """An interval over seven orders of magnitude says no more than that."""
+    noise = Ratio(18.04, low=0.0001, high=82755.8, blocks=3, detectable=14354.5)
+    said = words.claim(dataclasses.replace(comparison, ratios={"throughput": noise}, verdict="inconclusive"))
+    assert "18.0× (95 % CI <0.001–>1000) the requests/s" in said
+    assert "don't see differences under 1000×" in said

@@ -1,0 +1,227 @@
+"""The commands: `client rest`, `client grpc` and `client socket`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from wirebench import clients
+from wirebench.cli.client.demo import run_demo
+from wirebench.cli.client.menu import read_line, run_menu
+from wirebench.cli.client.show import require, show_json, show_reply
+from wirebench.cli.options import Json
+from wirebench.clients import Client
+from wirebench.errors import UsageError
+
+_PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
+
+Host = Annotated[str, typer.Option("--host", help="Host of the service.")]
+Port = Annotated[int | None, typer.Option("--port", min=1, max=65_535, help="Port of the service, if not its default.")]
+Address = Annotated[
+    str | None, typer.Option("--address", metavar="HOST:PORT", help="Both in one; for rest a URL, too.")
+]
+Timeout = Annotated[float, typer.Option("--timeout-s", min=0.01, max=3600, help="How long to wait for the service.")]
+Demo = Annotated[bool, typer.Option("--demo", help="Create, list, fetch, update and delete three users.")]
+Interactive = Annotated[
+    bool, typer.Option("--interactive", help="Ask what to do; also what happens without a command.")
+]
+Message = Annotated[str | None, typer.Option("--message", help="Have this text upper-cased.")]
+Lines = Annotated[bool, typer.Option("--interactive", help="Read lines, and have each upper-cased.")]
+UserId = Annotated[int, typer.Argument(help="Id of the user.", metavar="ID")]
+NewId = Annotated[int, typer.Option("--id", help="Id of the user, greater than 0.")]
+Name = Annotated[str | None, typer.Option("--name")]
+Email = Annotated[str | None, typer.Option("--email")]
+Phone = Annotated[str | None, typer.Option("--phone")]
+PostalAddress = Annotated[str | None, typer.Option("--address")]
+Bio = Annotated[str | None, typer.Option("--bio")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="May be given several times.")]
+Limit = Annotated[int, typer.Option("--limit", help="At most this many; 0 means all.")]
+AfterId = Annotated[int, typer.Option("--after-id", help="Only users with a greater id.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where to connect to."""
+
+    transport: str
+    address: str
+    timeout_s: float
+
+    def open(self) -> Client:
+        """Connect. Raises ClientError."""
+        return clients.connect(self.transport, self.address, self.timeout_s)
+
+    def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
+        """Make one call and show the reply. Raises WirebenchError if the service refuses it or fails."""
+        with self.open() as client:
+            reply = client.call(operation, fields)
+        data = require(reply)
+        if json:
+            show_json(data)
+        else:
+            show_reply(Console(), reply)
+
+
+app = typer.Typer(help="Talk to a service: one call, an interactive menu, or a demo.", no_args_is_help=True)
+
+
+def _make_connection(transport: str, host: str, port: int | None, address: str | None, timeout_s: float) -> Connection:
+    if address and port:
+        raise UsageError("--address and --port exclude each other", "give --address HOST:PORT alone")
+    named_host = f"[{host}]" if ":" in host else host
+    return Connection(transport, address or f"{named_host}:{port or _PORTS[transport]}", timeout_s)
+
+
+def _get(context: typer.Context, user_id: UserId, *, json: Json = False) -> None:
+    """Get one user."""
+    context.obj.call_once("users.get", {"id": user_id}, json=json)
+
+
+def _list(context: typer.Context, *, limit: Limit = 10, after_id: AfterId = 0, json: Json = False) -> None:
+    """List users in the order of their ids."""
+    context.obj.call_once("users.list", {"limit": limit, "after_id": after_id}, json=json)
+
+
+def _create(  # noqa: PLR0913 - an option is an argument
+    context: typer.Context,
+    *,
+    user_id: NewId,
+    name: Name = None,
+    email: Email = None,
+    phone: Phone = None,
+    address: PostalAddress = None,
+    bio: Bio = None,
+    tags: Tags = None,
+    json: Json = False,
+) -> None:
+    """Create one user."""
+    fields = _given(name=name, email=email, phone=phone, address=address, bio=bio, tags=tags)
+    context.obj.call_once("users.create", {"user": {"id": user_id, **fields}}, json=json)
+
+
+def _update(  # noqa: PLR0913
+    context: typer.Context,
+    user_id: UserId,
+    *,
+    name: Name = None,
+    email: Email = None,
+    phone: Phone = None,
+    address: PostalAddress = None,
+    bio: Bio = None,
+    tags: Tags = None,
+    json: Json = False,
+) -> None:
+    """Change the fields that are given of one user."""
+    fields = _given(name=name, email=email, phone=phone, address=address, bio=bio, tags=tags)
+    context.obj.call_once("users.update", {"id": user_id, **fields}, json=json)
+
+
+def _delete(context: typer.Context, user_id: UserId, *, json: Json = False) -> None:
+    """Delete one user and show it as it was."""
+    context.obj.call_once("users.delete", {"id": user_id}, json=json)
+
+
+def _given(**fields: object) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _use_menu_or_demo(connection: Connection, *, demo: bool) -> None:
+    console = Console()
+    with connection.open() as client:
+        if demo:
+            run_demo(client, console)
+        else:
+            run_menu(client, console, f"{connection.transport} at {connection.address}")
+
+
+def _rest(  # noqa: PLR0913
+    context: typer.Context,
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    address: Address = None,
+    timeout_s: Timeout = 5.0,
+    demo: Demo = False,
+    interactive: Interactive = False,  # noqa: ARG001 - says what happens anyway
+) -> None:
+    """Talk to the REST service."""
+    context.obj = _make_connection("rest", host, port, address, timeout_s)
+    if context.invoked_subcommand is None:
+        _use_menu_or_demo(context.obj, demo=demo)
+
+
+def _grpc(  # noqa: PLR0913
+    context: typer.Context,
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    address: Address = None,
+    timeout_s: Timeout = 5.0,
+    demo: Demo = False,
+    interactive: Interactive = False,  # noqa: ARG001
+) -> None:
+    """Talk to the gRPC service."""
+    context.obj = _make_connection("grpc", host, port, address, timeout_s)
+    if context.invoked_subcommand is None:
+        _use_menu_or_demo(context.obj, demo=demo)
+
+
+def _socket(  # noqa: PLR0913
+    context: typer.Context,
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    address: Address = None,
+    timeout_s: Timeout = 5.0,
+    message: Message = None,
+    interactive: Lines = False,
+) -> None:
+    """Talk to the socket service; without a command, have texts upper-cased."""
+    if message is not None and interactive:
+        raise UsageError("--message and --interactive exclude each other", "give one of them")
+    context.obj = _make_connection("socket", host, port, address, timeout_s)
+    if context.invoked_subcommand is None:
+        with context.obj.open() as client:
+            if message is not None:
+                _upper(client, message)
+            else:
+                _upper_lines(client)
+
+
+def _upper(client: Client, text: str) -> None:
+    data = require(client.call("echo.upper", {"text": text}))
+    sys.stdout.write(f"{data['text']}\n")
+    sys.stdout.flush()
+
+
+def _upper_lines(client: Client) -> None:
+    prompt = "> " if sys.stdin.isatty() else ""
+    try:
+        while True:
+            line = read_line(prompt)
+            if line:
+                _upper(client, line)
+            else:
+                sys.stdout.write("\n")
+    except EOFError:
+        sys.stdout.write("\n" if prompt else "")
+
+
+_CALLBACKS: dict[str, Callable[..., None]] = {"rest": _rest, "grpc": _grpc, "socket": _socket}
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "create": _create,
+    "get": _get,
+    "list": _list,
+    "update": _update,
+    "delete": _delete,
+}
+for _transport, _callback in _CALLBACKS.items():
+    _group = typer.Typer(invoke_without_command=True, callback=_callback)
+    for _name, _command in _COMMANDS.items():
+        _group.command(_name)(_command)
+    app.add_typer(_group, name=_transport)

@@ -1,0 +1,70 @@
+"""The demo: the life of three users, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from wirebench.cli.client.show import require, show_reply
+from wirebench.clients import Client, ClientError
+from wirebench.clients.client import Fields
+from wirebench.errors import WirebenchError
+
+_PEOPLE: tuple[Fields, ...] = (
+    {"name": "Ada Lovelace", "email": "ada@example.com", "tags": ["mathematics", "engines"]},
+    {"name": "Grace Hopper", "email": "grace@example.com", "bio": "Wrote the first linker."},
+    {"name": "Alan Turing", "email": "alan@example.com"},
+)
+#: Where to look for ids that are free; the seeded users have greater ones.
+_IDS = range(1, 1000)
+
+
+def run_demo(client: Client, console: Console) -> None:
+    """Create three users, list, fetch, update and delete, show what is left, and clean up. Raises WirebenchError."""
+    ids = _free_ids(client, len(_PEOPLE))
+    first, second, third = ids
+    before = {"after_id": first - 1, "limit": len(_PEOPLE)}
+    with _cleaned_up(client, ids):
+        for user_id, person in zip(ids, _PEOPLE, strict=True):
+            _step(client, console, f"create user {user_id}", "users.create", {"user": {"id": user_id, **person}})
+        _step(client, console, f"list {len(_PEOPLE)} users from id {first} on", "users.list", before)
+        _step(client, console, f"get user {second}", "users.get", {"id": second})
+        _step(
+            client,
+            console,
+            f"update the email of user {first}",
+            "users.update",
+            {"id": first, "email": "countess@example.com"},
+        )
+        _step(client, console, f"delete user {third}", "users.delete", {"id": third})
+        _step(client, console, "the final state", "users.list", {**before, "limit": len(_PEOPLE) - 1})
+    console.print("\nThe demo's users are deleted again.", highlight=False)
+
+
+def _free_ids(client: Client, count: int) -> tuple[int, ...]:
+    free = (user_id for user_id in _IDS if client.call("users.get", {"id": user_id}).code == "not_found")
+    ids = tuple(itertools.islice(free, count))
+    if len(ids) < count:
+        raise WirebenchError(f"no {count} ids are free between {_IDS[0]} and {_IDS[-1]}", "delete some of these users")
+    return ids
+
+
+@contextlib.contextmanager
+def _cleaned_up(client: Client, ids: tuple[int, ...]) -> Iterator[None]:
+    """Delete the users in the end, also when the demo is interrupted."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ClientError):
+            for user_id in ids:
+                client.call("users.delete", {"id": user_id})
+
+
+def _step(client: Client, console: Console, title: str, operation: str, fields: Fields) -> None:
+    console.print(f"\n{title}", style="bold", highlight=False)
+    reply = client.call(operation, fields)
+    require(reply)
+    show_reply(console, reply)

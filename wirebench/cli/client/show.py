@@ -1,0 +1,76 @@
+"""How replies look: a table on a terminal, tab-separated lines elsewhere, JSON when asked for."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from wirebench.clients import Reply
+from wirebench.errors import WirebenchError
+
+User = Mapping[str, Any]
+
+_COLUMNS = ("id", "name", "email", "phone", "address", "bio", "tags", "avatar")
+_CELL_CHARACTERS = 60
+
+
+def require(reply: Reply) -> Any:  # noqa: ANN401 - the data of any operation
+    """Return the data of a reply. Raises WirebenchError, in the service's words, if the operation was refused."""
+    if not reply.ok:
+        raise WirebenchError(reply.message or reply.code)
+    return reply.data
+
+
+def show_reply(console: Console, reply: Reply) -> None:
+    """Print what the service says, and the user or the users that it returns."""
+    console.print(Text(visible(reply.message)), style=None if reply.ok else "red", soft_wrap=True)
+    if reply.data is not None:
+        data: Any = reply.data
+        show_users(console, data if isinstance(data, list) else [data])
+
+
+def show_users(console: Console, users: list[User]) -> None:
+    """Print users, with the columns that any of them fills."""
+    columns = [name for name in _COLUMNS if name in _COLUMNS[:3] or any(name in user for user in users)]
+    rows = [[_cell(user.get(name)) for name in columns] for user in users]
+    if not console.is_terminal:
+        for row in (columns, *rows):
+            console.file.write("\t".join(row) + "\n")
+        return
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def show_json(data: object) -> None:
+    """Print a reply's data as the JSON that the REST API has: bytes are base64."""
+    text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_base64)
+    sys.stdout.write(text.decode())
+
+
+def visible(text: str) -> str:
+    """Return the text with control characters escaped: what others have stored must not steer our terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    text = visible(", ".join(value) if isinstance(value, list) else str(value))
+    return text if len(text) <= _CELL_CHARACTERS else f"{text[: _CELL_CHARACTERS - 1]}…"
+
+
+def _base64(value: object) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    raise TypeError

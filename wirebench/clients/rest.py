@@ -1,0 +1,134 @@
+"""The REST client: the standard library's HTTP, one kept connection."""
+
+from __future__ import annotations
+
+import http.client
+import select
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from wirebench.clients.address import Address, dial, failure, hang_up, not_spoken
+from wirebench.clients.client import Client, Fields, Reply
+from wirebench.clients.messages import data_of_json, decode_json, encode_json, find_operation
+
+_PROTOCOL = "wirebench's REST API"
+
+#: Statuses of the contract. 404 and 405 are also those of a path or a method that isn't there.
+_CODES = {
+    200: "ok",
+    201: "ok",
+    400: "invalid_argument",
+    404: "not_found",
+    405: "unimplemented",
+    408: "deadline_exceeded",
+    409: "already_exists",
+    413: "resource_exhausted",
+    415: "invalid_argument",
+    500: "internal",
+    503: "unavailable",
+    504: "deadline_exceeded",
+}
+
+
+class _Route(NamedTuple):
+    method: str
+    path: str
+
+
+_ROUTES = {
+    "users.create": _Route("POST", "/api/users"),
+    "users.get": _Route("GET", "/api/users/{id}"),
+    "users.update": _Route("PUT", "/api/users/{id}"),
+    "users.delete": _Route("DELETE", "/api/users/{id}"),
+    "users.list": _Route("GET", "/api/users"),
+    "users.create_batch": _Route("POST", "/api/users/batch"),
+    "echo.echo": _Route("POST", "/echo"),
+    "echo.upper": _Route("POST", "/upper"),
+}
+
+
+class Response(NamedTuple):
+    """An HTTP response; header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class RestClient(Client):
+    """Speaks JSON over one connection, which it opens again when the server has closed it between requests."""
+
+    transport = "rest"
+
+    def __init__(self, address: Address, timeout_s: float = 5.0) -> None:
+        """Connect. Raises ClientError."""
+        self._address = address
+        self._timeout_s = timeout_s
+        self._connection = self._connect()
+
+    def call(self, operation: str, fields: Fields) -> Reply:
+        """Carry out an operation. Raises ClientError."""
+        find_operation(operation)
+        route = _ROUTES[operation]
+        in_path = {name: fields.get(name, 0) for name in ("id",) if "{id}" in route.path}
+        path = route.path.format_map({name: quote(str(value), safe="") for name, value in in_path.items()})
+        rest = {name: value for name, value in fields.items() if name not in in_path}
+        if route.method == "GET":
+            return self._reply(self.request("GET", f"{path}?{urlencode(rest)}" if rest else path))
+        if route.method == "DELETE":
+            return self._reply(self.request("DELETE", path))
+        body = rest.get("user", {}) if operation == "users.create" else rest
+        return self._reply(self.request(route.method, path, encode_json(body), {"Content-Type": "application/json"}))
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Send any HTTP request and return the response, whatever it is. Raises ClientError."""
+        if self._is_stale():
+            self._connection = self._connect()
+        try:
+            self._connection.request(method, path, body, dict(headers or {}))
+            response = self._connection.getresponse()
+            return Response(
+                response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
+            )
+        except (http.client.RemoteDisconnected, http.client.IncompleteRead):
+            self._connection.close()
+            raise hang_up(self._address) from None
+        except http.client.HTTPException as error:
+            self._connection.close()
+            raise not_spoken(self._address, _PROTOCOL, str(error).encode(errors="replace")) from None
+        except OSError as error:
+            self._connection.close()
+            raise failure(error, self._address, self._timeout_s) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        connection = http.client.HTTPConnection(*self._address, timeout=self._timeout_s)
+        connection.sock = dial(self._address, self._timeout_s)
+        return connection
+
+    def _is_stale(self) -> bool:
+        """Return whether there is no connection any more, or one that has something to read: its end."""
+        connected = self._connection.sock
+        return connected is None or bool(select.select([connected], [], [], 0)[0])
+
+    def _reply(self, response: Response) -> Reply:
+        try:
+            return _decode_reply(response)
+        except (ValueError, KeyError):
+            received = f"{response.status} ".encode() + response.body
+            raise not_spoken(self._address, _PROTOCOL, received) from None
+
+
+def _decode_reply(response: Response) -> Reply:
+    """Return the reply that is in the envelope. Raises ValueError, KeyError."""
+    envelope = decode_json(response.body)
+    code = _CODES[response.status]
+    if not isinstance(envelope, dict) or envelope["success"] is not (code == "ok"):
+        raise ValueError("not the envelope of the contract")
+    return Reply(code, envelope["message"], data_of_json(envelope["data"]))

@@ -1,0 +1,129 @@
+"""The socket client: the frame protocol of proto/socket.md."""
+
+from __future__ import annotations
+
+import select
+import struct
+from typing import Literal, NamedTuple
+
+from wirebench.clients.address import Address, dial, failure, hang_up, not_spoken
+from wirebench.clients.client import Client, Fields, Reply
+from wirebench.clients.messages import (
+    data_of_json,
+    decode_json,
+    decode_message,
+    encode_json,
+    encode_message,
+    find_operation,
+)
+
+Codec = Literal["json", "protobuf"]
+PREFACES: dict[Codec, bytes] = {"json": b"WB1J", "protobuf": b"WB1P"}
+
+_CODES = {
+    0: "ok",
+    3: "invalid_argument",
+    4: "deadline_exceeded",
+    5: "not_found",
+    6: "already_exists",
+    8: "resource_exhausted",
+    12: "unimplemented",
+    13: "internal",
+    14: "unavailable",
+}
+_PROTOCOL = "wirebench's socket protocol"
+_REQUEST = struct.Struct(">IIB")  # length, id, method_length
+_REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
+_LENGTH_BYTES = 4
+#: More than any reply holds: what begins with more is no frame.
+_PAYLOAD_BYTES_MAX = 256 * 1024 * 1024
+
+
+class Frame(NamedTuple):
+    """A reply frame."""
+
+    id: int
+    status: int
+    flags: int
+    message: str
+    body: bytes
+
+
+class SocketClient(Client):
+    """Speaks frames over one connection, which it opens again when the server has closed it between requests."""
+
+    transport = "socket"
+
+    def __init__(self, address: Address, timeout_s: float = 5.0, codec: Codec = "json") -> None:
+        """Connect. Raises ClientError."""
+        self._address = address
+        self._timeout_s = timeout_s
+        self._codec = codec
+        self._connection = dial(address, timeout_s)
+        self._greeted = False
+        self._last_id = 0
+
+    def call(self, operation: str, fields: Fields) -> Reply:
+        """Carry out an operation. Raises ClientError."""
+        found = find_operation(operation)
+        body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
+        self._reconnect_if_closed()
+        self._last_id += 1
+        self.send_frame(self._last_id, operation, body)
+        frame = self.receive_frame(self._last_id)
+        code = _CODES[frame.status]
+        if code != "ok":
+            return Reply(code, frame.message)
+        try:
+            data = (
+                data_of_json(decode_json(frame.body)) if self._codec == "json" else decode_message(found, frame.body)[1]
+            )
+        except ValueError:
+            raise not_spoken(self._address, _PROTOCOL, frame.body) from None
+        return Reply(code, frame.message, data)
+
+    def send_frame(self, request_id: int, method: str, body: bytes) -> None:
+        """Send a request frame, whatever its body, after the preface if it is the first. Raises ClientError."""
+        name = method.encode("ascii")
+        length = _REQUEST.size - _LENGTH_BYTES + len(name) + len(body)
+        preface = b"" if self._greeted else PREFACES[self._codec]
+        try:
+            self._connection.sendall(preface + _REQUEST.pack(length, request_id, len(name)) + name + body)
+        except OSError as error:
+            raise failure(error, self._address, self._timeout_s) from error
+        self._greeted = True
+
+    def receive_frame(self, expected_id: int | None = None) -> Frame:
+        """Wait for the next reply frame; one with another id than the expected one is none. Raises ClientError."""
+        header = self._receive(_REPLY.size)
+        length, request_id, status, flags, message_length = _REPLY.unpack(header)
+        rest = length - (_REPLY.size - _LENGTH_BYTES)
+        fits = message_length <= rest <= _PAYLOAD_BYTES_MAX and status in _CODES and expected_id in (None, request_id)
+        if not fits:
+            raise not_spoken(self._address, _PROTOCOL, header)
+        payload = self._receive(rest)
+        message = payload[:message_length].decode(errors="replace")
+        return Frame(request_id, status, flags, message, payload[message_length:])
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _receive(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            try:
+                part = self._connection.recv(min(size - len(data), 1024 * 1024))
+            except OSError as error:
+                raise failure(error, self._address, self._timeout_s) from error
+            if not part:
+                raise hang_up(self._address)
+            data += part
+        return bytes(data)
+
+    def _reconnect_if_closed(self) -> None:
+        """Open a new connection if the old one has something to read: its end."""
+        if select.select([self._connection], [], [], 0)[0]:
+            self._connection.close()
+            self._connection = dial(self._address, self._timeout_s)
+            self._greeted = False

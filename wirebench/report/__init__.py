@@ -1,0 +1,29 @@
+"""A run as one HTML file that a person enjoys reading: it holds all that it shows, and loads nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wirebench.errors import WirebenchError
+from wirebench.store import Run
+
+FILE_NAME = "report.html"
+
+
+def write_report(run: Run, path: Path | None = None) -> Path:
+    """Write the report of a run, by default into its folder, whole or not at all; return where it is.
+
+    A histogram that can't be read is noted in the report. Raises WirebenchError if the report can't be written.
+    """
+    # Imported late: the charts take longer to load than a short command to run.
+    from wirebench.report.page import render  # noqa: PLC0415
+
+    target = path or run.folder / FILE_NAME
+    temporary = target.with_name(f"{target.name}.tmp")
+    page = render(run)
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        temporary.replace(target)
+    except OSError as error:
+        raise WirebenchError(f"can't write {target}: {error.strerror}", "make room, or choose another path") from error
+    return target

@@ -1,0 +1,133 @@
+"""The table: each cell's figures over all its blocks."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from wirebench.report.latencies import CellLatency
+from wirebench.report.numbers import ABSENT, count, number
+from wirebench.stats import METRICS, CellSummary
+from wirebench.stats.words import cell_name, gate_name
+from wirebench.store import Record
+
+_T = TypeVar("_T", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A figure of every cell. `figure` takes the cell, and its latency if that could be read."""
+
+    heading: str
+    unit: str
+    figure: Callable[[CellSummary, CellLatency | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell: its name, its figures in the order of the columns, and the gates that failed."""
+
+    name: str
+    figures: tuple[str, ...]
+    failed_gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns that have any figure, and rows in groups with a title each."""
+
+    columns: tuple[Column, ...]
+    groups: tuple[tuple[str, tuple[Row, ...]], ...]
+
+
+def make_table(groups: Mapping[str, Sequence[CellSummary]], latencies: Mapping[str, CellLatency]) -> Table:
+    """Lay out the groups of cells; columns that are absent in every cell are left out."""
+    cells = [cell for group in groups.values() for cell in group]
+    columns = tuple(
+        column for column in _COLUMNS if any(column.figure(cell, latencies.get(cell.cell)) != ABSENT for cell in cells)
+    )
+    return Table(
+        columns,
+        tuple(
+            (title, tuple(_row(cell, latencies.get(cell.cell), columns) for cell in group))
+            for title, group in groups.items()
+        ),
+    )
+
+
+def _row(cell: CellSummary, latency: CellLatency | None, columns: Iterable[Column]) -> Row:
+    return Row(
+        name=cell_name(cell.factors),
+        figures=tuple(column.figure(cell, latency) for column in columns),
+        failed_gates=tuple(gate_name(gate.name) for gate in cell.failed_gates()),
+    )
+
+
+def _quantile(quantile: float) -> Callable[[CellSummary, CellLatency | None], str]:
+    return lambda _, latency: number(latency.quantile_ms(quantile) if latency else None)
+
+
+def _typical(metric: str) -> Callable[[CellSummary, CellLatency | None], str]:
+    return lambda cell, _: number(cell.typical(METRICS[metric]))
+
+
+def _seen(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
+    return [seen for record in cell.records if (seen := figure(record)) is not None]
+
+
+def _greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+    return lambda cell, _: number(max(_seen(cell, figure), default=None))
+
+
+def _mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+    def mean(cell: CellSummary, _: CellLatency | None) -> str:
+        seen = _seen(cell, figure)
+        return number(statistics.fmean(seen)) if seen else ABSENT
+
+    return mean
+
+
+def _apart(cell: CellSummary, _: CellLatency | None) -> str:
+    spread = cell.spread(METRICS["throughput"])
+    return f"{number(spread)}×" if spread else ABSENT
+
+
+def _fairness(cell: CellSummary, _: CellLatency | None) -> str:
+    if cell.factors["workers"] == 1:
+        return ABSENT
+    return number(min(_seen(cell, lambda record: record.server.fairness), default=None))
+
+
+def _memory_mib(record: Record) -> float | None:
+    memory = record.server.memory_bytes
+    return None if memory is None else memory / 2**20
+
+
+def _generator_per_cent(record: Record) -> float | None:
+    share = record.generator.cpu_share
+    return None if share is None else 100 * share
+
+
+def _failures(cell: CellSummary, _: CellLatency | None) -> str:
+    return count(sum(sum(record.errors.values()) for record in cell.records))
+
+
+_COLUMNS = (
+    Column("requests/s", "", _typical("throughput")),
+    Column("blocks apart", "max / min", _apart),
+    Column("p50", "ms", _quantile(0.5)),
+    Column("p90", "ms", _quantile(0.9)),
+    Column("p99", "ms", _quantile(0.99)),
+    Column("p99.9", "ms", _quantile(0.999)),
+    Column("max", "ms", lambda _, latency: number(latency.max_ms if latency else None)),
+    Column("server CPU", "ms/request", _typical("cpu")),
+    Column("server memory", "MiB, max", _greatest(_memory_mib)),
+    Column("sent", "B/request", _mean(lambda record: record.bytes_sent_per_request)),
+    Column("received", "B/request", _mean(lambda record: record.bytes_received_per_request)),
+    Column("load tool CPU", "%, max", _greatest(_generator_per_cent)),
+    Column("fairness", "of workers, min", _fairness),
+    Column("requests", "in windows", lambda cell, _: count(sum(record.requests for record in cell.records))),
+    Column("failed", "requests", _failures),
+)
