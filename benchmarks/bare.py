@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 HOST = "127.0.0.1"
 USER = {"id": 1_000_001, "name": "User 1000001", "email": "user1000001@example.com"}
@@ -21,7 +21,7 @@ METHOD = "GetUser"
 def gunicorn_gthread(port: int) -> None:
     """Flask on gunicorn's threads, as many as the service has."""
     from flask import Flask, Response  # noqa: PLC0415
-    from gunicorn.app.base import BaseApplication  # noqa: PLC0415
+    from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # noqa: PLC0415
 
     app = Flask(__name__)
     body = json.dumps(ENVELOPE)
@@ -30,7 +30,7 @@ def gunicorn_gthread(port: int) -> None:
     def get(user_id: str) -> Response:  # noqa: ARG001 - a constant
         return Response(body, content_type="application/json")
 
-    class Application(BaseApplication):
+    class Application(BaseApplication):  # type: ignore[misc] # gunicorn has no types
         def load_config(self) -> None:
             options = {"bind": f"{HOST}:{port}", "worker_class": "gthread", "threads": 8, "keepalive": 75}
             for name, value in options.items():
@@ -71,7 +71,7 @@ def grpc_sync(port: int) -> None:
     import grpc  # noqa: PLC0415
 
     reply = _reply()
-    handler = grpc.unary_unary_rpc_method_handler(lambda _request, _context: reply)
+    handler: Any = grpc.unary_unary_rpc_method_handler(lambda _request, _context: reply)
     server = grpc.server(ThreadPoolExecutor(10))
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler("wirebench.v1.UserService", {METHOD: handler}),)
@@ -88,11 +88,11 @@ def grpc_aio(port: int) -> None:
 
     reply = _reply()
 
-    async def get(_request: bytes, _context: Any) -> bytes:  # noqa: ANN401, RUF029 - grpcio's own type; aio wants it
+    async def get(_request: bytes, _context: Any) -> bytes:  # noqa: ANN401 - grpcio's own type
         return reply
 
     async def serve() -> None:
-        handler = grpc.unary_unary_rpc_method_handler(get)
+        handler: Any = grpc.unary_unary_rpc_method_handler(get)
         server = grpc.aio.server()
         server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler("wirebench.v1.UserService", {METHOD: handler}),)
@@ -106,8 +106,7 @@ def grpc_aio(port: int) -> None:
 
 class _Echo(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         self._opened = False
 
     def data_received(self, data: bytes) -> None:

@@ -36,7 +36,8 @@ LIMITS: tuple[tuple[Transport, str, float], ...] = (
 
 def main() -> bool:
     """Measure all runtimes; return whether all keep their limits."""
-    return all([_compare(*limit) for limit in LIMITS])
+    verdicts = [_compare(*limit) for limit in LIMITS]
+    return all(verdicts)
 
 
 def _compare(transport: Transport, runtime: str, limit: float) -> bool:
@@ -47,21 +48,18 @@ def _compare(transport: Transport, runtime: str, limit: float) -> bool:
         try:
             (service,) = target.start([ServiceSpec(transport, runtime, 1, None, "memory")]).values()
             with _bare(runtime, folder / "bare.log", cores.server) as bare:
+                both = (service, bare)
                 pairs = [
-                    (
-                        _cpu_us(transport, service, folder, cores.generator),
-                        _cpu_us(transport, bare, folder, cores.generator),
-                    )
-                    for _ in range(REPETITIONS)
+                    [_cpu_us(transport, each, folder, cores.generator) for each in both] for _ in range(REPETITIONS)
                 ]
         finally:
             target.stop()
     ratios = [ours / theirs for ours, theirs in pairs]
     median = statistics.median(ratios)
+    ours_us, theirs_us = (statistics.median(column) for column in zip(*pairs, strict=True))
     print(
-        f"{transport} {runtime}: service {statistics.median(ours for ours, _ in pairs):.1f} µs/request, bare framework "
-        f"{statistics.median(theirs for _, theirs in pairs):.1f}; ratio {median:.2f} "
-        f"({min(ratios):.2f}–{max(ratios):.2f}, {REPETITIONS} pairs), limit {limit}: {'ok' if median <= limit else 'OVER'}",
+        f"{transport} {runtime}: service {ours_us:.1f} µs a request, bare framework {theirs_us:.1f}; ratio {median:.2f} "
+        f"({min(ratios):.2f}–{max(ratios):.2f} in {REPETITIONS} pairs), limit {limit}: {'ok' if median <= limit else 'OVER'}",
         flush=True,
     )
     return median <= limit

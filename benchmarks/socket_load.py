@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import struct
 import sys
+from typing import cast
 
 import uvloop
 
@@ -21,10 +22,9 @@ class _Client(asyncio.Protocol):
     replies = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         self._buffer = b""
-        transport.write(b"WB1J" + REQUEST)
+        self._transport.write(b"WB1J" + REQUEST)
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data

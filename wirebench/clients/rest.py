@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import select
+import socket
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -57,15 +58,19 @@ class Response(NamedTuple):
 
 
 class RestClient(Client):
-    """Speaks JSON over one connection, which it opens again when the server has closed it between requests."""
+    """Speaks JSON over one connection, which it opens again when the server has closed it between requests.
+
+    It keeps no connection before the first request: a server that serves one at a time would wait for it.
+    """
 
     transport = "rest"
 
     def __init__(self, address: Address, timeout_s: float = 5.0) -> None:
-        """Connect. Raises ClientError."""
+        """Find out whether something listens. Raises ClientError."""
         self._address = address
         self._timeout_s = timeout_s
-        self._connection = self._connect()
+        self._connection = http.client.HTTPConnection(*address, timeout=timeout_s)
+        dial(address, timeout_s).close()
 
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation. Raises ClientError."""
@@ -86,7 +91,8 @@ class RestClient(Client):
     ) -> Response:
         """Send any HTTP request and return the response, whatever it is. Raises ClientError."""
         if self._is_stale():
-            self._connection = self._connect()
+            self._connection.close()
+            self._connection.sock = dial(self._address, self._timeout_s)
         try:
             self._connection.request(method, path, body, dict(headers or {}))
             response = self._connection.getresponse()
@@ -107,14 +113,9 @@ class RestClient(Client):
         """Close the connection."""
         self._connection.close()
 
-    def _connect(self) -> http.client.HTTPConnection:
-        connection = http.client.HTTPConnection(*self._address, timeout=self._timeout_s)
-        connection.sock = dial(self._address, self._timeout_s)
-        return connection
-
     def _is_stale(self) -> bool:
         """Return whether there is no connection any more, or one that has something to read: its end."""
-        connected = self._connection.sock
+        connected: socket.socket | None = self._connection.sock
         return connected is None or bool(select.select([connected], [], [], 0)[0])
 
     def _reply(self, response: Response) -> Reply:

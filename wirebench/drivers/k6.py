@@ -67,4 +67,6 @@ class K6:
             part for name, value in environment.items() if value is not None for part in ("-e", f"{name}={value}")
         ]
         quiet = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--no-thresholds", "--address="]
+        # The caller's environment is not ours: a variable called USERS must not change the load.
+        quiet.append("--include-system-env-vars=false")
         return [self.path(), "run", *quiet, "--out", output, *settings, K6_SCRIPTS / f"{cell.transport}.js"]

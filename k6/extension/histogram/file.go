@@ -1,0 +1,158 @@
+package histogram
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const (
+	schema    = "wirebench.histograms/1"
+	errorsMax = 10
+)
+
+// file is the histogram file; docs/histogram-file.md says what its fields mean.
+type file struct {
+	Schema            string          `json:"schema"`
+	Driver            driver          `json:"driver"`
+	Window            *fileWindow     `json:"window"`
+	Series            []fileSeries    `json:"series"`
+	PerSecond         []filePerSecond `json:"per_second"`
+	RequestsTotal     map[code]int64  `json:"requests_total"`
+	Mismatches        int64           `json:"mismatches"`
+	DroppedIterations int64           `json:"dropped_iterations"`
+	*fileBytes
+	Errors []fileError `json:"errors"`
+}
+
+type driver struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type fileWindow struct {
+	StartUnixNS int64 `json:"start_unix_ns"`
+	EndUnixNS   int64 `json:"end_unix_ns"`
+}
+
+type fileSeries struct {
+	Operation string `json:"operation"`
+	Code      code   `json:"code"`
+	Clock     string `json:"clock"`
+	Count     int64  `json:"count"`
+	Histogram string `json:"histogram"`
+}
+
+type filePerSecond struct {
+	Operation string  `json:"operation"`
+	Code      code    `json:"code"`
+	Counts    []int64 `json:"counts"`
+}
+
+type fileBytes struct {
+	Sent     int64 `json:"bytes_sent"`
+	Received int64 `json:"bytes_received"`
+	Requests int64 `json:"bytes_requests"`
+}
+
+type fileError struct {
+	Code    code   `json:"code"`
+	Message string `json:"message"`
+	Count   int64  `json:"count"`
+}
+
+// report returns what was folded of a load that ended at this moment.
+func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
+	made := file{
+		Schema:            schema,
+		Driver:            driver{Name: "k6", Version: driverVersion},
+		Series:            []fileSeries{},
+		PerSecond:         []filePerSecond{},
+		RequestsTotal:     map[code]int64{},
+		Mismatches:        f.mismatches,
+		DroppedIterations: f.dropped,
+		Errors:            f.reportErrors(),
+	}
+	seconds := 0
+	if f.window != nil {
+		closed := f.window.closedAt(ended.UnixNano())
+		made.Window = &fileWindow{closed.start, closed.end}
+		seconds = closed.seconds()
+	}
+	requests := int64(0)
+	for _, each := range f.sortedSeries() {
+		requests += each.total
+		made.RequestsTotal[each.code] += each.total
+		if err := made.addSeries(each, seconds); err != nil {
+			return file{}, err
+		}
+	}
+	if f.bytesCounted {
+		made.fileBytes = &fileBytes{int64(f.bytesSent), int64(f.bytesReceived), requests}
+	}
+	return made, nil
+}
+
+func (f *fold) sortedSeries() []*series {
+	return slices.SortedFunc(maps.Values(f.series), func(a, b *series) int {
+		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.code, b.code))
+	})
+}
+
+func (m *file) addSeries(taken *series, seconds int) error {
+	for _, clock := range []struct {
+		name      string
+		histogram *hdr.Histogram
+	}{{"service", taken.service}, {"response", taken.response}} {
+		if clock.histogram == nil {
+			continue
+		}
+		encoded, err := clock.histogram.Encode(hdr.V2CompressedEncodingCookieBase)
+		if err != nil {
+			return fmt.Errorf("encoding the histogram of %s: %w", taken.operation, err)
+		}
+		m.Series = append(m.Series, fileSeries{
+			taken.operation, taken.code, clock.name, clock.histogram.TotalCount(), string(encoded),
+		})
+	}
+	if taken.perSecond != nil {
+		counts := taken.perSecond[:min(seconds, len(taken.perSecond))]
+		m.PerSecond = append(m.PerSecond, filePerSecond{taken.operation, taken.code, counts})
+	}
+	return nil
+}
+
+func (f *fold) reportErrors() []fileError {
+	errors := make([]fileError, 0, len(f.reasons))
+	for key, count := range f.reasons {
+		errors = append(errors, fileError{key.code, key.text, count})
+	}
+	slices.SortFunc(errors, func(a, b fileError) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+	return errors[:min(len(errors), errorsMax)]
+}
+
+// writeTo writes the file through a temporary one beside it, which was opened before the load, so that
+// a reader sees the whole file or none.
+func (m file) writeTo(temporary *os.File, path string) error {
+	encoder := json.NewEncoder(temporary)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(m); err != nil {
+		return err
+	}
+	if err := temporary.Sync(); err != nil {
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

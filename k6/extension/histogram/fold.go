@@ -1,0 +1,198 @@
+package histogram
+
+import (
+	"time"
+
+	"go.k6.io/k6/lib/netext/httpext"
+	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/load"
+	"wirebench.dev/k6/sample"
+)
+
+const (
+	// A script that forgets to name its requests has a name for every URL. Further operations than
+	// these are folded into one.
+	operationsMax   = 100
+	operationBeyond = "(other)"
+	// Error texts may hold ids. Further ones than these are not kept.
+	reasonsMax = 1000
+	// How many tag sets are remembered before they are looked up anew.
+	tagSetsMax = 10_000
+)
+
+type (
+	seriesKey struct {
+		operation string
+		code      code
+	}
+	tagSetKey struct {
+		tags *metrics.TagSet
+		wire wire
+	}
+	reasonKey struct {
+		code code
+		text string
+	}
+)
+
+// meaning is what a metric is to us.
+type meaning uint8
+
+const (
+	meaningNothing meaning = iota
+	meaningRequest
+	meaningSent
+	meaningReceived
+	meaningDropped
+	meaningMismatch
+	meaningReason
+)
+
+var meanings = map[string]meaning{
+	metrics.GRPCReqDurationName:   meaningRequest,
+	sample.SocketDurationMetric:   meaningRequest,
+	sample.FailedDurationMetric:   meaningRequest,
+	metrics.DataSentName:          meaningSent,
+	metrics.DataReceivedName:      meaningReceived,
+	metrics.DroppedIterationsName: meaningDropped,
+	sample.MismatchesMetric:       meaningMismatch,
+	sample.ReasonsMetric:          meaningReason,
+}
+
+// fold turns samples into counts and histograms. What it holds does not grow with their number.
+type fold struct {
+	warmup, length time.Duration
+
+	window     *window // nil until a request was seen.
+	series     map[seriesKey]*series
+	operations map[string]struct{}
+	reasons    map[reasonKey]int64
+
+	mismatches, dropped      int64
+	bytesSent, bytesReceived float64
+	bytesCounted             bool
+
+	// Finding out what a metric or a set of tags means costs more than folding a sample, and k6 gives
+	// equal ones the same address.
+	meaningOf map[*metrics.Metric]meaning
+	seriesOf  map[tagSetKey]*series
+}
+
+func newFold(warmup, length time.Duration) *fold {
+	return &fold{
+		warmup: warmup, length: length,
+		series:     map[seriesKey]*series{},
+		operations: map[string]struct{}{},
+		reasons:    map[reasonKey]int64{},
+		meaningOf:  map[*metrics.Metric]meaning{},
+		seriesOf:   map[tagSetKey]*series{},
+	}
+}
+
+// add folds a batch of samples.
+func (f *fold) add(batch []metrics.SampleContainer) {
+	if f.window == nil {
+		f.openWindow(batch)
+	}
+	for _, container := range batch {
+		f.each(container, f.addRequest, f.addOther)
+	}
+}
+
+// openWindow lets the window open `warmup` after the first request was sent. The first batch that has
+// a request decides: a request that was sent before all of those but took so long that it comes in a
+// later batch would only move the window by less than k6's 50 ms between batches.
+func (f *fold) openWindow(batch []metrics.SampleContainer) {
+	first, seen := int64(0), false
+	for _, container := range batch {
+		f.each(container, func(taken request) {
+			if !seen || taken.sent() < first {
+				first, seen = taken.sent(), true
+			}
+		}, func(meaning, metrics.Sample) {})
+	}
+	if seen {
+		f.window = openWindow(first, f.warmup, f.length)
+	}
+}
+
+func (f *fold) each(container metrics.SampleContainer, onRequest func(request), onOther func(meaning, metrics.Sample)) {
+	if trail, ok := container.(*httpext.Trail); ok {
+		onRequest(requestOfTrail(trail))
+		return
+	}
+	for _, taken := range container.GetSamples() {
+		switch means := f.meaning(taken.Metric); means {
+		case meaningNothing:
+		case meaningRequest:
+			onRequest(requestOfSample(taken))
+		default:
+			onOther(means, taken)
+		}
+	}
+}
+
+func (f *fold) meaning(metric *metrics.Metric) meaning {
+	means, known := f.meaningOf[metric]
+	if !known {
+		means = meanings[metric.Name]
+		f.meaningOf[metric] = means
+	}
+	return means
+}
+
+func (f *fold) addRequest(taken request) {
+	found := f.find(taken)
+	found.add(taken, f.window)
+	if found.code != codeOK {
+		f.addReason(found.code, taken.reason())
+	}
+}
+
+func (f *fold) addOther(means meaning, taken metrics.Sample) {
+	switch means {
+	case meaningSent:
+		f.bytesCounted = true
+		f.bytesSent += taken.Value
+	case meaningReceived:
+		f.bytesReceived += taken.Value
+	case meaningDropped:
+		f.dropped += int64(taken.Value)
+		load.AddDropped(int64(taken.Value))
+	case meaningMismatch:
+		f.mismatches += int64(taken.Value)
+	case meaningReason:
+		status, _ := taken.Tags.Get(sample.StatusTag)
+		f.addReason(codeOfGRPC(status), taken.Metadata[sample.ErrorMetadata])
+	}
+}
+
+func (f *fold) addReason(outcome code, text string) {
+	key := reasonKey{outcome, text}
+	if _, known := f.reasons[key]; text != "" && (known || len(f.reasons) < reasonsMax) {
+		f.reasons[key]++
+	}
+}
+
+func (f *fold) find(taken request) *series {
+	cacheKey := tagSetKey{taken.tags, taken.wire}
+	if found, known := f.seriesOf[cacheKey]; known {
+		return found
+	}
+	operation, outcome := taken.labels()
+	if _, known := f.operations[operation]; !known && len(f.operations) >= operationsMax {
+		operation = operationBeyond
+	}
+	f.operations[operation] = struct{}{}
+	key := seriesKey{operation, outcome}
+	found, known := f.series[key]
+	if !known {
+		found = &series{operation: operation, code: outcome}
+		f.series[key] = found
+	}
+	if len(f.seriesOf) >= tagSetsMax {
+		clear(f.seriesOf)
+	}
+	f.seriesOf[cacheKey] = found
+	return found
+}

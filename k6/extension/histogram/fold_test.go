@@ -1,0 +1,260 @@
+package histogram
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/sample"
+)
+
+const ms = time.Millisecond
+
+type batch = []metrics.SampleContainer
+
+func TestARequestBelongsToTheWindowIfItEndedInIt(t *testing.T) {
+	fake := newMaker()
+	// The first is sent at the start: the window is from 500 ms on and before 2 s.
+	got := folded(t, "warmup=500ms,window=1500ms", batch{
+		fake.ok(10*ms, 10*ms),
+		fake.ok(500*ms-1, ms),
+		fake.ok(500*ms, 400*ms), // Sent before the window, ended at its first moment.
+		fake.ok(1999*ms, ms),
+		fake.ok(2000*ms-1, ms),
+		fake.ok(2000*ms, ms),
+	})
+	if want := (fileWindow{start.Add(500 * ms).UnixNano(), start.Add(2000 * ms).UnixNano()}); *got.Window != want {
+		t.Errorf("want window %v, got %v", want, *got.Window)
+	}
+	if count := got.find(t, "users.get", codeOK, "service").TotalCount(); count != 3 {
+		t.Errorf("want 3 in the window, got %d", count)
+	}
+	if got.RequestsTotal[codeOK] != 6 {
+		t.Errorf("want all 6 in requests_total, got %d", got.RequestsTotal[codeOK])
+	}
+}
+
+func TestTheFirstRequestSentOpensTheWindowWhateverTheOrderOfTheBatch(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "warmup=100ms,window=1s",
+		batch{fake.value(metrics.DataSentName, -ms, 1)}, // No request yet: decides nothing.
+		batch{fake.ok(30*ms, 5*ms), fake.ok(40*ms, 40*ms), fake.ok(35*ms, ms)},
+		batch{fake.ok(60*ms, 70*ms)}, // Sent before all, but comes too late to move the window.
+	)
+	if want := start.Add(100 * ms).UnixNano(); got.Window.StartUnixNS != want {
+		t.Errorf("want the window to start at %d, got %d", want, got.Window.StartUnixNS)
+	}
+}
+
+func TestServiceTimeOfHTTPIncludesConnecting(t *testing.T) {
+	fake := newMaker()
+	trail := fake.ok(20*ms, 2*ms)
+	trail.ConnDuration = 3 * ms // Connecting and the TLS handshake.
+	got := folded(t, "window=1s", batch{trail}).find(t, "users.get", codeOK, "service").Max()
+	if !near(got, 5*ms) {
+		t.Errorf("want 5ms, got %s", time.Duration(got))
+	}
+}
+
+func TestServiceTimeOfGRPCIncludesConnectingWhereItIsGiven(t *testing.T) {
+	fake := newMaker()
+	plain := fake.value(metrics.GRPCReqDurationName, 10*ms, 2, "name", "users.get", "status", "0")
+	opened := fake.value(metrics.GRPCReqDurationName, 20*ms, 2, "name", "users.get", "status", "0")
+	opened.Metadata = map[string]string{sample.ConnectingMetadata: "3000000"}
+	got := folded(t, "window=1s", batch{plain, opened}).find(t, "users.get", codeOK, "service")
+	if !near(got.Min(), 2*ms) || !near(got.Max(), 5*ms) {
+		t.Errorf("want 2ms and 5ms, got %d and %d", got.Min(), got.Max())
+	}
+}
+
+func TestBothClocksAreFoldedWhereARequestWasDue(t *testing.T) {
+	fake := newMaker()
+	late := fake.ok(50*ms, 10*ms)
+	late.Metadata = due(20 * ms)
+	socket := fake.value(sample.SocketDurationMetric, 60*ms, 5, "name", "users.get", "status", "0")
+	socket.Metadata = due(58 * ms) // After it was sent, which can't be: the service time stands.
+	got := folded(t, "window=1s", batch{late, socket})
+	service, response := got.find(t, "users.get", codeOK, "service"), got.find(t, "users.get", codeOK, "response")
+	if !near(service.Max(), 10*ms) || !near(response.Max(), 30*ms) {
+		t.Errorf("want 10ms of service and 30ms of response, got %d and %d", service.Max(), response.Max())
+	}
+	if service.TotalCount() != 2 || !near(response.Min(), 5*ms) {
+		t.Errorf("want response never below service, got %d", response.Min())
+	}
+}
+
+func TestAClosedLoadHasNoResponseClock(t *testing.T) {
+	fake := newMaker()
+	for _, series := range folded(t, "window=1s", batch{fake.ok(ms, ms)}).Series {
+		if series.Clock != "service" {
+			t.Errorf("unexpected %v", series)
+		}
+	}
+}
+
+func TestCodes(t *testing.T) {
+	for status, want := range map[string]code{
+		"200": codeOK, "201": codeOK, "400": codeInvalidArgument, "415": codeInvalidArgument, "404": codeNotFound,
+		"405": codeUnimplemented, "409": codeAlreadyExists, "413": codeResourceExhausted, "500": codeInternal,
+		"503": codeUnavailable, "418": codeUnknown, "": codeUnknown, "0": codeUnavailable,
+	} {
+		if got := codeOfHTTP(status, "1212"); got != want {
+			t.Errorf("HTTP %q: want %s, got %s", status, want, got)
+		}
+	}
+	for _, timedOut := range []string{"1050", "1211"} {
+		if got := codeOfHTTP("0", timedOut); got != codeDeadlineExceeded {
+			t.Errorf("error code %s: want %s, got %s", timedOut, codeDeadlineExceeded, got)
+		}
+	}
+	for status, want := range map[string]code{
+		"0": codeOK, "1": codeCancelled, "2": codeUnknown, "3": codeInvalidArgument, "4": codeDeadlineExceeded,
+		"5": codeNotFound, "6": codeAlreadyExists, "7": codeUnknown, "8": codeResourceExhausted,
+		"12": codeUnimplemented, "13": codeInternal, "14": codeUnavailable, "": codeUnknown,
+	} {
+		if got := codeOfGRPC(status); got != want {
+			t.Errorf("gRPC %q: want %s, got %s", status, want, got)
+		}
+	}
+}
+
+func TestOperationsCodesAndTransportsAreKeptApart(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "window=1s", batch{
+		fake.ok(ms, ms),
+		fake.http(2*ms, ms, "name", "users.get", "status", "404"),
+		fake.http(3*ms, ms, "name", "users.create", "status", "201"),
+		fake.value(metrics.GRPCReqDurationName, 4*ms, 1, "name", "users.get", "status", "5"),
+		fake.value(sample.FailedDurationMetric, 5*ms, 1, "name", "users.get", "status", "14"),
+	})
+	want := map[code]int64{codeOK: 2, codeNotFound: 2, codeUnavailable: 1}
+	if !reflect.DeepEqual(got.RequestsTotal, want) {
+		t.Errorf("want %v, got %v", want, got.RequestsTotal)
+	}
+	if count := got.find(t, "users.get", codeNotFound, "service").TotalCount(); count != 2 {
+		t.Errorf("want both transports' not_found, got %d", count)
+	}
+}
+
+func TestEverySecondOfTheWindowIsCounted(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "window=2500ms", batch{
+		fake.ok(ms, ms), fake.ok(999*ms, ms), fake.ok(1000*ms, ms), fake.ok(2499*ms, ms), fake.ok(2500*ms, ms),
+		fake.http(1500*ms, ms, "name", "users.get", "status", "404"),
+	})
+	want := []filePerSecond{
+		{"users.get", codeNotFound, []int64{0, 1, 0}},
+		{"users.get", codeOK, []int64{2, 1, 1}},
+	}
+	if !reflect.DeepEqual(got.PerSecond, want) {
+		t.Errorf("want %v, got %v", want, got.PerSecond)
+	}
+}
+
+func TestLongerThanAMinuteCountsAsAMinute(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "warmup=1m,window=1m", batch{fake.ok(90*time.Second, 90*time.Second)})
+	if max := got.find(t, "users.get", codeOK, "service").Max(); !near(max, time.Minute) {
+		t.Errorf("want 60s, got %s", time.Duration(max))
+	}
+}
+
+func TestCountersAreSummed(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "window=1s", batch{
+		fake.ok(ms, ms), fake.ok(2*ms, ms),
+		metrics.Samples{fake.value(metrics.DataSentName, ms, 100), fake.value(metrics.DataReceivedName, ms, 300)},
+		metrics.Samples{fake.value(metrics.DataSentName, ms, 11), fake.value(metrics.DataReceivedName, ms, 22)},
+		fake.value(metrics.DroppedIterationsName, ms, 1), fake.value(metrics.DroppedIterationsName, ms, 1),
+		fake.value(sample.MismatchesMetric, ms, 1),
+		fake.value(metrics.IterationDurationName, ms, 7),
+	})
+	if want := (fileBytes{111, 322, 2}); *got.fileBytes != want {
+		t.Errorf("want %v, got %v", want, *got.fileBytes)
+	}
+	if got.DroppedIterations != 2 || got.Mismatches != 1 {
+		t.Errorf("want 2 dropped and 1 mismatch, got %d and %d", got.DroppedIterations, got.Mismatches)
+	}
+}
+
+func TestTheMostFrequentErrorsAreNamed(t *testing.T) {
+	fake := newMaker()
+	var samples batch
+	for i := range 12 {
+		for range i + 1 {
+			samples = append(samples, fake.http(ms, ms, "name", "a", "status", "0", "error_code", "1212", "error", fmt.Sprint("e", i)))
+		}
+	}
+	reason := fake.value(sample.ReasonsMetric, ms, 1, "status", "13")
+	reason.Metadata = map[string]string{sample.ErrorMetadata: "why"}
+	failed := fake.value(sample.SocketDurationMetric, ms, 1, "name", "a", "status", "14")
+	failed.Metadata = map[string]string{sample.ErrorMetadata: "hung up"}
+	for range 20 {
+		samples = append(samples, reason, failed, failed)
+	}
+	samples = append(samples, fake.http(ms, ms, "name", "a", "status", "404"))
+	got := folded(t, "window=1s", samples).Errors
+	if len(got) != errorsMax {
+		t.Fatalf("want %d, got %d", errorsMax, len(got))
+	}
+	want := []fileError{{codeUnavailable, "hung up", 40}, {codeInternal, "why", 20}, {codeUnavailable, "e11", 12}}
+	if !reflect.DeepEqual(got[:3], want) {
+		t.Errorf("want %v, got %v", want, got[:3])
+	}
+}
+
+func TestAFailureWithoutWordsIsNamedByItsStatus(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "window=1s", batch{fake.http(ms, ms, "name", "a", "status", "404")}).Errors
+	if want := []fileError{{codeNotFound, "HTTP status 404", 1}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("want %v, got %v", want, got)
+	}
+}
+
+func TestWhatIsHeldDoesNotGrowWithNamesAndErrors(t *testing.T) {
+	fake := newMaker()
+	fold := newFold(0, time.Second)
+	for i := range 5000 {
+		failed := fake.value(sample.SocketDurationMetric, ms, 1, "name", fmt.Sprint("/users/", i), "status", "14")
+		failed.Metadata = map[string]string{sample.ErrorMetadata: fmt.Sprint("error ", i)}
+		fold.add(batch{failed})
+	}
+	if len(fold.series) > operationsMax+1 || len(fold.reasons) > reasonsMax {
+		t.Errorf("held %d series and %d reasons", len(fold.series), len(fold.reasons))
+	}
+	made, err := fold.report("", start.Add(time.Minute))
+	if err != nil || made.RequestsTotal[codeUnavailable] != 5000 {
+		t.Errorf("want every request counted all the same, got %v, error %v", made.RequestsTotal, err)
+	}
+}
+
+func TestTwoFilesMergeToWhatOneWouldHaveHeld(t *testing.T) {
+	fake := newMaker()
+	var odd, even, all batch
+	for i := range 1000 {
+		request := fake.ok(ms, time.Duration(i*i+1)*time.Microsecond)
+		all = append(all, request)
+		if i%2 == 0 {
+			even = append(even, request)
+		} else {
+			odd = append(odd, request)
+		}
+	}
+	histogram := func(samples batch) *hdr.Histogram {
+		return folded(t, "warmup=0s,window=10s", append(batch{fake.ok(ms, time.Second)}, samples...)).
+			find(t, "users.get", codeOK, "service")
+	}
+	merged, want := histogram(odd), histogram(all)
+	if dropped := merged.Merge(histogram(even)); dropped != 0 {
+		t.Errorf("%d values did not fit", dropped)
+	}
+	if err := want.RecordValue(int64(time.Second)); err != nil { // The opening request is in both halves.
+		t.Fatal(err)
+	}
+	if !merged.Equals(want) {
+		t.Errorf("want p50 %d, got %d", want.ValueAtPercentile(50), merged.ValueAtPercentile(50))
+	}
+}

@@ -1,0 +1,44 @@
+package histogram
+
+import hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+// The histograms' shape, the same for all drivers so that any two of them merge exactly.
+const (
+	lowestDiscernibleNS = 1
+	highestTrackableNS  = 60_000_000_000
+	significantDigits   = 3
+)
+
+// series is what is kept of all requests with the same operation and code.
+type series struct {
+	operation string
+	code      code
+	total     int64
+	// Both are nil until the window has a value for them: each takes a quarter of a megabyte.
+	service   *hdr.Histogram
+	response  *hdr.Histogram
+	perSecond []int64
+}
+
+func (s *series) add(taken request, in *window) {
+	s.total++
+	if !in.holds(taken.end) {
+		return
+	}
+	if s.perSecond == nil {
+		s.perSecond = make([]int64, in.seconds())
+	}
+	s.perSecond[in.second(taken.end)]++
+	record(&s.service, taken.service)
+	if response, ok := taken.response(); ok {
+		record(&s.response, response)
+	}
+}
+
+func record(into **hdr.Histogram, ns int64) {
+	if *into == nil {
+		*into = hdr.New(lowestDiscernibleNS, highestTrackableNS, significantDigits)
+	}
+	// It can't fail: the value is within the range.
+	_ = (*into).RecordValue(min(max(ns, 0), highestTrackableNS))
+}

@@ -1,0 +1,74 @@
+// Package load is the JavaScript module k6/x/wirebench/load: what a benchmark has to know about a
+// request that k6 doesn't record by itself.
+//
+//	import load from 'k6/x/wirebench/load';
+//	export default function () {
+//	  load.due(); // The requests of this iteration were due at its scheduled moment.
+//	  …
+//	}
+package load
+
+import (
+	"github.com/grafana/sobek"
+	"go.k6.io/k6/js/common"
+	"go.k6.io/k6/js/modules"
+	"go.k6.io/k6/lib"
+	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/sample"
+)
+
+// Name is what scripts import.
+const Name = "k6/x/wirebench/load"
+
+// Module is what k6 keeps once a process.
+type Module struct{}
+
+// New returns the module to register with k6.
+func New() *Module { return &Module{} }
+
+// NewModuleInstance is called by k6 once for each VU.
+func (*Module) NewModuleInstance(vu modules.VU) modules.Instance {
+	registry := vu.InitEnv().Registry
+	failed, err := registry.NewMetric(sample.FailedDurationMetric, metrics.Trend, metrics.Time)
+	if err != nil {
+		common.Throw(vu.Runtime(), err)
+	}
+	reasons, err := registry.NewMetric(sample.ReasonsMetric, metrics.Counter)
+	if err != nil {
+		common.Throw(vu.Runtime(), err)
+	}
+	return &instance{vu: vu, failed: failed, reasons: reasons}
+}
+
+type instance struct {
+	vu      modules.VU
+	failed  *metrics.Metric
+	reasons *metrics.Metric
+
+	// The schedule of the scenario that the VU last worked for; nil if that has none.
+	scenario *lib.ScenarioState
+	schedule *schedule
+}
+
+// Exports makes the functions available both as load.due and by name.
+func (i *instance) Exports() modules.Exports {
+	named := map[string]any{
+		// Called at every iteration, and this type of function without reflection.
+		"due": func(sobek.FunctionCall) sobek.Value {
+			i.due()
+			return sobek.Undefined()
+		},
+		"opened":  i.opened,
+		"failed":  i.failedRequest,
+		"explain": i.explain,
+	}
+	return modules.Exports{Default: named, Named: named}
+}
+
+func (i *instance) state() *lib.State {
+	state := i.vu.State()
+	if state == nil {
+		common.Throw(i.vu.Runtime(), common.NewInitContextError("load works in VU code only, not in the init context"))
+	}
+	return state
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func plain() *service { return &service{} }
+
+func TestScriptsCountWhatTheServiceCounts(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, service *service, load k6Run) {
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); total != service.requests.Load() {
+			t.Errorf("k6 counts %d requests, the service %d", total, service.requests.Load())
+		}
+		if service.connections.Load() != 2 {
+			t.Errorf("want a connection a user, got %d", service.connections.Load())
+		}
+		if got.Mismatches != 0 || got.BytesSent == 0 || got.BytesReceived == 0 || got.BytesRequests != got.RequestsTotal["ok"] {
+			t.Errorf("unexpected %+v", got)
+		}
+		if length := time.Duration(got.Window.End - got.Window.Start); length != 800*time.Millisecond {
+			t.Errorf("want the whole window, got %s", length)
+		}
+		if inWindow := got.clock(t, "ok", "service").TotalCount(); inWindow == 0 || inWindow >= got.RequestsTotal["ok"] {
+			t.Errorf("want a part of the requests in the window, got %d of %d", inWindow, got.RequestsTotal["ok"])
+		}
+	})
+}
+
+func TestWrongRepliesAreMismatches(t *testing.T) {
+	wrong := func() *service { return &service{wrong: true} }
+	onAllTransports(t, wrong, func(t *testing.T, _ *service, load k6Run) {
+		got := load.run(t)
+		total := got.expectOnly(t, "ok")
+		// Each of the two users checks its first request and every tenth after it.
+		if checked := total / 10; got.Mismatches < checked || got.Mismatches > checked+2 {
+			t.Errorf("want every tenth of %d replies found wrong, got %d", total, got.Mismatches)
+		}
+	})
+}
+
+func TestReopeningMakesAConnectionForEveryRequestAndTakesItsTime(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, service *service, load k6Run) {
+		kept := load.run(t).clock(t, "ok", "service").ValueAtPercentile(50)
+		service.requests.Store(0)
+		service.connections.Store(0)
+		load.variables["CONNECTION"] = "reopen"
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); service.connections.Load() != total || service.requests.Load() != total {
+			t.Errorf("want %d connections, got %d and %d requests", total, service.connections.Load(), service.requests.Load())
+		}
+		if reopened := got.clock(t, "ok", "service").ValueAtPercentile(50); reopened <= kept {
+			t.Errorf("reopening takes %d ns, keeping %d: connecting is left out", reopened, kept)
+		}
+	})
+}
+
+func TestTimeOutsAreCountedOnce(t *testing.T) {
+	slow := func() *service { return &service{delay: time.Second} }
+	onAllTransports(t, slow, func(t *testing.T, service *service, load k6Run) {
+		load.variables["TIMEOUT_S"] = "0.15"
+		got := load.run(t)
+		total := got.expectOnly(t, "deadline_exceeded")
+		if total != service.requests.Load() {
+			t.Errorf("k6 counts %d requests, the service %d", total, service.requests.Load())
+		}
+		if fastest := got.clock(t, "deadline_exceeded", "service").Min(); fastest < int64(100*time.Millisecond) {
+			t.Errorf("want the time until the time-out, got %s", time.Duration(fastest))
+		}
+		if got.errorText() == "" {
+			t.Error("want words for it")
+		}
+	})
+}
+
+func TestADeadServiceIsUnavailableAndLeavesTheTerminalAlone(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, _ *service, load k6Run) {
+		load.variables["ADDRESS"] = "127.0.0.1:1"
+		got := load.run(t) // Fails if k6 prints anything.
+		got.expectOnly(t, "unavailable")
+		if !strings.Contains(got.errorText(), "connection refused") {
+			t.Errorf("want the reason, got %q", got.errorText())
+		}
+	})
+}
+
+func TestAnOpenLoadKeepsItsRateAndIsPunctual(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, _ *service, load k6Run) {
+		load.variables["RATE"] = "100"
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok") + got.Dropped; total < 100 || total > 125 {
+			t.Errorf("want 100 a second for 1.1 s, got %d", total)
+		}
+		service, response := got.clock(t, "ok", "service"), got.clock(t, "ok", "response")
+		late := response.ValueAtPercentile(50) - service.ValueAtPercentile(50)
+		if late < 0 || late > int64(20*time.Millisecond) {
+			t.Errorf("want requests sent when they are due, they were %s late", time.Duration(late))
+		}
+	})
+}
+
+func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	service := plain()
+	startREST(t, service)
+	script := filepath.Join(t.TempDir(), "blocked.js")
+	text := `import http from 'k6/http';
+		import { sleep } from 'k6';
+		import load from 'k6/x/wirebench/load';
+		export const options = { scenarios: { load: {
+			executor: 'constant-arrival-rate', rate: 20, timeUnit: '1s', duration: '1100ms', preAllocatedVUs: 4 } } };
+		export default function () {
+			load.due();
+			sleep(0.08);
+			http.get('http://` + service.address + `/api/users/1', { tags: { name: 'users.get' } });
+		}`
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := k6Run{script: script, warmup: "0", window: "1"}.run(t)
+	service50, response := got.clock(t, "ok", "service").ValueAtPercentile(50), got.clock(t, "ok", "response")
+	if late := time.Duration(response.Min() - service50); late < 75*time.Millisecond || late > 300*time.Millisecond {
+		t.Errorf("want the 80 ms before sending in the response time, got %s", late)
+	}
+}
+
+func TestAnInterruptedRunStillHasItsFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	service := plain()
+	startREST(t, service)
+	load := k6Run{
+		script: "../rest.js", warmup: "0.1", window: "60", variables: map[string]string{"ADDRESS": service.address},
+	}
+	command, path := load.command(t)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); service.requests.Load() < 100 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // k6 has an exit code of its own for this.
+	got := readCell(t, path)
+	got.expectOnly(t, "ok")
+	if length := time.Duration(got.Window.End - got.Window.Start); length <= 0 || length > 30*time.Second {
+		t.Errorf("want the window cut off, got %s", length)
+	}
+}
+
+func TestWrongSettingsAreOneClearLine(t *testing.T) {
+	for variable, words := range map[string]string{
+		"OPERATION=users.fly": "OPERATION must be one of users.get,",
+		"CONNECTION=maybe":    "CONNECTION must be one of keep, reopen",
+		"CODEC=protobuf":      "CODEC must be one of json",
+		"CONCURRENCY=0":       "CONCURRENCY must be a number from 1",
+		"RATE=1.5":            "RATE must be a whole number",
+		"ADDRESS=localhost":   "ADDRESS must be host:port",
+	} {
+		name, value, _ := strings.Cut(variable, "=")
+		load := k6Run{script: "../rest.js", warmup: "0", window: "1", variables: map[string]string{name: value}}
+		if got := load.fails(t); !strings.Contains(got, words) {
+			t.Errorf("%s: want %q in %q", variable, words, got)
+		}
+	}
+}
+
+func TestAFileThatCannotBeWrittenStopsTheRunAtItsStart(t *testing.T) {
+	load := k6Run{script: "../rest.js", warmup: "0", window: "1"}
+	command, path := load.command(t)
+	for i, argument := range command.Args {
+		command.Args[i] = strings.ReplaceAll(argument, path, "/nowhere/cell.json")
+	}
+	output, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "can't write the histogram file: open /nowhere/cell.json.tmp") {
+		t.Errorf("want a failure with the path, got %v\n%s", err, output)
+	}
+}

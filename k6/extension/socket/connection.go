@@ -1,0 +1,199 @@
+package socket
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"go.k6.io/k6/lib"
+	"wirebench.dev/k6/frame"
+)
+
+// Status codes, which are gRPC's, that the client gives by itself when no reply came.
+const (
+	statusOK                = 0
+	statusDeadlineExceeded  = 4
+	statusResourceExhausted = 8
+	statusUnavailable       = 14
+)
+
+const (
+	// Up to here a write is taken by the kernel at once. A longer one may wait for the server to read,
+	// which in turn may wait for us to read its replies: it has to happen beside the reading.
+	inlineWriteBytesMax = 32 << 10
+	readBufferBytes     = 16 << 10
+	// How long a write may go on once everything is answered: it has normally ended, and only has to say so.
+	writeGrace = 100 * time.Millisecond
+)
+
+// A connection that was idle for longer is looked at before it is used: a server closes idle ones (after
+// 75 s), and a request sent into a closed connection would be counted as failed. HTTP and gRPC clients
+// notice by themselves. The look takes a millisecond, outside the service time.
+var (
+	idleUnchecked = 10 * time.Second
+	lookTakes     = time.Millisecond
+)
+
+var errStream = errors.New("the server answered with a stream")
+
+// connection is one open connection. Any error leaves it in an unknown state: it must be closed then.
+type connection struct {
+	socket net.Conn
+	reader *bufio.Reader
+	// nextID is the id of the next request; ids are never used twice on a connection.
+	nextID uint32
+	// out is written at once; it starts with the preface, so that it costs no packet of its own.
+	out      []byte
+	answered []bool
+	lastUsed time.Time
+}
+
+// open dials. Go sets TCP_NODELAY on every TCP connection, and k6's dialer leaves it so.
+func open(ctx context.Context, dialer lib.DialContexter, address, preface string) (*connection, error) {
+	socket, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{
+		socket: socket,
+		reader: bufio.NewReaderSize(socket, readBufferBytes),
+		nextID: 1,
+		out:    []byte(preface),
+
+		lastUsed: time.Now(),
+	}, nil
+}
+
+// stale reports whether the server has closed the connection while it was idle.
+func (c *connection) stale() bool {
+	if time.Since(c.lastUsed) < idleUnchecked {
+		return false
+	}
+	if err := c.socket.SetReadDeadline(time.Now().Add(lookTakes)); err != nil {
+		return true
+	}
+	_, err := c.reader.Peek(1)
+	// Whatever else there is to read, it is no answer to a request.
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// exchange sends all requests at once and hands each reply over as it comes, with its place among the
+// requests and the moment when it was complete. It sets the requests' ids. It returns the moment of
+// sending, also with an error.
+func (c *connection) exchange(
+	ctx context.Context, deadline time.Time, requests []frame.Request, took func(int, frame.Reply, time.Time),
+) (time.Time, error) {
+	first := c.nextID
+	if err := c.prepare(requests); err != nil {
+		return time.Now(), err
+	}
+	sent := time.Now()
+	if err := c.socket.SetDeadline(deadline); err != nil {
+		return sent, err
+	}
+	// When k6 is told to stop, a waiting read has to end.
+	stop := context.AfterFunc(ctx, func() { _ = c.socket.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	written := c.write()
+	err := c.receive(first, len(requests), took)
+	c.lastUsed = time.Now()
+	return sent, errors.Join(err, c.finishWrite(written, err))
+}
+
+// finishWrite waits for the end of a write whose replies are all there, or will never be. A server may
+// answer before it has read everything (too long a request); then the rest is not waited for, and the
+// error it gives closes the connection, as where the next frame starts is lost.
+func (c *connection) finishWrite(written <-chan error, receiveError error) error {
+	select {
+	case err := <-written:
+		c.out = c.out[:0]
+		return err
+	default:
+	}
+	deadline := time.Now().Add(writeGrace)
+	if receiveError != nil {
+		deadline = time.Unix(1, 0)
+	}
+	_ = c.socket.SetWriteDeadline(deadline)
+	err := <-written
+	c.out = c.out[:0]
+	return err
+}
+
+func (c *connection) prepare(requests []frame.Request) error {
+	c.answered = c.answered[:0]
+	for i := range requests {
+		requests[i].ID = c.nextID
+		c.nextID++
+		c.answered = append(c.answered, false)
+		var err error
+		if c.out, err = frame.AppendRequest(c.out, requests[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write sends what was prepared; the channel tells how it ended.
+func (c *connection) write() <-chan error {
+	written := make(chan error, 1)
+	if len(c.out) <= inlineWriteBytesMax {
+		_, err := c.socket.Write(c.out)
+		written <- err
+		return written
+	}
+	go func() {
+		_, err := c.socket.Write(c.out)
+		written <- err
+	}()
+	return written
+}
+
+func (c *connection) receive(first uint32, count int, took func(int, frame.Reply, time.Time)) error {
+	for range count {
+		payload, err := frame.ReadPayload(c.reader)
+		if err != nil {
+			return err
+		}
+		end := time.Now()
+		reply, err := frame.ParseReply(payload)
+		if err != nil {
+			return err
+		}
+		place := reply.ID - first // Wraps below the first id, and is too large then.
+		switch {
+		case place >= uint32(count) || c.answered[place]:
+			return fmt.Errorf("the server answered a request that is not open: %s", reply.Message)
+		case reply.More():
+			return errStream
+		}
+		c.answered[place] = true
+		took(int(place), reply, end)
+	}
+	return nil
+}
+
+func (c *connection) close() { _ = c.socket.Close() }
+
+// failure gives the status and the words for an error of a connection. The words leave out ports, so
+// that the same failure always reads the same and can be counted.
+func failure(err error, timeout time.Duration) (status uint8, message string) {
+	var operation *net.OpError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return statusDeadlineExceeded, fmt.Sprintf("no reply within %s", timeout)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return statusUnavailable, "the server closed the connection in the middle of a reply"
+	case errors.Is(err, io.EOF):
+		return statusUnavailable, "the server closed the connection"
+	case errors.As(err, &operation):
+		return statusUnavailable, operation.Err.Error()
+	}
+	return statusUnavailable, err.Error()
+}

@@ -1,0 +1,75 @@
+// What the scripts are told by environment variables (k6 run -e NAME=value), the same for all scripts:
+//
+//   ADDRESS       host:port of the service
+//   OPERATION     users.get, users.create, users.update, users.list, echo.echo, echo.upper
+//   CONCURRENCY   virtual users; each keeps one connection of its own
+//   RATE          requests per second; without it each user sends when it has its reply (closed load)
+//   WARMUP_S      load before the measured window
+//   DURATION_S    the measured window
+//   CONNECTION    keep, or reopen: a fresh connection for every request
+//   CODEC         json or protobuf, where the transport has a choice
+//   TIMEOUT_S     a request that takes longer has failed
+//   SEED          of the random ids
+//   FIRST_USER    the lowest id of the users that are there …
+//   USERS         … and how many
+//   ID_BASE       users.create takes ids from here on
+//   PAYLOAD_BYTES of echo.echo and echo.upper
+//   CHECK_EVERY   every so many requests of a user the reply's content is checked; 0 never
+
+const OPERATIONS = ['users.get', 'users.create', 'users.update', 'users.list', 'echo.echo', 'echo.upper'];
+const MAX_INT32 = 2147483647;
+
+// readSettings returns the settings, or throws with a line that says which variable is wrong.
+export function readSettings({ address, codecs }) {
+  const settings = {
+    address: text('ADDRESS', address),
+    operation: oneOf('OPERATION', OPERATIONS, OPERATIONS[0]),
+    concurrency: whole('CONCURRENCY', 1, 10000, 1),
+    rate: whole('RATE', 0, 1000000, 0),
+    warmupS: number('WARMUP_S', 0, 3600, 0.5),
+    durationS: number('DURATION_S', 0.1, 86400, 1.5),
+    reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',
+    codec: oneOf('CODEC', codecs, codecs[0]),
+    timeoutS: number('TIMEOUT_S', 0.001, 600, 10),
+    seed: whole('SEED', 0, MAX_INT32, 1),
+    firstUser: whole('FIRST_USER', 1, MAX_INT32, 1000001),
+    users: whole('USERS', 1, MAX_INT32, 10000),
+    idBase: whole('ID_BASE', 1, MAX_INT32, 10000000),
+    payloadBytes: whole('PAYLOAD_BYTES', 1, 64 * 1024 * 1024, 100),
+    checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),
+  };
+  if (!/^.+:\d+$/.test(settings.address)) {
+    throw new Error(`ADDRESS must be host:port, not '${settings.address}'`);
+  }
+  return settings;
+}
+
+function text(name, otherwise) {
+  const given = __ENV[name];
+  return given === undefined || given === '' ? otherwise : given;
+}
+
+function oneOf(name, choices, otherwise) {
+  const given = text(name, otherwise);
+  if (!choices.includes(given)) {
+    throw new Error(`${name} must be one of ${choices.join(', ')}, not '${given}'`);
+  }
+  return given;
+}
+
+function number(name, min, max, otherwise) {
+  const given = text(name, otherwise);
+  const value = Number(given);
+  if (!(value >= min && value <= max)) {
+    throw new Error(`${name} must be a number from ${min} to ${max}, not '${given}'`);
+  }
+  return value;
+}
+
+function whole(name, min, max, otherwise) {
+  const value = number(name, min, max, otherwise);
+  if (!Number.isInteger(value)) {
+    throw new Error(`${name} must be a whole number, not '${__ENV[name]}'`);
+  }
+  return value;
+}

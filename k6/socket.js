@@ -1,0 +1,40 @@
+// Load on the socket service: one request frame an iteration. By hand:
+//
+//   .tools/bin/k6 run --out wirebench=path=socket.json,warmup=500ms,window=1500ms \
+//     -e ADDRESS=127.0.0.1:9000 -e OPERATION=users.get -e CONCURRENCY=8 k6/socket.js
+//
+// All variables are in lib/settings.js.
+
+import load from 'k6/x/wirebench/load';
+import socket from 'k6/x/wirebench/socket';
+import { readSettings } from './lib/settings.js';
+import { buildOptions } from './lib/options.js';
+import { makeOperation } from './lib/operations.js';
+import { checkReply, everyNth } from './lib/check.js';
+
+const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
+export const options = buildOptions(settings);
+
+const client = new socket.Client({ codec: settings.codec, timeout: settings.timeoutS * 1000 });
+if (settings.codec === 'protobuf') {
+  client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');
+}
+
+const isDue = everyNth(settings.checkEvery);
+let operation;
+
+export default function () {
+  load.due();
+  operation = operation || makeOperation(settings);
+  const input = operation.input();
+  if (!client.connected) {
+    client.connect(settings.address);
+  }
+  const reply = client.call(settings.operation, input);
+  if (settings.reopen) {
+    client.close();
+  }
+  if (isDue() && reply.status === 0) {
+    checkReply(() => operation.check(reply.json(), input));
+  }
+}
