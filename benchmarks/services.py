@@ -57,11 +57,10 @@ def _compare(transport: Transport, runtime: str, limit: float) -> bool:
     ratios = [ours / theirs for ours, theirs in pairs]
     median = statistics.median(ratios)
     ours_us, theirs_us = (statistics.median(column) for column in zip(*pairs, strict=True))
-    print(
-        f"{transport} {runtime}: service {ours_us:.1f} µs a request, bare framework {theirs_us:.1f}; ratio {median:.2f} "
-        f"({min(ratios):.2f}–{max(ratios):.2f} in {REPETITIONS} pairs), limit {limit}: {'ok' if median <= limit else 'OVER'}",
-        flush=True,
-    )
+    spread = f"{min(ratios):.2f}–{max(ratios):.2f} in {REPETITIONS} pairs"
+    verdict = "ok" if median <= limit else "OVER"
+    print(f"{transport} {runtime}: service {ours_us:.1f} µs a request, bare framework {theirs_us:.1f};", end=" ")
+    print(f"ratio {median:.2f} ({spread}), limit {limit}: {verdict}", flush=True)
     return median <= limit
 
 

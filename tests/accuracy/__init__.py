@@ -1,0 +1,1 @@
+"""Drivers measured against the truth."""

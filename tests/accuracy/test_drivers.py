@@ -1,0 +1,95 @@
+"""Drivers against servers whose latency is known: the figures are what the server did, on every transport."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.accuracy.servers import Delay, server, stall_after
+from wirebench.drivers import DRIVERS, HistogramFile, Job
+from wirebench.scenario import Cell, Load
+from wirebench.scenario.contract import TRANSPORTS, Connection, Driver, Transport
+
+CASES: list[tuple[Transport, Driver]] = [("rest", "k6"), ("grpc", "k6"), ("socket", "k6"), ("grpc", "ghz")]
+
+pytestmark = pytest.mark.skipif(
+    any(driver.version() is None for driver in DRIVERS.values()), reason="k6 and ghz are not built: make setup"
+)
+
+
+def measure(  # noqa: PLR0913 - what jobs differ in
+    tmp_path: Path,
+    transport: Transport,
+    driver: Driver,
+    delay_s: Delay,
+    *,
+    concurrency: int = 8,
+    rate_per_s: int | None = None,
+    connection: Connection = "keep",
+) -> HistogramFile:
+    """Load a server of known latency for two seconds, and return what the driver measured."""
+    cell = Cell(
+        transport=transport,
+        runtime=TRANSPORTS[transport].runtimes[0],
+        driver=driver,
+        operation="users.get",
+        concurrency=concurrency,
+        rate_per_s=rate_per_s,
+        workers=1,
+        threads=None,
+        store="memory",
+        codec=TRANSPORTS[transport].codecs[0],
+        connection=connection,
+    )
+    load = Load(model="open" if rate_per_s else "closed", warmup_s=0.3, window_s=2.0)
+    with server(transport, delay_s) as address:
+        job = Job(cell, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
+        (file,) = DRIVERS[driver].run(job, lambda _: None)
+    return file
+
+
+def quantiles_ms(file: HistogramFile, *quantiles: float, clock: str = "service") -> list[float]:
+    """Return quantiles in milliseconds."""
+    return [value / 1e6 for value in file.histogram(clock).quantiles_ns(*quantiles)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("transport", "driver"), CASES)
+def test_a_constant_latency_is_found(tmp_path: Path, transport: Transport, driver: Driver) -> None:
+    """A server that takes 20 ms is measured as one that takes 20 ms, and as fast as that allows."""
+    file = measure(tmp_path, transport, driver, lambda _: 0.02)
+    least, median = quantiles_ms(file, 0, 0.5)
+    assert 19.9 <= least
+    assert 20 == pytest.approx(median, rel=0.25)
+    window = file.checked_window()
+    assert 2.0 == pytest.approx(window.duration_s, rel=0.01)
+    # Eight connections of 20 ms each: 400 requests a second and not more.
+    assert 300 <= file.counts_by_code()["ok"] / window.duration_s <= 401
+
+
+@pytest.mark.parametrize(("transport", "driver"), CASES)
+def test_a_slow_tenth_is_found_in_its_quantile(tmp_path: Path, transport: Transport, driver: Driver) -> None:
+    """Every tenth request takes five times as long: the p50 doesn't show it, the p95 does."""
+    file = measure(tmp_path, transport, driver, lambda number: 0.1 if number % 10 == 0 else 0.02)
+    median, p95 = quantiles_ms(file, 0.5, 0.95)
+    assert 20 == pytest.approx(median, rel=0.25)
+    assert 100 == pytest.approx(p95, rel=0.25)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_response_time_holds_the_wait_of_a_stall(tmp_path: Path, transport: Transport) -> None:
+    """A server that stalls for half a second delays every request that is due meanwhile, not only those it has."""
+    file = measure(tmp_path, transport, "k6", stall_after(1.0, 0.5), concurrency=150, rate_per_s=200)
+    (p90,) = quantiles_ms(file, 0.9, clock="response")
+    # A quarter of the two seconds' requests wait, evenly between none and all of the stall: a tenth over 300 ms.
+    assert 200 <= p90 <= 450
+    assert 0 == file.dropped_iterations
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_reopened_connection_answers_as_well(tmp_path: Path, transport: Transport) -> None:
+    """With a connection for every request, latency holds the connecting too, and no request fails."""
+    file = measure(tmp_path, transport, "k6", lambda _: 0.02, connection="reopen")
+    assert {"ok"} == set(file.counts_by_code())
+    (median,) = quantiles_ms(file, 0.5)
+    assert 20 <= median <= 40
