@@ -22,12 +22,19 @@ class Code(StrEnum):
     INTERNAL = "internal"
 
 
+#: gRPC carries a message percent-encoded in a header, of which clients take 8 KiB.
+MESSAGE_CHARACTERS_MAX = 500
+
+
 class OperationError(Exception):
     """An operation that was refused; `message` is for the client and part of the contract."""
 
     code: Code = Code.INTERNAL
 
     def __init__(self, message: str) -> None:
+        # Messages may quote the client, whose words can be megabytes; wires carry them in headers.
+        if len(message) > MESSAGE_CHARACTERS_MAX:
+            message = message[: MESSAGE_CHARACTERS_MAX - 1] + "…"
         super().__init__(message)
         self.message = message
 

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from services.domain import stores
 from services.domain.application import Application
+from services.domain.users import UserStore
 from services.platform import settings as settings_module
 from services.platform.admin import AdminServer
 from services.platform.metrics import Recorder
@@ -52,6 +53,7 @@ class Worker:
     index: int
     settings: Settings
     application: Application
+    store: UserStore
     recorder: Recorder
     #: To be called once the worker accepts connections.
     ready: Callable[[], None]
@@ -59,6 +61,7 @@ class Worker:
     def close(self) -> None:
         """Hand over the last metrics and close the store."""
         self.recorder.close()
+        self.store.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class Site:
         gc.collect()
         gc.freeze()
         ready = (self.folder / f"ready-{index}").touch
-        return Worker(index, self.settings, Application.over(store), recorder, ready)
+        return Worker(index, self.settings, Application.over(store), store, recorder, ready)
 
     def ready_workers(self) -> int:
         """Return how many workers have said that they accept connections."""
@@ -160,7 +163,8 @@ class _Supervisor:
         runtime = self._load_runtime()
         context = multiprocessing.get_context("fork")
         for index in range(1 if runtime.run_master else self._settings.workers):
-            process = context.Process(target=_run_worker, args=(runtime, site, index, admin), name=f"worker {index}")
+            name = f"{runtime.name}'s master" if runtime.run_master else f"worker {index}"
+            process = context.Process(target=_run_worker, args=(runtime, site, index, admin), name=name)
             process.start()
             self._processes.append(process)
 

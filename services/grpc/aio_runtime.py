@@ -1,0 +1,76 @@
+"""grpcio's asyncio server on uvloop: calls share one thread, unless the store would block it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import grpc.aio
+import uvloop
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from services.domain.errors import Code
+from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
+from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, address, options
+from services.operations import Operation
+from services.platform.lifecycle import Runtime, Worker
+
+_Context = grpc.aio.ServicerContext[Any, Any]
+
+
+def run(worker: Worker) -> None:
+    """Serve until SIGTERM, then finish what is in flight."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(worker))
+
+
+async def _serve(worker: Worker) -> None:
+    settings = worker.settings
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    server = grpc.aio.server(options=options(settings))
+    states = health.aio.HealthServicer()
+    for name in SERVICE_NAMES:
+        await states.set(name, health_pb2.HealthCheckResponse.SERVING)
+    health_pb2_grpc.add_HealthServicer_to_server(states, server)
+    pool = ThreadPoolExecutor(settings.threads) if worker.application.blocking else None
+    add_services(server, partial(_handler, worker, pool), partial(_refusal, worker))
+    server.add_insecure_port(address(settings))
+    await server.start()
+    worker.ready()
+    await stop.wait()
+    await states.enter_graceful_shutdown()
+    # Sends GOAWAY, and cancels what is left after the time-out.
+    await server.stop(settings.drain_timeout_s)
+
+
+def _handler(worker: Worker, pool: ThreadPoolExecutor | None, operation: Operation) -> RpcHandler:
+    loop = asyncio.get_running_loop()
+
+    async def behave(request: bytes, context: _Context) -> bytes:
+        begun_s = begin(worker)
+        if pool is None:
+            outcome = answer(worker, operation, request, begun_s)
+        else:
+            # Shielded, because a call that has begun has to be counted, even if its client no longer waits.
+            outcome = await asyncio.shield(loop.run_in_executor(pool, answer, worker, operation, request, begun_s))
+        if outcome.code is not Code.OK:
+            await context.abort(STATUSES[outcome.code], outcome.message)
+        return outcome.body
+
+    return grpc.unary_unary_rpc_method_handler(behave)
+
+
+def _refusal(worker: Worker, method: str) -> RpcHandler:
+    async def behave(_requests: AsyncIterator[bytes], context: _Context) -> None:
+        outcome = refuse_unknown(worker, method, begin(worker))
+        await context.abort(STATUSES[outcome.code], outcome.message)
+
+    return grpc.stream_stream_rpc_method_handler(behave)
+
+
+RUNTIME = Runtime("aio", run=run)

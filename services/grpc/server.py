@@ -1,0 +1,75 @@
+"""What both runtimes' servers are made of: services, options, address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import grpc
+from grpc_health.v1 import health
+
+from services.grpc import echo, reflection, users
+from services.operations import Operation
+from services.platform.settings import Settings
+
+SERVICES = (users.SERVICE, echo.SERVICE)
+#: What health checks can ask for.
+SERVICE_NAMES = tuple(service.name for service in SERVICES)
+
+_PING_INTERVAL_LEAST_MS = 10_000
+
+RpcHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+
+
+class _UnknownMethods(grpc.GenericRpcHandler):
+    """Comes last, and takes every call that no other handler knows."""
+
+    def __init__(self, refusal: Callable[[str], RpcHandler]) -> None:
+        self._refusal = refusal
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> RpcHandler:
+        """Return the handler that refuses the method."""
+        return self._refusal(handler_call_details.method)
+
+
+def add_services(
+    server: Any,  # noqa: ANN401 - grpc.Server or grpc.aio.Server: they share no type
+    handler: Callable[[Operation], RpcHandler],
+    refusal: Callable[[str], RpcHandler],
+) -> None:
+    """Register the application's methods, reflection, and the refusal of unknown methods.
+
+    To be called after all else is registered: the refusal takes what is left. Handlers have no
+    (de)serializers: they take and give bytes.
+    """
+    for service in SERVICES:
+        handlers = {method: handler(operation) for method, operation in service.operations().items()}
+        server.add_registered_method_handlers(service.name, handlers)
+    reflection.add_to(server, (*SERVICE_NAMES, health.SERVICE_NAME))
+    server.add_generic_rpc_handlers((_UnknownMethods(refusal),))
+
+
+def options(settings: Settings) -> list[tuple[str, int]]:
+    """Return the channel arguments that carry out the settings."""
+    read_timeout_ms = int(settings.read_timeout_s * 1000)
+    return [
+        ("grpc.so_reuseport", 1),
+        ("grpc.max_receive_message_length", settings.body_bytes_max),
+        ("grpc.max_send_message_length", -1),
+        # A client that connects and says nothing.
+        ("grpc.server_handshake_timeout_ms", read_timeout_ms),
+        ("grpc.max_connection_idle_ms", int(settings.idle_timeout_s * 1000)),
+        # A client that is gone without a word, maybe half-way through a request: without pings its call would
+        # hold a thread for good.
+        ("grpc.keepalive_time_ms", read_timeout_ms),
+        ("grpc.keepalive_timeout_ms", read_timeout_ms),
+        ("grpc.http2.ping_timeout_ms", read_timeout_ms),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.min_ping_interval_without_data_ms", _PING_INTERVAL_LEAST_MS),
+    ]
+
+
+def address(settings: Settings) -> str:
+    """Return host and port as gRPC wants them."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{host}:{settings.port}"

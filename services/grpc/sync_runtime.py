@@ -1,0 +1,60 @@
+"""grpcio with a pool of threads: each call holds one from its first byte to its last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from services.domain.errors import Code
+from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
+from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, address, options
+from services.grpc.slow_clients import SlowClients
+from services.operations import Operation
+from services.platform.lifecycle import Runtime, Worker, stop_signals
+
+
+def run(worker: Worker) -> None:
+    """Serve until SIGTERM, then finish what is in flight."""
+    settings = worker.settings
+    with stop_signals() as stop:
+        server = grpc.server(ThreadPoolExecutor(settings.threads), options=options(settings))
+        states = health.HealthServicer()
+        for name in SERVICE_NAMES:
+            states.set(name, health_pb2.HealthCheckResponse.SERVING)
+        health_pb2_grpc.add_HealthServicer_to_server(states, server)
+        slow_clients = SlowClients(settings.read_timeout_s)
+        add_services(server, partial(_handler, worker, slow_clients), partial(_refusal, worker))
+        server.add_insecure_port(address(settings))
+        server.start()
+        worker.ready()
+        stop.recv(1)
+        states.enter_graceful_shutdown()
+        # Sends GOAWAY, and cancels what is left after the time-out.
+        server.stop(settings.drain_timeout_s).wait()
+
+
+def _handler(worker: Worker, slow_clients: SlowClients, operation: Operation) -> RpcHandler:
+    def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        request = slow_clients.read(requests, context)
+        outcome = answer(worker, operation, request, begin(worker))
+        if outcome.code is not Code.OK:
+            context.abort(STATUSES[outcome.code], outcome.message)
+        return outcome.body
+
+    # On the wire a stream of one request is a unary call, and here it can be waited for with a time-out.
+    return grpc.stream_unary_rpc_method_handler(behave)
+
+
+def _refusal(worker: Worker, method: str) -> RpcHandler:
+    def behave(_requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        outcome = refuse_unknown(worker, method, begin(worker))
+        context.abort(STATUSES[outcome.code], outcome.message)
+
+    return grpc.stream_stream_rpc_method_handler(behave)
+
+
+RUNTIME = Runtime("sync", run=run)

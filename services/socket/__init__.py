@@ -1,0 +1,1 @@
+"""The application behind a plain TCP socket: proto/socket.md."""

@@ -1,0 +1,229 @@
+"""All connections of a worker on one uvloop; requests run in the loop, unless the store would block it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+import uvloop
+
+from services.operations import Codec
+from services.platform.lifecycle import Runtime, Worker
+from services.socket.calls import Calls
+from services.socket.frames import Request
+from services.socket.session import LINGER_BYTES_MAX, Session
+
+#: Requests of one connection that may wait in the thread pool.
+_OUTSTANDING_MAX = 16
+#: Replies that may wait for one client before no more of its requests begin.
+_WRITE_BUFFER_BYTES = 1024 * 1024
+_BACKLOG = 1024
+_SWEEP_INTERVAL_S_MAX = 1.0
+
+
+def run(worker: Worker) -> None:
+    """Serve until SIGTERM, then finish what is in flight."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_Server(worker).serve())
+
+
+class _Server:
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.settings = worker.settings
+        self.calls = Calls(worker)
+        self.pool = ThreadPoolExecutor(worker.settings.threads) if worker.application.blocking else None
+        self._connections: set[_Connection] = set()
+        self._last_has_gone = asyncio.Event()
+
+    async def serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        loop.add_signal_handler(signal.SIGTERM, stop.set)
+        listener = await loop.create_server(
+            lambda: _Connection(self), self.settings.host, self.settings.port, reuse_port=True, backlog=_BACKLOG
+        )
+        sweeping = loop.create_task(self._sweep())
+        self.worker.ready()
+        await stop.wait()
+        listener.close()
+        await self._drain()
+        sweeping.cancel()
+
+    def welcome(self, connection: _Connection) -> None:
+        """Note a connection."""
+        self._connections.add(connection)
+
+    def forget(self, connection: _Connection) -> None:
+        """Note that a connection has ended."""
+        self._connections.discard(connection)
+        if not self._connections:
+            self._last_has_gone.set()
+
+    async def _sweep(self) -> None:
+        """Close connections whose time is up: one pass for all costs less than a timer for each request."""
+        shortest_s = min(self.settings.read_timeout_s, self.settings.idle_timeout_s)
+        while True:
+            await asyncio.sleep(min(_SWEEP_INTERVAL_S_MAX, shortest_s / 4))
+            now_s = time.monotonic()
+            for connection in [each for each in self._connections if each.is_overdue(now_s)]:
+                connection.abort()
+
+    async def _drain(self) -> None:
+        self._last_has_gone.clear()
+        for connection in list(self._connections):
+            connection.drain()
+        if self._connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._last_has_gone.wait(), self.settings.drain_timeout_s)
+        for connection in list(self._connections):
+            connection.abort()
+
+
+class _Connection(asyncio.Protocol):
+    """Carries bytes between a transport and a session."""
+
+    def __init__(self, server: _Server) -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        dispatch = server.calls.answer if server.pool is None else self._dispatch_to_pool
+        self._session = Session(server.settings, server.calls, dispatch, time.monotonic())
+        self._outstanding = 0
+        self._writable = True
+        self._reading = True
+        self._turn_is_due = False
+        #: Whether all replies are handed over and only the client's end of the connection is open.
+        self._half_closed = False
+        self._client_has_ended = False
+        #: When to give up a client that doesn't read, or doesn't close, what it has to.
+        self._patience_ends_s: float | None = None
+        self._discarded_bytes = 0
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(_WRITE_BUFFER_BYTES)
+        self._transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._server.welcome(self)
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - how it ended makes no difference
+        self._server.forget(self)
+
+    def data_received(self, data: bytes) -> None:
+        session = self._session
+        if session.closing:
+            self._discard(data)
+            return
+        replies = session.receive(data, time.monotonic())
+        if replies:
+            self._transport.write(replies)
+        if session.backlog or session.closing:
+            self._attend()
+
+    def eof_received(self) -> bool:
+        self._client_has_ended = True
+        if self._half_closed:
+            self._transport.close()
+        elif not self._session.closing:
+            self._write(self._session.end())
+        self._attend()
+        return True  # keeps the transport open for replies that are due
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._patience_ends_s = time.monotonic() + self._server.settings.idle_timeout_s
+        self._read(wanted=False)
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        if not self._half_closed:
+            self._patience_ends_s = None
+            self._session.restart_clock(time.monotonic())
+            self._attend()
+
+    def drain(self) -> None:
+        """Close between frames."""
+        self._session.drain()
+        self._advance()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def is_overdue(self, now_s: float) -> bool:
+        """Return whether the client has kept the connection waiting for too long."""
+        if self._patience_ends_s is not None:
+            return now_s > self._patience_ends_s
+        busy = self._outstanding or self._session.backlog
+        return not busy and now_s > self._session.deadline_s
+
+    def _advance(self) -> None:
+        """Answer more of the requests that are here."""
+        self._turn_is_due = False
+        if not (self._session.closing or self._transport.is_closing()):
+            self._write(self._session.receive(b"", time.monotonic()))
+            self._attend()
+
+    def _write(self, replies: bytes) -> None:
+        if replies and not self._transport.is_closing():
+            self._transport.write(replies)
+
+    def _attend(self) -> None:
+        """Do what the state asks for: half-close, go on with requests that are here, or read on."""
+        session = self._session
+        if session.closing:
+            self._half_close()
+            return
+        if session.backlog and not session.paused and self._writable and not self._turn_is_due:
+            # In a turn of its own, so that one busy client doesn't keep the loop from the others.
+            self._turn_is_due = True
+            self._loop.call_soon(self._advance)
+        self._read(wanted=self._writable and not session.backlog)
+
+    def _read(self, *, wanted: bool) -> None:
+        if wanted != self._reading and not self._transport.is_closing():
+            self._reading = wanted
+            if wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _half_close(self) -> None:
+        """End the replies once all are written, and wait for the client to end its requests."""
+        if self._outstanding or self._half_closed or self._transport.is_closing():
+            return
+        self._half_closed = True
+        self._patience_ends_s = time.monotonic() + self._session.linger_s
+        if self._client_has_ended:
+            self._transport.close()
+        else:
+            self._transport.write_eof()
+            self._read(wanted=True)
+
+    def _discard(self, data: bytes) -> None:
+        self._discarded_bytes += len(data)
+        if self._discarded_bytes > LINGER_BYTES_MAX:
+            self.abort()
+
+    def _dispatch_to_pool(self, codec: Codec, request: Request) -> bytes:
+        calls = self._server.calls
+        answer = self._loop.run_in_executor(self._server.pool, calls.answer, codec, request, calls.begin())
+        answer.add_done_callback(self._answered)
+        self._outstanding += 1
+        self._session.paused = self._outstanding >= _OUTSTANDING_MAX
+        return b""
+
+    def _answered(self, answer: asyncio.Future[bytes]) -> None:
+        self._outstanding -= 1
+        self._session.paused = False
+        self._write(answer.result())
+        if self._session.backlog or self._session.closing:
+            self._attend()
+
+
+RUNTIME = Runtime("asyncio", run=run)

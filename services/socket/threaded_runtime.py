@@ -1,0 +1,152 @@
+"""A thread for each connection, on blocking sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import selectors
+import socket
+import threading
+import time
+
+from services.platform.lifecycle import Runtime, Worker, stop_signals
+from services.socket.calls import Calls
+from services.socket.session import LINGER_BYTES_MAX, Session
+
+log = logging.getLogger(__name__)
+
+#: Further clients wait in the kernel's queue until one leaves.
+_CONNECTIONS_MAX = 512
+_BACKLOG = 1024
+_READ_BYTES = 256 * 1024
+_ACCEPT_PAUSE_S = 0.1
+
+
+def run(worker: Worker) -> None:
+    """Serve until SIGTERM, then finish what is in flight."""
+    server = _Server(worker)
+    with stop_signals() as stop, _listen(worker.settings.host, worker.settings.port) as listener:
+        worker.ready()
+        server.accept_until(stop, listener)
+    server.drain()
+
+
+class _Server:
+    def __init__(self, worker: Worker) -> None:
+        self.settings = worker.settings
+        self.calls = Calls(worker)
+        self._room = threading.BoundedSemaphore(_CONNECTIONS_MAX)
+        self._connections: set[_Connection] = set()
+
+    def accept_until(self, stop: socket.socket, listener: socket.socket) -> None:
+        """Start a thread for each client that comes before `stop` has something to read."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(stop, selectors.EVENT_READ)
+            selector.register(listener, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if stop in ready:
+                    return
+                if not self._room.acquire(timeout=_ACCEPT_PAUSE_S):
+                    continue
+                if not self._accept(listener):
+                    self._room.release()
+
+    def _accept(self, listener: socket.socket) -> bool:
+        try:
+            connected, _ = listener.accept()
+        except BlockingIOError:
+            return False  # the client has left, or another one was quicker
+        except OSError as error:
+            log.warning("can't accept a connection: %s", error)
+            time.sleep(_ACCEPT_PAUSE_S)
+            return False
+        connection = _Connection(self, connected)
+        self._connections.add(connection)
+        threading.Thread(target=connection.run, name="connection", daemon=True).start()
+        return True
+
+    def forget(self, connection: _Connection) -> None:
+        """Note that a connection has ended."""
+        self._connections.discard(connection)
+        self._room.release()
+
+    def drain(self) -> None:
+        """Close all connections between frames, or when time is up."""
+        for connection in list(self._connections):
+            connection.drain()
+        deadline_s = time.monotonic() + self.settings.drain_timeout_s
+        while self._connections and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+
+
+class _Connection:
+    """Carries bytes between a socket and a session."""
+
+    def __init__(self, server: _Server, connected: socket.socket) -> None:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._server = server
+        self._settings = server.settings
+        self._socket = connected
+        self._session = Session(server.settings, server.calls, server.calls.answer, time.monotonic())
+
+    def run(self) -> None:
+        """Serve the client until it or the session ends."""
+        try:
+            with self._socket, contextlib.suppress(OSError):  # among them TimeoutError: the client's time is up
+                self._converse()
+        finally:
+            self._server.forget(self)
+
+    def drain(self) -> None:
+        """Have the connection closed between frames; called from another thread."""
+        self._session.drain()
+        if self._session.at_rest:
+            # Wakes the thread if it waits for a request; what has arrived can still be read.
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RD)
+
+    def _converse(self) -> None:
+        session = self._session
+        while not session.closing:
+            self._socket.settimeout(max(0.001, session.deadline_s - time.monotonic()))
+            data = self._socket.recv(_READ_BYTES)
+            if not data:
+                self._write(session.end())
+                break
+            self._write(session.receive(data, time.monotonic()))
+            while session.backlog:
+                self._write(session.receive(b"", time.monotonic()))
+        self._linger()
+
+    def _write(self, replies: bytes) -> None:
+        if replies:
+            self._socket.settimeout(self._settings.idle_timeout_s)
+            self._socket.sendall(replies)
+            self._session.restart_clock(time.monotonic())
+
+    def _linger(self) -> None:
+        """Let the client read the last reply: closing on unread bytes would reset the connection."""
+        self._socket.shutdown(socket.SHUT_WR)
+        deadline_s = time.monotonic() + self._session.linger_s
+        discarded_bytes = 0
+        while discarded_bytes <= LINGER_BYTES_MAX:
+            self._socket.settimeout(max(0.001, deadline_s - time.monotonic()))
+            data = self._socket.recv(_READ_BYTES)
+            if not data:
+                return
+            discarded_bytes += len(data)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind(address)
+    listener.listen(_BACKLOG)
+    listener.settimeout(0.0)
+    return listener
+
+
+RUNTIME = Runtime("threaded", run=run)
