@@ -24,8 +24,8 @@ _COMES_WITH = {
 class Comparison:
     """`subject` against `baseline`, two cells that differ in one factor.
 
-    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if a gate
-    that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is the
+    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if a
+    gate that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is the
     instruments' error, not a difference between services.
     """
 
@@ -89,7 +89,7 @@ def _ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio
 
 
 def judge(ratio: Ratio, margin: float, *, higher_is_better: bool) -> Verdict:
-    """Return what a ratio supports: an interval inside the margin is equivalence, one that leaves out 1 a difference."""
+    """Return what a ratio supports: an interval inside the margin is equivalence; one without 1, a difference."""
     if ratio.low is None or ratio.high is None:
         return "inconclusive"
     if 1 / (1 + margin) <= ratio.low and ratio.high <= 1 + margin:

@@ -17,7 +17,7 @@ class Ratio:
     """A ratio of paired figures: 1 is no difference.
 
     `low` and `high` bound it with 95 % confidence; they are None for fewer than two blocks, which say nothing of their
-    own spread. `detectable` is the least ratio over 1 that this many blocks, as noisy as these, would find in 80 % of runs.
+    own spread. `detectable` is the least ratio over 1 that as many blocks, as noisy as these, find in 80 % of runs.
     """
 
     estimate: float

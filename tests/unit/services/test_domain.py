@@ -11,10 +11,11 @@ import pytest
 
 from services.domain import echo, seed, stores
 from services.domain.errors import AlreadyExists, InvalidArgument, NotFound
+from services.domain.stores.memory import MemoryStore
 from services.domain.users import User, Users, UserStore
 
-ANN = {"id": 1, "name": "Ann", "email": "ann@example.com"}
-FULL = {
+ANN: dict[str, Any] = {"id": 1, "name": "Ann", "email": "ann@example.com"}
+FULL: dict[str, Any] = {
     **ANN,
     "phone": "+41 44 000 00 00",
     "address": "Street 1",
@@ -143,7 +144,7 @@ def test_concurrent_creates_of_one_id_succeed_once(users: Users) -> None:
 )
 def test_a_bad_user_is_refused_with_the_field(fields: Any, message: str) -> None:  # noqa: ANN401
     """Whatever is wrong is named, and nothing is stored."""
-    users = Users(stores.MemoryStore())
+    users = Users(MemoryStore())
     with pytest.raises(InvalidArgument) as error:
         users.create(fields)
     assert message == error.value.message
@@ -165,13 +166,13 @@ def test_a_bad_user_is_refused_with_the_field(fields: Any, message: str) -> None
 def test_a_bad_batch_is_refused(batch: Any, message: str) -> None:  # noqa: ANN401
     """The message says which user of the batch is wrong."""
     with pytest.raises(InvalidArgument) as error:
-        Users(stores.MemoryStore()).create_batch(batch)
+        Users(MemoryStore()).create_batch(batch)
     assert message == error.value.message
 
 
 def test_an_update_without_fields_is_refused() -> None:
     """Nothing to change is a mistake; so is an empty name."""
-    users = Users(stores.MemoryStore(seed.users()))
+    users = Users(MemoryStore(seed.users()))
     with pytest.raises(InvalidArgument, match="No fields to update"):
         users.update({"id": seed.FIRST_SEEDED_ID})
     with pytest.raises(InvalidArgument, match="Field 'name' must not be empty"):
@@ -182,7 +183,7 @@ def test_an_update_without_fields_is_refused() -> None:
 def test_an_absurd_limit_is_refused(limit: object) -> None:
     """Pages have a size that is a number and not beyond reason."""
     with pytest.raises(InvalidArgument, match="Field 'limit'"):
-        Users(stores.MemoryStore()).list(limit, 0)
+        Users(MemoryStore()).list(limit, 0)
 
 
 def test_a_sqlite_file_keeps_its_users(tmp_path: Path) -> None:

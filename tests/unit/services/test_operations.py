@@ -99,7 +99,7 @@ def test_the_envelope_is_the_response_message() -> None:
     body = b'{"id": 1, "name": "Ann", "email": "a@b"}'
     codec = JsonEnvelopeCodec({"users.create": "user"})
     outcome = run(application(), OPERATIONS["users.create"], codec, body)
-    data = {"id": 1, "name": "Ann", "email": "a@b"}
+    data: dict[str, Any] = {"id": 1, "name": "Ann", "email": "a@b"}
     assert {"success": True, "message": "User created successfully", "data": data} == json.loads(outcome.body)
 
     request = pb.CreateUserRequest(user=pb.User(**data))

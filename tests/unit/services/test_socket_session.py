@@ -53,7 +53,7 @@ class Talk:
 
     def __init__(self) -> None:
         self.counts = Counts()
-        worker = Worker(0, SETTINGS, Application.over(STORE), cast("Recorder", self.counts), lambda: None)
+        worker = Worker(0, SETTINGS, Application.over(STORE), STORE, cast("Recorder", self.counts), lambda: None)
         self.calls = Calls(worker)
         self.session = Session(SETTINGS, self.calls, self.calls.answer, 0.0)
 
