@@ -21,7 +21,7 @@ METHOD = "GetUser"
 def gunicorn_gthread(port: int) -> None:
     """Flask on gunicorn's threads, as many as the service has."""
     from flask import Flask, Response  # noqa: PLC0415
-    from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # noqa: PLC0415
+    from gunicorn.app.base import BaseApplication  # noqa: PLC0415
 
     app = Flask(__name__)
     body = json.dumps(ENVELOPE)
@@ -30,7 +30,7 @@ def gunicorn_gthread(port: int) -> None:
     def get(user_id: str) -> Response:  # noqa: ARG001 - a constant
         return Response(body, content_type="application/json")
 
-    class Application(BaseApplication):  # type: ignore[misc] # gunicorn has no types
+    class Application(BaseApplication):
         def load_config(self) -> None:
             options = {"bind": f"{HOST}:{port}", "worker_class": "gthread", "threads": 8, "keepalive": 75}
             for name, value in options.items():

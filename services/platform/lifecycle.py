@@ -268,17 +268,16 @@ def stop_signals() -> Iterator[socket.socket]:
     """Yield a socket that receives a byte for each SIGTERM or SIGINT."""
     receiver, sender = socket.socketpair()
     sender.setblocking(False)  # noqa: FBT003
-
-    def stop(_number: int, _frame: object) -> None:
-        with contextlib.suppress(BlockingIOError):
-            sender.send(b"x")
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    # The byte comes from the interpreter's own handler, at once. One of ours would run when the main thread executes
+    # Python again, which is never, if the signal came just before it began to wait.
+    previous_fd = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    previous = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield receiver
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(previous_fd)
         receiver.close()
         sender.close()
 
