@@ -36,7 +36,7 @@ def gunicorn_gthread(port: int) -> None:
             for name, value in options.items():
                 self.cfg.set(name, value)
 
-        def load(self) -> Flask:
+        def load(self) -> Any:  # noqa: ANN401 - what gunicorn takes for an application has no short name
             return app
 
     Application().run()

@@ -24,9 +24,9 @@ _COMES_WITH = {
 class Comparison:
     """`subject` against `baseline`, two cells that differ in one factor.
 
-    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if a
-    gate that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is the
-    instruments' error, not a difference between services.
+    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
+    a gate that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is
+    the instruments' error, not a difference between services.
     """
 
     factor: str

@@ -13,7 +13,7 @@ from wirebench_proto import users_pb2 as pb
 
 from services.domain.application import Application
 from services.domain.errors import Code
-from services.domain.stores import MemoryStore
+from services.domain.stores.memory import MemoryStore
 from services.operations import (
     OPERATIONS,
     JsonCodec,

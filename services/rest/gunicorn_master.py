@@ -1,0 +1,105 @@
+"""gunicorn without its command line: its master keeps the workers, each with a Flask application."""
+
+from __future__ import annotations
+
+import logging
+import math
+import socket
+from collections.abc import Callable, Iterable
+
+from gunicorn import glogging
+from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.config import Config
+from gunicorn.errors import HaltServer
+from gunicorn.workers.base import Worker as GunicornWorker
+
+from services.platform.lifecycle import Site, Worker
+from services.rest.api import Api
+from services.rest.flask_app import create_app
+from services.rest.wire import resolve
+
+
+def run_master(site: Site, worker_class: type[GunicornWorker]) -> None:
+    """Keep the workers until SIGTERM, then let them finish what is in flight; ends the process."""
+    _Arbiter(Application(site, worker_class)).run()
+
+
+class Application(BaseApplication):
+    """What gunicorn is configured with, and what it calls."""
+
+    def __init__(self, site: Site, worker_class: type[GunicornWorker]) -> None:
+        self.settings = site.settings
+        self._site = site
+        self._worker_class = worker_class
+        self._worker: Worker | None = None
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Set what differs from gunicorn's defaults."""
+        settings = self.settings
+        family, address = resolve(settings)
+        host = f"[{address}]" if family == socket.AF_INET6 else address
+        options = {
+            "bind": f"{host}:{settings.port}",
+            "reuse_port": True,
+            "workers": settings.workers,
+            "threads": settings.threads,
+            "worker_class": self._worker_class,
+            "logger_class": _Logger,
+            # gunicorn counts in whole seconds.
+            "keepalive": math.ceil(settings.idle_timeout_s),
+            "graceful_timeout": max(1, math.ceil(settings.drain_timeout_s)),
+            # A worker may be busy for long with one slow client, and is not to be killed for that.
+            "timeout": 0,
+            "worker_tmp_dir": str(self._site.folder),
+            "control_socket_disable": True,
+            "post_fork": self._make_worker,
+            "post_worker_init": self._say_ready,
+            "worker_exit": self._close_worker,
+            "child_exit": self._refuse_to_go_on,
+        }
+        for name, value in options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Callable[..., Iterable[bytes]]:
+        """Return the application of the worker that asks for it."""
+        if self._worker is None:
+            raise RuntimeError("there is no worker yet")
+        return create_app(Api(self._worker))
+
+    def _make_worker(self, _arbiter: Arbiter, worker: GunicornWorker) -> None:
+        # The first worker's age is 1, and there are no others than the first ones.
+        self._worker = self._site.make_worker(worker.age - 1)
+
+    def _say_ready(self, _worker: GunicornWorker) -> None:
+        if self._worker is not None:
+            self._worker.ready()
+
+    def _close_worker(self, _arbiter: Arbiter, _worker: GunicornWorker) -> None:
+        # gunicorn's master calls this too, for a worker that it finds gone.
+        if self._worker is not None:
+            self._worker.close()
+
+    def _refuse_to_go_on(self, arbiter: _Arbiter, worker: GunicornWorker) -> None:
+        # gunicorn would replace the worker; what it held in memory would be gone, and nobody told.
+        if not arbiter.is_stopping:
+            raise HaltServer(f"worker {worker.age - 1} has ended", 1)
+
+
+class _Arbiter(Arbiter):
+    """gunicorn's master, which knows whether workers are supposed to end."""
+
+    is_stopping = False
+
+    def stop(self, graceful: bool = True) -> None:  # noqa: FBT001, FBT002 - gunicorn's signature
+        self.is_stopping = True
+        super().stop(graceful)
+
+
+class _Logger(glogging.Logger):
+    """Leaves warnings and errors to the service's own log."""
+
+    def setup(self, cfg: Config) -> None:  # noqa: ARG002 - gunicorn's signature
+        self.error_log.setLevel(logging.WARNING)
+        self.error_log.propagate = True

@@ -1,0 +1,35 @@
+"""Flask on gunicorn's simplest workers: one request and one connection at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from functools import partial
+
+from gunicorn.workers.sync import SyncWorker
+
+from services.platform.lifecycle import Runtime
+from services.rest.gunicorn_master import Application, run_master
+from services.rest.gunicorn_requests import Address, TimedParser, drain, refuse
+
+
+class Worker(SyncWorker):
+    """gunicorn's sync worker, which no client holds up for longer than the time limit."""
+
+    app: Application
+
+    def handle(self, listener: socket.socket, client: socket.socket, addr: Address) -> None:
+        """Answer one request and close the connection."""
+        settings = self.app.settings
+        with client, contextlib.suppress(OSError):
+            try:
+                parser = TimedParser(self.cfg, client, addr, settings)
+                parser.start_clock()
+                request = next(parser)
+                self.handle_request(listener, request, client, addr)
+                drain(request, settings)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
+                refuse(client, error, settings)
+
+
+RUNTIME = Runtime("gunicorn-sync", run_master=partial(run_master, worker_class=Worker))

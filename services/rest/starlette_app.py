@@ -1,0 +1,89 @@
+"""The routes behind Starlette."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+from starlette.requests import ClientDisconnect
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from services.rest.api import ENDPOINTS, FAILURE, Api, Endpoint, Reply, Request
+
+log = logging.getLogger(__name__)
+
+
+def create_app(api: Api, pool: ThreadPoolExecutor | None) -> Router:
+    """Build the ASGI application of a worker; operations run in the pool if there is one.
+
+    A router is the part of Starlette that is of use here. Endpoints are ASGI applications, because
+    request and response objects would cost more than all the rest.
+    """
+    routes = [Route(endpoint.path, _App(api, pool, endpoint)) for endpoint in ENDPOINTS]
+    return Router(routes, redirect_slashes=False, default=_App(api, pool, None))
+
+
+class _App:
+    """An endpoint as an ASGI application; without one it refuses."""
+
+    def __init__(self, api: Api, pool: ThreadPoolExecutor | None, endpoint: Endpoint | None) -> None:
+        self._api = api
+        self._pool = pool
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            reply = await self._answer(scope, receive)
+        except ClientDisconnect:
+            return
+        except Exception:
+            log.exception("a request failed")
+            reply = FAILURE
+        await _send(reply, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Reply:
+        headers = dict(scope["headers"])
+        request = Request(
+            scope["method"],
+            scope.get("path_params", {}),
+            scope["query_string"].decode("latin-1"),
+            headers.get(b"content-type", b"").decode("latin-1"),
+            headers.get(b"accept", b"").decode("latin-1"),
+            await _body(headers, receive, self._api.body_bytes_max),
+        )
+        if self._endpoint is None:
+            return self._api.answer_unknown(request, scope["path"])
+        if self._pool is None:
+            return self._api.answer(self._endpoint, request)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._api.answer, self._endpoint, request)
+
+
+async def _body(headers: dict[bytes, bytes], receive: Receive, bytes_max: int) -> bytes:
+    """Return the body, or as much of it as shows that it is longer than the limit. Raises ClientDisconnect."""
+    if b"content-length" not in headers and b"transfer-encoding" not in headers:
+        return b""
+    pieces: list[bytes] = []
+    size = 0
+    more = True
+    while more and size <= bytes_max:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message["body"])
+        size += len(message["body"])
+        more = message["more_body"]
+    return b"".join(pieces)
+
+
+async def _send(reply: Reply, send: Send) -> None:
+    headers = [
+        (b"content-type", reply.content_type.encode("latin-1")),
+        (b"content-length", b"%d" % len(reply.body)),
+    ]
+    if reply.allow:
+        headers.append((b"allow", reply.allow.encode("latin-1")))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})

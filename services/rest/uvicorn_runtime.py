@@ -1,0 +1,179 @@
+"""Starlette on uvicorn: all connections of a worker on one uvloop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import signal
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from services.platform.lifecycle import Runtime, Worker
+from services.platform.settings import Settings
+from services.rest.api import Api
+from services.rest.starlette_app import create_app
+from services.rest.wire import malformed, resolve, too_slow
+
+_BACKLOG = 2048
+#: Of a request's first line and headers; gunicorn's limit is of the same size.
+_HEAD_BYTES_MAX = 64 * 1024
+
+
+def run(worker: Worker) -> None:
+    """Serve until SIGTERM, then finish what is in flight."""
+    settings = worker.settings
+    pool = ThreadPoolExecutor(settings.threads) if worker.application.blocking else None
+    config = uvicorn.Config(
+        create_app(Api(worker), pool),
+        loop="uvloop",
+        http=_protocol(settings),
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        # What goes wrong is logged where it is answered; uvicorn would add clients that leave too early.
+        log_level=logging.CRITICAL,
+        proxy_headers=False,
+        backlog=_BACKLOG,
+        # uvicorn counts in whole seconds.
+        timeout_keep_alive=math.ceil(settings.idle_timeout_s),
+        timeout_graceful_shutdown=math.ceil(settings.drain_timeout_s),
+    )
+    with _bind(settings) as listener:
+        _Server(config, worker).run([listener])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with the worker told when it listens."""
+
+    def __init__(self, config: uvicorn.Config, worker: Worker) -> None:
+        super().__init__(config)
+        self._worker = worker
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._worker.ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGTERM as uvicorn does, but then return: uvicorn would raise the signal once more."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.handle_exit, signal.SIGTERM, None)
+        yield
+
+
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with limits on what a client sends and on how long that takes."""
+
+    settings: Settings
+    # Both are None at first, whatever uvicorn's annotations say.
+    scope: Any
+    cycle: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own arguments
+        super().__init__(*args, **kwargs)
+        #: Whether the client has a request to send or to finish.
+        self._owes = True
+        self._head_bytes = 0
+        self._read_deadline: asyncio.TimerHandle | None = None
+        self._write_deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        super().connection_made(transport)
+        self._start_clock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_clock()
+        self._stop_waiting_to_write()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # Most requests arrive in one piece, and cost no timer.
+        if self._owes and not self.transport.is_closing():
+            self._start_clock()
+            self._limit_head(len(data))
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._owes = True
+        self._head_bytes = 0
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._owes = False
+        self._stop_clock()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the contract's words instead
+        self._end(malformed())
+
+    def pause_writing(self) -> None:
+        """Give a client as long to read a reply as it has to send a request."""
+        super().pause_writing()
+        self._write_deadline = self.loop.call_later(self.settings.read_timeout_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_waiting_to_write()
+
+    def _stop_waiting_to_write(self) -> None:
+        if self._write_deadline is not None:
+            self._write_deadline.cancel()
+            self._write_deadline = None
+
+    def _start_clock(self) -> None:
+        if self._read_deadline is None:
+            self._read_deadline = self.loop.call_later(self.settings.read_timeout_s, self._time_out)
+
+    def _stop_clock(self) -> None:
+        if self._read_deadline is not None:
+            self._read_deadline.cancel()
+            self._read_deadline = None
+
+    def _time_out(self) -> None:
+        if self.scope is None:  # not a byte of a request
+            self.transport.close()
+        else:
+            self._end(too_slow(self.settings))
+
+    def _limit_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._is_in_head() and self._head_bytes > _HEAD_BYTES_MAX:
+            self._end(malformed())
+
+    def _is_in_head(self) -> bool:
+        """Return whether the headers of the latest request have not ended: only then it gets its cycle."""
+        return self.cycle is None or self.cycle.scope is not self.scope
+
+    def _end(self, reply: bytes) -> None:
+        """Close, with this reply where none has begun."""
+        if self._is_in_head():
+            is_due = self.cycle is None or self.cycle.response_complete
+        else:
+            is_due = not self.cycle.response_started
+        if is_due:
+            self.transport.write(reply)
+        self.transport.close()
+
+
+def _protocol(settings: Settings) -> type[HttpToolsProtocol]:
+    return type("Protocol", (_Protocol,), {"settings": settings})
+
+
+def _bind(settings: Settings) -> socket.socket:
+    family, address = resolve(settings)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind((address, settings.port))
+    return listener
+
+
+RUNTIME = Runtime("uvicorn", run=run)
