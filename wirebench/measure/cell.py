@@ -16,7 +16,7 @@ from wirebench.measure.sampler import Sampler, memory_bytes, process_tree
 from wirebench.measure.throttling import throttled_periods
 from wirebench.targets import Cores, Endpoint
 
-#: Services fold their counters ten times a second; after this long the busiest machine has let them.
+#: Services fold their counters twenty times a second; after this long the busiest machine has let them.
 _COUNTERS_SETTLE_S = 3.0
 _COUNTERS_POLL_S = 0.02
 

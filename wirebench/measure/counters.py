@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from wirebench.errors import WirebenchError
 
 _TIMEOUT_S = 10.0
-#: Services fold their counters ten times a second; a busy machine may let them do so later.
+#: Services fold their counters twenty times a second; a busy machine may let them do so later.
 _STILL_S = 0.3
 _SETTLE_TIMEOUT_S = 5.0
 _REQUESTS = re.compile(r"^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
