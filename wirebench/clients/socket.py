@@ -31,6 +31,8 @@ _CODES = {
     13: "internal",
     14: "unavailable",
 }
+#: None, and MORE.
+_FLAGS = (0, 1)
 _PROTOCOL = "wirebench's socket protocol"
 _REQUEST = struct.Struct(">IIB")  # length, id, method_length
 _REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
@@ -71,6 +73,8 @@ class SocketClient(Client):
         self._last_id += 1
         self.send_frame(self._last_id, operation, body)
         frame = self.receive_frame(self._last_id)
+        if frame.flags:  # no operation is a stream
+            raise not_spoken(self._address, _PROTOCOL, repr(frame).encode())
         code = _CODES[frame.status]
         if code != "ok":
             return Reply(code, frame.message)
@@ -98,11 +102,15 @@ class SocketClient(Client):
         header = self._receive(_REPLY.size)
         length, request_id, status, flags, message_length = _REPLY.unpack(header)
         rest = length - (_REPLY.size - _LENGTH_BYTES)
-        fits = message_length <= rest <= _PAYLOAD_BYTES_MAX and status in _CODES and expected_id in (None, request_id)
-        if not fits:
+        fits = message_length <= rest <= _PAYLOAD_BYTES_MAX
+        # Before the rest is waited for: what something else sends rarely is as long as it would have to be.
+        if not fits or status not in _CODES or flags not in _FLAGS or expected_id not in (None, request_id):
             raise not_spoken(self._address, _PROTOCOL, header)
         payload = self._receive(rest)
-        message = payload[:message_length].decode(errors="replace")
+        try:
+            message = payload[:message_length].decode()
+        except UnicodeDecodeError:
+            raise not_spoken(self._address, _PROTOCOL, payload) from None
         return Frame(request_id, status, flags, message, payload[message_length:])
 
     def close(self) -> None:

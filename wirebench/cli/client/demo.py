@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -18,8 +17,8 @@ _PEOPLE: tuple[Fields, ...] = (
     {"name": "Grace Hopper", "email": "grace@example.com", "bio": "Wrote the first linker."},
     {"name": "Alan Turing", "email": "alan@example.com"},
 )
-#: Where to look for ids that are free; the seeded users have greater ones.
-_IDS = range(1, 1000)
+#: How many gaps between users to look at for free ids.
+_ATTEMPTS = 1000
 
 
 def run_demo(client: Client, console: Console) -> None:
@@ -44,16 +43,19 @@ def run_demo(client: Client, console: Console) -> None:
     console.print("\nThe demo's users are deleted again.", highlight=False)
 
 
-def _free_ids(client: Client, count: int) -> tuple[int, ...]:
-    free = (user_id for user_id in _IDS if client.call("users.get", {"id": user_id}).code == "not_found")
-    ids = tuple(itertools.islice(free, count))
-    if len(ids) < count:
-        raise WirebenchError(f"no {count} ids are free between {_IDS[0]} and {_IDS[-1]}", "delete some of these users")
-    return ids
+def _free_ids(client: Client, count: int) -> range:
+    """Return the first ids in a row that nobody has."""
+    first = 1
+    for _ in range(_ATTEMPTS):
+        users = require(client.call("users.list", {"after_id": first - 1, "limit": 1}))
+        if not users or users[0]["id"] >= first + count:
+            return range(first, first + count)
+        first = users[0]["id"] + 1
+    raise WirebenchError(f"no {count} ids in a row are free below {first}", "delete some of these users")
 
 
 @contextlib.contextmanager
-def _cleaned_up(client: Client, ids: tuple[int, ...]) -> Iterator[None]:
+def _cleaned_up(client: Client, ids: range) -> Iterator[None]:
     """Delete the users in the end, also when the demo is interrupted."""
     try:
         yield

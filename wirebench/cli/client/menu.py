@@ -19,9 +19,11 @@ _PAGE_USERS = 10
 def read_line(prompt: str) -> str:
     """Return a line without its end. Raises EOFError, and WirebenchError if it isn't text."""
     try:
-        return input(prompt)
-    except UnicodeDecodeError:
+        line = input(prompt)
+        line.encode()  # bytes that were no UTF-8 may have come through as surrogates
+    except UnicodeError:
         raise WirebenchError("the input is not valid UTF-8", "check the encoding of the terminal or file") from None
+    return line
 
 
 def run_menu(client: Client, console: Console, title: str) -> None:

@@ -1,0 +1,37 @@
+"""Services that many tests share; pytest runs the tests of each together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.services import KINDS, Service, fresh_ids, started
+from wirebench.clients import Client
+
+
+@pytest.fixture(scope="session")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for the logs of services."""
+    return tmp_path_factory.mktemp("logs")
+
+
+@pytest.fixture(scope="session", params=KINDS, ids=str)
+def service(request: pytest.FixtureRequest, logs: Path) -> Iterator[Service]:
+    """Return a running service: of each kind in turn, unless a test names the kinds."""
+    with started(request.param, logs) as running:
+        yield running
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    """Return a client of the service."""
+    with service.connect() as connected:
+        yield connected
+
+
+@pytest.fixture
+def user_id() -> int:
+    """Return an id that no other test uses."""
+    return next(fresh_ids)

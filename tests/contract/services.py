@@ -1,0 +1,182 @@
+"""Real services for tests: started on free ports, seen from outside only."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from wirebench import clients
+from wirebench.clients import Client, SocketClient
+from wirebench.clients.address import Address
+from wirebench.clients.socket import Codec
+from wirebench.places import ROOT
+
+HOST = "127.0.0.1"
+TIMEOUT_S = 30.0
+
+#: Ids that no other test uses, below the seeded ones.
+fresh_ids = itertools.count(1)
+
+
+class Kind(NamedTuple):
+    """What a service is started as, and the codec of its clients, where they have a choice."""
+
+    transport: str
+    runtime: str
+    store: str = "memory"
+    codec: Codec = "json"
+
+    def __str__(self) -> str:
+        """Name it in the ids of tests."""
+        return "-".join((self.runtime, self.store, *(["protobuf"] if self.codec == "protobuf" else [])))
+
+
+GTHREAD, GUNICORN_SYNC, UVICORN = (Kind("rest", name) for name in ("gunicorn-gthread", "gunicorn-sync", "uvicorn"))
+GRPC_SYNC, GRPC_AIO = (Kind("grpc", name) for name in ("sync", "aio"))
+ASYNCIO, THREADED = (Kind("socket", name) for name in ("asyncio", "threaded"))
+
+REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN)
+GRPC_KINDS = (GRPC_SYNC, GRPC_AIO)
+SOCKET_KINDS = (ASYNCIO, THREADED)
+#: Every runtime once.
+RUNTIME_KINDS = (*REST_KINDS, *GRPC_KINDS, *SOCKET_KINDS)
+#: Those that treat a store which may block in a way of their own, among them all defaults.
+SQLITE_KINDS = tuple(kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO, ASYNCIO))
+KINDS = (*RUNTIME_KINDS, *(kind._replace(codec="protobuf") for kind in SOCKET_KINDS), *SQLITE_KINDS)
+
+
+@dataclass
+class Service:
+    """A running service."""
+
+    kind: Kind
+    process: subprocess.Popen[bytes]
+    log: Path
+    port: int
+    admin_port: int
+
+    @property
+    def address(self) -> Address:
+        """Where it listens."""
+        return Address(HOST, self.port)
+
+    def connect(self, timeout_s: float = 10.0) -> Client:
+        """Return a client."""
+        if self.kind.transport == "socket":
+            return SocketClient(self.address, timeout_s, self.kind.codec)
+        return clients.connect(self.kind.transport, str(self.address), timeout_s)
+
+    def admin(self, path: str) -> tuple[int, str]:
+        """Return status and body of a GET at the admin port."""
+        connection = http.client.HTTPConnection(HOST, self.admin_port, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+    def samples(self, name: str) -> list[tuple[dict[str, str], float]]:
+        """Return labels and values of a metric's samples."""
+        _, text = self.admin("/metrics")
+        return [
+            (dict(sample.labels), sample.value)
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == name
+        ]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal, wait for the end, and return the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(TIMEOUT_S)
+
+    def logged(self) -> str:
+        """Return what it has logged."""
+        return self.log.read_text()
+
+
+def command(transport: str, *flags: object) -> list[str]:
+    """Return the command line of a service."""
+    return [sys.executable, "-m", f"services.{transport}.main", *map(str, flags)]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return ours, but so that a service ends with the tests, however they end, and leaves nothing elsewhere."""
+    return {**os.environ, "WIREBENCH_DIE_WITH_PARENT": "1", "TMPDIR": str(folder)}
+
+
+@contextlib.contextmanager
+def started(kind: Kind, folder: Path, *flags: object) -> Iterator[Service]:
+    """Start a service, wait until it is ready, and stop it in the end."""
+    log = folder / f"{kind.transport}-{kind.runtime}-{time.monotonic_ns()}.log"
+    ports = ("--port", 0) if "--port" not in flags else ()
+    arguments = command(
+        kind.transport, *ports, "--runtime", kind.runtime, "--store", kind.store, "--drain-pause-s", 0, *flags
+    )
+    with log.open("wb") as output:
+        process = subprocess.Popen(arguments, cwd=ROOT, stdout=output, stderr=output, env=environment(folder))
+    try:
+        port, admin_port = _announced_ports(process, log)
+        yield Service(kind, process, log, port, admin_port)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+
+def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, int]:
+    announcement = re.compile(r"listening on \S+:(\d+) .*admin on \S+:(\d+)")
+    found: list[re.Match[str]] = []
+
+    def announced() -> bool:
+        assert process.poll() is None, log.read_text()
+        found.extend(announcement.finditer(log.read_text()))
+        return bool(found)
+
+    wait_until(announced, "the service announces its ports")
+    return int(found[0][1]), int(found[0][2])
+
+
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S) -> None:
+    """Wait for a condition, and fail if it doesn't come true."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain until {what}"
+        time.sleep(0.02)
+
+
+def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:
+    """Send raw bytes, part by part, and return all that comes back until the server closes."""
+    with socket.create_connection(address, TIMEOUT_S) as connection:
+        for part in parts:
+            connection.sendall(part)
+        if half_close:
+            connection.shutdown(socket.SHUT_WR)
+        return receive_all(connection)
+
+
+def receive_all(connection: socket.socket) -> bytes:
+    """Return what comes until the other side closes; a reset counts as a close."""
+    received = bytearray()
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(65_536):
+            received += part
+    return bytes(received)

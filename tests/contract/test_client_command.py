@@ -1,0 +1,423 @@
+"""`wirebench client` against real services, and against what is none."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from tests.contract.services import (
+    ASYNCIO,
+    GRPC_SYNC,
+    GTHREAD,
+    HOST,
+    TIMEOUT_S,
+    UVICORN,
+    Service,
+    fresh_ids,
+    started,
+    wait_until,
+)
+from wirebench import cli
+from wirebench.places import ROOT
+
+COMMAND = [sys.executable, "-m", "wirebench.cli", "client"]
+TRANSPORTS = ("rest", "grpc", "socket")
+#: A call of each transport.
+CALLS = {"rest": ("get", "1000001"), "grpc": ("get", "1000001"), "socket": ()}
+
+
+@pytest.fixture(scope="module")
+def services(logs: Path) -> Iterator[dict[str, Service]]:
+    """Return a running service of each transport."""
+    with started(UVICORN, logs) as rest, started(GRPC_SYNC, logs) as grpc, started(ASYNCIO, logs) as socket_service:
+        yield {"rest": rest, "grpc": grpc, "socket": socket_service}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: object, typed: str = "") -> Ended:
+    """Run a client command, in this process, as a new one takes most of a second to start."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as stdout,
+        contextlib.redirect_stderr(io.StringIO()) as stderr,
+        patch.object(sys, "argv", ["wirebench", "client", *map(str, arguments)]),
+        patch.object(sys, "stdin", io.StringIO(typed)),
+        pytest.raises(SystemExit) as ended,
+    ):
+        cli.main()
+    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+
+
+def call(transport: str, *connection: object) -> Ended:
+    """Make a call over a connection."""
+    message = ("--message", "hello") if transport == "socket" else ()
+    return run(transport, *connection, *message, *CALLS[transport])
+
+
+def complaint(done: Ended) -> str:
+    """Return what went wrong: one line, and one that says what to do next."""
+    assert "" == done.stdout
+    error, _, hint = done.stderr.rstrip("\n").partition("\n")
+    assert error.startswith("error: ")
+    assert re.fullmatch(r"(next: [^\n]+)?", hint)
+    return error.removeprefix("error: ")
+
+
+def test_socket_message(services: dict[str, Service]) -> None:
+    """The example of the README."""
+    done = run("socket", "--port", services["socket"].port, "--message", "Hello World")
+
+    assert (0, "HELLO WORLD\n", "") == (done.status, done.stdout, done.stderr)
+
+
+def test_as_a_process(services: dict[str, Service]) -> None:
+    """The same from outside, as a user starts it; lines come from a pipe."""
+    done = subprocess.run(
+        [*COMMAND, "socket", "--port", str(services["socket"].port)],
+        cwd=ROOT,
+        input=b"one\n\xff\n",
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+    assert (1, b"ONE\n") == (done.returncode, done.stdout)
+    assert b"error: the input is not valid UTF-8\n" in done.stderr
+
+
+def test_socket_lines(services: dict[str, Service]) -> None:
+    """Every line comes back upper-cased, until the input ends."""
+    done = run("socket", "--port", services["socket"].port, "--interactive", typed="one\n\ngröße\nlast")
+
+    assert (0, "ONE\n\nGRÖSSE\nLAST\n", "") == (done.status, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_calls(services: dict[str, Service], transport: str) -> None:
+    """Users are created, got, changed, listed and deleted from the command line, on every transport."""
+    at = ("--address", services[transport].address)
+    user_id = next(fresh_ids)
+    ada = {"id": user_id, "name": "Ada", "email": "ada@example.com", "tags": ["x", "y"]}
+
+    created = run(
+        transport,
+        *at,
+        "create",
+        "--id",
+        user_id,
+        "--name",
+        "Ada",
+        "--email",
+        "ada@example.com",
+        "--tag",
+        "x",
+        "--tag",
+        "y",
+        "--json",
+    )
+    assert (0, ada, "") == (created.status, json.loads(created.stdout), created.stderr)
+    changed = {**ada, "phone": "+44"}
+    assert changed == json.loads(run(transport, *at, "update", user_id, "--phone", "+44", "--json").stdout)
+    listed = run(transport, *at, "list", "--after-id", user_id - 1, "--limit", 1, "--json")
+    assert [changed] == json.loads(listed.stdout)
+    got = run(transport, *at, "get", user_id)
+    assert [
+        "User retrieved successfully",
+        "id\tname\temail\tphone\ttags",
+        f"{user_id}\tAda\tada@example.com\t+44\tx, y",
+    ] == got.stdout.splitlines()
+    assert "User deleted successfully" == run(transport, *at, "delete", user_id).stdout.splitlines()[0]
+    gone = run(transport, *at, "get", user_id)
+    assert (1, "User not found.") == (gone.status, complaint(gone))
+
+
+@pytest.mark.parametrize("transport", ["rest", "grpc"])
+def test_demo_twice(services: dict[str, Service], transport: str) -> None:
+    """The demo shows every step, leaves nothing behind, and goes round taken ids."""
+    service = services[transport]
+    taken = {"id": 2, "name": "Somebody", "email": "else@example.com"}
+    with service.connect() as client:
+        client.call("users.create", {"user": taken})
+        before = client.call("users.list", {}).data
+
+        for _ in range(2):
+            done = run(transport, "--port", service.port, "--demo")
+
+            assert (0, "") == (done.status, done.stderr)
+            for verb, times in {"created": 3, "retrieved": 1, "updated": 1, "deleted": 1}.items():
+                assert times == done.stdout.count(f"User {verb} successfully"), verb
+            assert 2 == done.stdout.count("Users retrieved successfully")
+            final_state = done.stdout.partition("the final state")[2]
+            assert "countess@example.com" in final_state
+            assert "Grace Hopper" in final_state
+            assert "Alan Turing" not in final_state
+            assert before == client.call("users.list", {}).data
+        client.call("users.delete", {"id": 2})
+
+
+@pytest.mark.parametrize("transport", ["rest", "grpc"])
+def test_menu(services: dict[str, Service], transport: str) -> None:
+    """The menu does what it says, asks again after a wrong answer, and goes on after a refusal."""
+    user_id = next(fresh_ids)
+    typed = "\n".join(
+        [
+            *["9", "", "nope"],
+            *["1", "x", "-1", "", str(user_id), "", "Ada", "ada@example.com", "", "", "", "a, b"],
+            *["get", str(user_id)],
+            *["4", str(user_id), "", "new@example.com", "+44", "", "", ""],
+            *["3", "n"],
+            *["5", str(user_id)],
+            *["2", str(user_id)],
+            "7",
+        ]
+    )
+
+    done = run(transport, "--port", services[transport].port, typed=typed + "\n")
+
+    assert (0, "") == (done.status, done.stderr)
+    assert 3 == done.stdout.count("write a number from 1 to 7, or one of create, get, list, update, delete, demo, exit")
+    assert 2 == done.stdout.count("write a whole number, such as 7")
+    assert f"{user_id}\tAda\tada@example.com\ta, b" in done.stdout
+    assert f"{user_id}\tAda\tnew@example.com\t+44\ta, b" in done.stdout
+    for message in ("User created", "User retrieved", "User updated", "Users retrieved", "User deleted"):
+        assert f"{message} successfully" in done.stdout
+    assert "User not found." in done.stdout
+
+
+@pytest.mark.parametrize("typed", ["", "1\n", "1\n7\nAda"], ids=["at once", "in an action", "in a field"])
+def test_menu_ends_with_the_input(services: dict[str, Service], typed: str) -> None:
+    """The end of the input is no error, wherever it comes."""
+    done = run("rest", "--port", services["rest"].port, typed=typed)
+
+    assert (0, "") == (done.status, done.stderr)
+
+
+def test_menu_when_the_service_goes(logs: Path) -> None:
+    """A service that stops while the menu is open is one clear line."""
+    with started(GTHREAD, logs) as service:
+        process = subprocess.Popen(
+            [*COMMAND, "rest", "--port", str(service.port)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            assert process.stdout is not None
+            assert "\n" == process.stdout.readline()  # the menu is there
+            service.stop()
+            _, stderr = process.communicate("2\n7\n", TIMEOUT_S)
+
+    assert 1 == process.returncode
+    assert f"error: nothing listens at {HOST}:{service.port}" == stderr.splitlines()[0]
+
+
+def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
+    """On a terminal users are a table, control characters are harmless, and Ctrl-C ends with 130."""
+    user_id = next(fresh_ids)
+    with services["rest"].connect() as client:
+        user = {"id": user_id, "name": "\x1b[31m[bold]Eve", "email": "eve@example.com"}
+        client.call("users.create", {"user": user})
+    ours, theirs = pty.openpty()
+    arguments = [*COMMAND, "rest", "--port", str(services["rest"].port)]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(
+        arguments, cwd=ROOT, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        shown = bytearray()
+
+        def show_until(text: str) -> None:
+            def has_come() -> bool:
+                shown.extend(os.read(ours, 65_536))
+                return text in shown.decode(errors="replace")
+
+            wait_until(has_come, f"the terminal shows {text!r}")
+
+        show_until("choose: ")
+        os.write(ours, f"get\n{user_id}\n".encode())
+        show_until("eve@example.com")
+        process.send_signal(signal.SIGINT)
+
+        assert 130 == process.wait(TIMEOUT_S)
+    os.close(ours)
+    screen = shown.decode()
+    assert "\\x1b[31m[bold]Eve" in screen
+    assert "\x1b[31m[bold]Eve" not in screen
+    assert "┃" in screen
+
+
+@contextlib.contextmanager
+def listener(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Listen on a port, and do to every client what `answer` does."""
+    with socket.create_server((HOST, 0)) as server:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield server.getsockname()[1]
+        with contextlib.suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+
+
+def stay_silent(connection: socket.socket) -> None:
+    """Read everything and answer nothing."""
+    with connection, contextlib.suppress(OSError):
+        while connection.recv(65_536):
+            pass
+
+
+def hang_up_after(beginning: bytes) -> Callable[[socket.socket], None]:
+    """Return what reads a request, begins a reply and hangs up."""
+
+    def answer(connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65_536)
+            connection.sendall(beginning)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):
+                pass
+
+    return answer
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_no_server(transport: str) -> None:
+    """Where nothing listens, that is said."""
+    with socket.socket() as reserved:
+        reserved.bind((HOST, 0))
+        port = reserved.getsockname()[1]
+        done = call(transport, "--port", port)
+
+    assert (1, f"nothing listens at {HOST}:{port}") == (done.status, complaint(done))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_unknown_host(transport: str) -> None:
+    """A host that doesn't exist is named."""
+    done = call(transport, "--host", "name.invalid")
+
+    assert (1, "unknown host 'name.invalid'") == (done.status, complaint(done))
+
+
+@pytest.mark.parametrize(
+    ("transport", "other"), [(mine, other) for mine in TRANSPORTS for other in TRANSPORTS if mine != other]
+)
+def test_wrong_port(services: dict[str, Service], transport: str, other: str) -> None:
+    """A port where another transport listens is found out, and what it sent is shown."""
+    port = services[other].port
+    done = call(transport, "--port", port, "--timeout-s", 2)
+
+    assert 1 == done.status
+    assert complaint(done).startswith(f"what listens at {HOST}:{port} does not speak ")
+
+
+def test_a_web_server_that_is_not_ours(services: dict[str, Service]) -> None:
+    """HTTP that isn't our API is not taken for a refusal of ours."""
+    port = services["rest"].admin_port
+    done = call("rest", "--port", port)
+
+    assert 1 == done.status
+    assert complaint(done).startswith(f"what listens at {HOST}:{port} does not speak wirebench's REST API")
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_time_out(transport: str) -> None:
+    """A server that doesn't answer is given up after the time-out."""
+    with listener(stay_silent) as port:
+        before = time.monotonic()
+        done = call(transport, "--port", port, "--timeout-s", 0.3)
+
+    assert (1, f"{HOST}:{port} did not answer within 0.3 s") == (done.status, complaint(done))
+    assert time.monotonic() - before < 10
+
+
+@pytest.mark.parametrize(
+    ("transport", "beginning"),
+    [
+        ("rest", b""),
+        ("rest", b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"success": true'),
+        ("grpc", b""),
+        ("socket", b""),
+        ("socket", b"\x00\x00\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00abc"),
+    ],
+    ids=["rest, nothing", "rest, half", "grpc, nothing", "socket, nothing", "socket, half"],
+)
+def test_hang_up(transport: str, beginning: bytes) -> None:
+    """A server that hangs up before its reply is complete is found out."""
+    with listener(hang_up_after(beginning)) as port:
+        done = call(transport, "--port", port)
+
+    assert (1, f"{HOST}:{port} hung up before its reply was complete") == (done.status, complaint(done))
+
+
+def test_grpc_hang_up_in_a_call() -> None:
+    """A gRPC server that goes away in the middle of a call is found out."""
+    settings = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+    with listener(hang_up_after(settings)) as port:
+        done = call("grpc", "--port", port, "--timeout-s", 3)
+
+    assert 1 == done.status
+    assert complaint(done).startswith(f"{HOST}:{port} ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rest", "--port", "x"),
+        ("rest", "--port", 70_000),
+        ("grpc", "get", "x"),
+        ("grpc", "get"),
+        ("rest", "nope"),
+        ("rest", "--nonsense"),
+        ("socket", "--message", "x", "--interactive"),
+        ("rest", "--port", 5000, "--address", "127.0.0.1:5000"),
+        ("nope",),
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments)),
+)
+def test_wrong_usage(arguments: tuple[str, ...]) -> None:
+    """Wrong usage ends with 2, and no traceback."""
+    done = run(*arguments)
+
+    assert 2 == done.status
+    assert "Traceback" not in done.stderr
+    assert done.stderr
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "127.0.0.1:x", ":5000", "127.0.0.1:0", "ftp://127.0.0.1:5000", "a b:5000"]
+)
+def test_malformed_addresses(address: str) -> None:
+    """An address that is none is shown, with the form of one."""
+    done = call("socket", "--address", address)
+
+    assert (1, f"{address!r} is not an address") == (done.status, complaint(done))

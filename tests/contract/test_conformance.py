@@ -1,0 +1,152 @@
+"""Conformance against real services: equal ones pass, a different one is found, and all is left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.contract.services import (
+    ASYNCIO,
+    GRPC_AIO,
+    GRPC_SYNC,
+    GTHREAD,
+    GUNICORN_SYNC,
+    THREADED,
+    UVICORN,
+    Kind,
+    started,
+)
+from wirebench.clients import Client, ClientError, Reply
+from wirebench.clients.client import Fields
+from wirebench.errors import WirebenchError
+from wirebench.measure.conformance import check
+
+FIRST_ID = 100_000
+
+
+def connected(stack: ExitStack, folder: Path, *kinds: Kind) -> list[Client]:
+    """Start services and return a client of each."""
+    return [stack.enter_context(stack.enter_context(started(kind, folder)).connect()) for kind in kinds]
+
+
+@pytest.fixture(scope="module")
+def clients(logs: Path) -> Iterator[list[Client]]:
+    """Return a client of each transport."""
+    with ExitStack() as stack:
+        yield connected(stack, logs, UVICORN, GRPC_SYNC, ASYNCIO)
+
+
+class Lying(Client):
+    """A client whose service is different in one word."""
+
+    transport = "lying"
+
+    def __init__(self, honest: Client) -> None:
+        self._honest = honest
+
+    def call(self, operation: str, fields: Fields) -> Reply:
+        """Answer as the honest one does, but for one message."""
+        reply = self._honest.call(operation, fields)
+        return Reply(reply.code, reply.message.replace("User not found.", "No such user."), reply.data)
+
+    def close(self) -> None:
+        """Leave the connection to its owner."""
+
+
+def users_of(client: Client) -> object:
+    """Return all users."""
+    return client.call("users.list", {}).data
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_services_answer_alike(clients: list[Client], seed: int) -> None:
+    """All transports agree on every request, whatever the seed, and keep their users."""
+    before = [users_of(client) for client in clients]
+
+    outcome = check(clients, seed, requests=200, first_id=FIRST_ID)
+
+    assert () == outcome.mismatches
+    assert outcome.passed
+    assert 200 == outcome.requests
+    assert before == [users_of(client) for client in clients]
+
+
+def test_all_runtimes_answer_alike(logs: Path, clients: list[Client]) -> None:
+    """The other runtimes agree with the first ones."""
+    with ExitStack() as stack:
+        others = connected(stack, logs, GTHREAD, GUNICORN_SYNC, GRPC_AIO, THREADED, ASYNCIO._replace(codec="protobuf"))
+
+        assert () == check([*clients, *others], seed=1, requests=100, first_id=FIRST_ID).mismatches
+
+
+def test_a_difference_is_found(clients: list[Client]) -> None:
+    """One different word is a line that names the request and both answers, and the store is cleared all the same."""
+    before = users_of(clients[0])
+
+    outcome = check([clients[0], Lying(clients[1])], seed=1, requests=100, first_id=FIRST_ID)
+
+    assert not outcome.passed
+    assert all("No such user." in line and "User not found." in line for line in outcome.mismatches)
+    assert all(len(line.splitlines()) == 1 for line in outcome.mismatches)
+    assert before == users_of(clients[0])
+
+
+def test_the_same_seed_sends_the_same(clients: list[Client]) -> None:
+    """A finding can be repeated by its seed."""
+    pair = [clients[0], Lying(clients[1])]
+
+    assert check(pair, 7, requests=60, first_id=FIRST_ID) == check(pair, 7, requests=60, first_id=FIRST_ID)
+
+
+def test_services_that_share_a_store(logs: Path, tmp_path: Path) -> None:
+    """Clients of one store don't get into each other's way."""
+    shared = f"sqlite:{tmp_path / 'users.sqlite'}"
+    with ExitStack() as stack:
+        clients = connected(stack, logs, *(kind._replace(store=shared) for kind in (UVICORN, GRPC_SYNC, ASYNCIO)))
+
+        assert () == check(clients, seed=3, requests=100, first_id=FIRST_ID).mismatches
+        assert 10_000 == len(clients[0].call("users.list", {}).data)  # type: ignore[arg-type]
+
+
+def test_left_overs_are_cleared(clients: list[Client]) -> None:
+    """Users that a killed run has left behind are in nobody's way."""
+    user = {"id": FIRST_ID + 3, "name": "left over", "email": "user1@conformance.invalid"}
+    clients[0].call("users.create", {"user": user})
+
+    assert check(clients, seed=4, requests=50, first_id=FIRST_ID).passed
+
+
+def test_foreign_users_are_spared(clients: list[Client]) -> None:
+    """A user in the range who isn't ours is named, and not deleted."""
+    user = {"id": FIRST_ID + 3, "name": "Ada", "email": "ada@example.com"}
+    clients[0].call("users.create", {"user": user})
+
+    with pytest.raises(WirebenchError, match=f"rest has a user with id {FIRST_ID + 3}"):
+        check(clients, seed=4, requests=50, first_id=FIRST_ID)
+
+    assert user == clients[0].call("users.delete", {"id": FIRST_ID + 3}).data
+
+
+def test_without_writes(logs: Path) -> None:
+    """With a store for each worker, requests that change nothing are still answered alike."""
+    with ExitStack() as stack:
+        services = [stack.enter_context(started(kind, logs, "--workers", 2)) for kind in (GUNICORN_SYNC, ASYNCIO)]
+        clients = [stack.enter_context(service.connect()) for service in services]
+
+        assert () == check(clients, seed=5, requests=100, first_id=FIRST_ID, writes=False).mismatches
+
+
+def test_a_service_that_dies(logs: Path, clients: list[Client]) -> None:
+    """The failure is raised, and the others are cleared."""
+    before = users_of(clients[0])
+    with started(ASYNCIO, logs) as service, service.connect() as dying:
+        dying.call("users.get", {"id": 1})
+        service.stop()
+
+        with pytest.raises(ClientError, match=r"nothing listens|hung up"):
+            check([clients[0], dying], seed=1, requests=50, first_id=FIRST_ID)
+
+    assert before == users_of(clients[0])

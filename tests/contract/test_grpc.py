@@ -1,0 +1,166 @@
+"""What only gRPC has: health, reflection, statuses, and bytes that are no message."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from wirebench_proto import echo_pb2, users_pb2, users_pb2_grpc
+
+from tests.contract.services import GRPC_KINDS, Service, exchange, started
+from wirebench.clients import Client
+
+BODY_BYTES_MAX = 4 * 1024 * 1024
+
+pytestmark = pytest.mark.parametrize("service", GRPC_KINDS, ids=str, indirect=True)
+
+
+@pytest.fixture
+def channel(service: Service) -> Iterator[grpc.Channel]:
+    """Return a channel to the service."""
+    options = [("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(str(service.address), options=options) as opened:
+        yield opened
+
+
+def refused(channel: grpc.Channel, method: str, request: bytes) -> tuple[grpc.StatusCode, str | None]:
+    """Call a method with any bytes and return how it is refused."""
+    call: Callable[..., bytes] = channel.unary_unary(method)
+    with pytest.raises(grpc.RpcError) as caught:
+        call(request, timeout=10)
+    return caught.value.code(), caught.value.details()
+
+
+def test_replies_carry_the_envelope(channel: grpc.Channel, user_id: int) -> None:
+    """A reply says `success` and `message` beside its data, as REST's does."""
+    stub = users_pb2_grpc.UserServiceStub(channel)
+    user = users_pb2.User(id=user_id, name="Ada", email="ada@example.com")
+
+    response = stub.CreateUser(users_pb2.CreateUserRequest(user=user), timeout=10)
+
+    assert users_pb2.CreateUserResponse(success=True, message="User created successfully", data=user) == response
+
+
+@pytest.mark.parametrize(
+    ("method", "request_message", "expected"),
+    [
+        ("GetUser", users_pb2.GetUserRequest(id=999_999), (grpc.StatusCode.NOT_FOUND, "User not found.")),
+        (
+            "CreateUser",
+            users_pb2.CreateUserRequest(user=users_pb2.User(name="x")),
+            (grpc.StatusCode.INVALID_ARGUMENT, "Missing required fields: id, email."),
+        ),
+        (
+            "CreateUser",
+            users_pb2.CreateUserRequest(user=users_pb2.User(id=1_000_001, name="x", email="x")),
+            (grpc.StatusCode.ALREADY_EXISTS, "User with id 1000001 already exists."),
+        ),
+    ],
+    ids=["not found", "invalid", "exists"],
+)
+def test_failures_are_statuses(
+    channel: grpc.Channel,
+    method: str,
+    request_message: users_pb2.GetUserRequest | users_pb2.CreateUserRequest,
+    expected: tuple[grpc.StatusCode, str],
+) -> None:
+    """A failure is a status with the words of the contract, never a reply with success=false."""
+    path = f"/wirebench.v1.UserService/{method}"
+
+    assert expected == refused(channel, path, request_message.SerializeToString())
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\xff", b"\x0a\x05abc", b'{"id": 7}'])
+def test_bytes_that_are_no_message(channel: grpc.Channel, garbage: bytes) -> None:
+    """Bytes that are no message of the method are refused in the contract's words."""
+    expected = (grpc.StatusCode.INVALID_ARGUMENT, "The body is not a valid CreateUserRequest.")
+
+    assert expected == refused(channel, "/wirebench.v1.UserService/CreateUser", garbage)
+
+
+@pytest.mark.parametrize(
+    "method", ["/wirebench.v1.UserService/Nope", "/wirebench.v1.Nope/GetUser", "/wirebench.v2.UserService/GetUser"]
+)
+def test_unknown_methods(channel: grpc.Channel, method: str) -> None:
+    """A method that isn't there is named."""
+    assert (grpc.StatusCode.UNIMPLEMENTED, f"Unknown method: {method}.") == refused(channel, method, b"")
+
+
+def test_messages_over_the_limit(channel: grpc.Channel, client: Client) -> None:
+    """A message over the limit is refused, and the service goes on."""
+    request = echo_pb2.EchoRequest(payload=bytes(BODY_BYTES_MAX)).SerializeToString()
+
+    status, _ = refused(channel, "/wirebench.v1.EchoService/Echo", request)
+
+    assert grpc.StatusCode.RESOURCE_EXHAUSTED == status
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+@pytest.mark.parametrize("name", ["", "wirebench.v1.UserService", "wirebench.v1.EchoService"])
+def test_health(channel: grpc.Channel, name: str) -> None:
+    """The service as a whole, and each of its services, say that they serve."""
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    response = stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=10)
+
+    assert health_pb2.HealthCheckResponse.SERVING == response.status
+
+
+def test_health_of_what_is_not_there(channel: grpc.Channel) -> None:
+    """The health of an unknown service is not found, as the health protocol has it."""
+    request = health_pb2.HealthCheckRequest(service="nope").SerializeToString()
+
+    assert grpc.StatusCode.NOT_FOUND == refused(channel, "/grpc.health.v1.Health/Check", request)[0]
+
+
+def reflect(channel: grpc.Channel, request: Any) -> list[Any]:  # noqa: ANN401 - generated without types
+    """Ask reflection one question and return its answers."""
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+    return list(stub.ServerReflectionInfo(iter([request]), timeout=10))
+
+
+def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
+    """A client without proto files finds out what there is."""
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    (response,) = reflect(channel, request)
+
+    assert {
+        "wirebench.v1.UserService",
+        "wirebench.v1.EchoService",
+        "grpc.health.v1.Health",
+        "grpc.reflection.v1alpha.ServerReflection",
+    } == {service.name for service in response.list_services_response.service}
+
+
+@pytest.mark.parametrize(
+    "symbol", ["wirebench.v1.UserService", "wirebench.v1.User", "wirebench.v1.UserService.GetUser"]
+)
+def test_reflection_of_a_symbol(channel: grpc.Channel, symbol: str) -> None:
+    """Services, messages and methods are found by their full names."""
+    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
+    (response,) = reflect(channel, request)
+
+    assert len(response.file_descriptor_response.file_descriptor_proto) >= 1
+
+
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"WB1J\x00\x00\x00\x01", bytes(100)])
+def test_garbage(service: Service, client: Client, garbage: bytes) -> None:
+    """What is no HTTP/2 loses its connection, and harms nobody else."""
+    exchange(service.address, garbage)
+
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+def test_half_open_clients_are_closed(service: Service, tmp_path: Path) -> None:
+    """A client that connects and says nothing is given up."""
+    with started(service.kind, tmp_path, "--read-timeout-s", 1) as impatient:
+        with socket.create_connection(impatient.address, timeout=20) as connection:
+            while connection.recv(1024):  # the server's own SETTINGS come first
+                pass
+        with impatient.connect() as client:
+            assert client.call("users.get", {"id": 1_000_001}).ok

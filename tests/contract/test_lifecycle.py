@@ -1,0 +1,223 @@
+"""How services start, stop and fail: the same on every runtime, and nothing is left behind."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.contract.services import (
+    ASYNCIO,
+    GRPC_SYNC,
+    GTHREAD,
+    HOST,
+    RUNTIME_KINDS,
+    TIMEOUT_S,
+    Kind,
+    Service,
+    command,
+    environment,
+    started,
+    wait_until,
+)
+from wirebench.clients import ClientError, Reply
+from wirebench.places import ROOT
+
+every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
+TRANSPORTS = ("rest", "grpc", "socket")
+
+
+def family(service: Service) -> list[psutil.Process]:
+    """Return a service's processes below the supervisor."""
+    return psutil.Process(service.process.pid).children(recursive=True)
+
+
+def have_ended(processes: list[psutil.Process]) -> bool:
+    """Return whether all of them are gone; one that only waits to be buried is."""
+    return all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes)
+
+
+def run_to_the_end(folder: Path, transport: str, *flags: object) -> tuple[int, list[str]]:
+    """Run a service that can't start, and return its exit status and the lines that it printed."""
+    done = subprocess.run(
+        command(transport, *flags),
+        cwd=ROOT,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Keep writers of a SQLite file waiting."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+@every_runtime
+def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
+    """A request that has begun when the service is told to stop still gets its reply; then the service is gone."""
+    database = tmp_path / "users.sqlite"
+    user = {"id": 1, "name": "Ada", "email": "ada@example.com"}
+    with (
+        started(kind._replace(store=f"sqlite:{database}"), tmp_path) as service,
+        service.connect() as client,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        with locked(database):
+            reply = pool.submit(client.call, "users.create", {"user": user})
+            wait_until(
+                lambda: any(value == 1 for _, value in service.samples("wirebench_in_flight_requests")),
+                "the request is in flight",
+            )
+            service.process.terminate()
+            wait_until(lambda: "stopping" in service.logged(), "the service begins to stop")
+            time.sleep(0.3)  # what does not wait for the request would be gone by now
+            assert not reply.done()
+
+        assert Reply("ok", "User created successfully", user) == reply.result(TIMEOUT_S)
+        client.close()
+        assert 0 == service.process.wait(TIMEOUT_S)
+        with pytest.raises(ClientError, match="nothing listens"):
+            service.connect()
+
+
+@every_runtime
+def test_stopping_begins_with_readiness(kind: Kind, tmp_path: Path) -> None:
+    """Once told to stop, a service is no longer ready, but goes on serving for the pause: others learn it first."""
+    with started(kind, tmp_path, "--drain-pause-s", 1) as service:
+        assert (200, 200) == (service.admin("/livez")[0], service.admin("/readyz")[0])
+        service.process.terminate()
+
+        wait_until(lambda: service.admin("/readyz")[0] == 503, "the service is no longer ready")
+        assert 200 == service.admin("/livez")[0]
+        with service.connect() as client:
+            assert client.call("users.get", {"id": 1_000_001}).ok
+        assert 0 == service.process.wait(TIMEOUT_S)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        *((kind, signal.SIGTERM) for kind in RUNTIME_KINDS),
+        *((kind, signal.SIGINT) for kind in (GTHREAD, GRPC_SYNC, ASYNCIO)),
+    ],
+    ids=lambda value: value.name if isinstance(value, signal.Signals) else str(value),
+)
+def test_nothing_is_left_behind(kind: Kind, tmp_path: Path, number: signal.Signals) -> None:
+    """After a stop there are no processes and no files, and clients that stay connected keep nothing alive."""
+    with started(kind, tmp_path, "--workers", 2) as service, service.connect() as client:
+        client.call("users.get", {"id": 1_000_001})
+        processes = family(service)
+        before = time.monotonic()
+
+        assert 0 == service.stop(number)
+
+        assert time.monotonic() - before < 8
+        assert have_ended(processes)
+        assert [service.log] == list(tmp_path.iterdir())
+
+
+@every_runtime
+def test_a_killed_worker_stops_the_service(kind: Kind, tmp_path: Path) -> None:
+    """A worker that dies takes what it held in memory with it: the service says so and stops, with status 1."""
+    with started(kind, tmp_path, "--workers", 2) as service:
+        processes = family(service)
+        processes[-1].kill()
+
+        assert 1 == service.process.wait(TIMEOUT_S)
+        assert have_ended(processes)
+        _, *lines = service.logged().splitlines()  # the first one is the announcement
+        assert all(line.startswith(f"wirebench-{kind.transport}: ") for line in lines)
+        assert any(re.search(r"\bworker \d", line) for line in lines)
+
+
+@every_runtime
+def test_a_killed_supervisor_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
+    """Workers end with their supervisor, even if it had no time for anything, and the port is free."""
+    with started(kind, tmp_path, "--workers", 2) as service:
+        processes = family(service)
+
+        assert -signal.SIGKILL == service.stop(signal.SIGKILL)
+
+        wait_until(lambda: have_ended(processes), "the workers have ended")
+        socket.create_server(service.address).close()
+
+
+@every_runtime
+def test_a_port_in_use(kind: Kind, tmp_path: Path) -> None:
+    """One clear line and status 1, whoever listens there: even a service of the same kind."""
+    with started(kind, tmp_path) as service:
+        flags = ("--port", service.port, "--admin-port", 0, "--runtime", kind.runtime)
+        status, lines = run_to_the_end(tmp_path, kind.transport, *flags)
+
+    problem = f"can't listen on {HOST}:{service.port}: Address already in use"
+    next_step = "choose another with --host, --port, --admin-port"
+    assert (1, [f"wirebench-{kind.transport}: {problem}; {next_step}"]) == (status, lines)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_admin_port_in_use(transport: str, tmp_path: Path) -> None:
+    """The admin port is named as clearly."""
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        status, lines = run_to_the_end(tmp_path, transport, "--port", 0, "--admin-port", port)
+
+    assert (1, 1) == (status, len(lines))
+    assert f"can't listen on {HOST}:{port}: Address already in use" in lines[0]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--port", "x"), "--port: 'x' is not a whole number"),
+        (("--port", 65_536), "--port: 65536 is not between 0 and 65535"),
+        (("--runtime", "nope"), "--runtime: 'nope' is not one of "),
+        (("--workers", 0), "--workers: 0 is not between 1 and 64"),
+        (("--store", "redis"), "--store: "),
+        (("--nonsense",), "unrecognized arguments: --nonsense"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_wrong_flags(transport: str, flags: tuple[object, ...], expected: str, tmp_path: Path) -> None:
+    """A wrong flag is named, with status 2."""
+    status, lines = run_to_the_end(tmp_path, transport, *flags)
+
+    assert 2 == status
+    assert expected in lines[-1]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_store_that_can_not_be_opened(transport: str, tmp_path: Path) -> None:
+    """A store that can't be prepared is one clear line and status 1."""
+    status, lines = run_to_the_end(tmp_path, transport, "--port", 0, "--store", f"sqlite:{tmp_path}/none/users.sqlite")
+
+    assert (1, 1) == (status, len(lines))
+    assert "can't prepare the store" in lines[0]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_help_names_every_flag(transport: str, tmp_path: Path) -> None:
+    """`--help` shows the flags of the design."""
+    status, lines = run_to_the_end(tmp_path, transport, "--help")
+
+    assert 0 == status
+    for flag in ("--host", "--port", "--admin-port", "--runtime", "--workers", "--threads", "--store"):
+        assert any(line.strip().startswith(flag) for line in lines)

@@ -1,0 +1,184 @@
+"""Metrics: what the admin port says is what was sent, under the same names and labels on every runtime."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from tests.contract.services import RUNTIME_KINDS, Kind, Service, fresh_ids, started, wait_until
+from wirebench.clients import Client, GrpcClient, RestClient, SocketClient
+
+ADA = {"name": "Ada", "email": "ada@example.com"}
+BUCKETS_S = (
+    "5e-05", "0.0001", "0.0002", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5",
+    "1.0", "2.0", "5.0", "10.0", "+Inf",
+)  # fmt: skip
+
+
+OBSERVED = (
+    "wirebench_request_duration_seconds_count",
+    "wirebench_request_bytes_count",
+    "wirebench_request_bytes_sum",
+    "wirebench_response_bytes_count",
+    "wirebench_response_bytes_sum",
+)
+
+
+def settle(service: Service) -> None:
+    """Wait until a worker has handed over what it has counted so far."""
+    seen: list[int] = []
+
+    def unchanged() -> bool:
+        time.sleep(0.25)
+        seen.append(counts(service).total())
+        return len(seen) > 1 and seen[-1] == seen[-2]
+
+    wait_until(unchanged, "the counts rest")
+
+
+def counts(service: Service) -> Counter[tuple[str, str]]:
+    """Return how many requests the service has counted, by operation and code."""
+    total: Counter[tuple[str, str]] = Counter()
+    for labels, value in service.samples("wirebench_requests_total"):
+        assert {"transport", "operation", "code", "worker"} == labels.keys()
+        assert service.kind.transport == labels["transport"]
+        total[labels["operation"], labels["code"]] += int(value)
+    return total
+
+
+every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
+
+
+def by_operation(service: Service, metric: str) -> Counter[str]:
+    """Return the values of a metric, added up by operation."""
+    total: Counter[str] = Counter()
+    for labels, value in service.samples(metric):
+        total[labels["operation"]] += int(value)
+    return total
+
+
+@every_runtime
+def test_counts_are_what_was_sent(service: Service, client: Client) -> None:
+    """Every request is counted once, by operation and code, with its duration and its bytes."""
+    first_id, second_id = next(fresh_ids), next(fresh_ids)
+    requests: list[tuple[str, dict[str, Any], str]] = [
+        *[("users.get", {"id": 1_000_001}, "ok")] * 5,
+        *[("users.get", {"id": 999_999}, "not_found")] * 3,
+        ("users.get", {"id": -1}, "invalid_argument"),
+        ("users.create", {"user": {"id": first_id, **ADA}}, "ok"),
+        *[("users.create", {"user": {"id": first_id, **ADA}}, "already_exists")] * 2,
+        ("users.create", {"user": {"id": 2}}, "invalid_argument"),
+        ("users.update", {"id": first_id, "name": "Eve"}, "ok"),
+        ("users.list", {"limit": 2}, "ok"),
+        ("users.create_batch", {"users": [{"id": second_id, **ADA}]}, "ok"),
+        ("users.delete", {"id": second_id}, "ok"),
+        ("echo.echo", {"payload": bytes(100_000)}, "ok"),
+        ("echo.upper", {"text": "x"}, "ok"),
+    ]
+    expected = Counter((operation, code) for operation, _, code in requests)
+    settle(service)
+    before = counts(service)
+    observed = {metric: by_operation(service, metric) for metric in OBSERVED}
+
+    assert [code for *_, code in requests] == [client.call(name, fields).code for name, fields, _ in requests]
+
+    wait_until(lambda: (counts(service) - before).total() >= len(requests), "all requests are counted")
+    assert expected == counts(service) - before
+    operations = Counter(operation for operation, _, _ in requests)
+    for metric in [name for name in OBSERVED if name.endswith("_count")]:
+        assert operations == by_operation(service, metric) - observed[metric], metric
+    for metric in ("wirebench_request_bytes_sum", "wirebench_response_bytes_sum"):
+        assert 100_000 <= (by_operation(service, metric) - observed[metric])["echo.echo"] < 140_000, metric
+
+
+@every_runtime
+def test_the_metrics_of_the_design(service: Service, client: Client) -> None:
+    """Names, labels and buckets are those that dashboards and the harness read."""
+    client.call("users.get", {"id": 1_000_001})
+    settle(service)
+
+    assert {"0"} == {labels["worker"] for labels, _ in service.samples("wirebench_requests_total")}
+    buckets = service.samples("wirebench_request_duration_seconds_bucket")
+    assert BUCKETS_S == tuple(labels["le"] for labels, _ in buckets if labels["operation"] == "users.get")
+    assert [({"transport": service.kind.transport}, 0.0)] == service.samples("wirebench_in_flight_requests")
+    ((build, one),) = service.samples("wirebench_build_info")
+    assert 1 == one
+    assert {"version", "python", "transport", "runtime"} == build.keys()
+    assert (service.kind.transport, service.kind.runtime) == (build["transport"], build["runtime"])
+
+
+@every_runtime
+def test_what_the_service_uses(service: Service, client: Client) -> None:
+    """CPU time grows with work, and memory is that of a small service."""
+    ((_, before_s),) = service.samples("wirebench_cpu_seconds_total")
+    for _ in range(200):
+        client.call("users.get", {"id": 1_000_001})
+    ((_, after_s),) = service.samples("wirebench_cpu_seconds_total")
+    ((_, memory_bytes),) = service.samples("wirebench_memory_bytes")
+
+    assert 0 < before_s < after_s < 600
+    assert 10 * 2**20 < memory_bytes < 2**30
+
+
+@pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
+def test_two_workers(kind: Kind, tmp_path: Path) -> None:
+    """Workers share the port, count for themselves, and nothing is lost or counted twice."""
+
+    def converse(_: int) -> int:
+        with service.connect() as client:
+            return sum(client.call("users.get", {"id": 1_000_001}).ok for _ in range(20))
+
+    sent = 0
+    with started(kind, tmp_path, "--workers", 2) as service, ThreadPoolExecutor(16) as pool:
+
+        def both_have_worked() -> bool:
+            nonlocal sent
+            sent += sum(pool.map(converse, range(16)))
+            return {"0", "1"} == {labels["worker"] for labels, _ in service.samples("wirebench_requests_total")}
+
+        wait_until(both_have_worked, "both workers have had requests")
+        wait_until(lambda: counts(service).total() >= sent, "all requests are counted")
+
+        assert Counter({("users.get", "ok"): sent}) == counts(service)
+
+
+@every_runtime
+def test_what_is_no_operation(service: Service, client: Client) -> None:
+    """What names no operation is counted under `unknown`, so that no client can invent labels."""
+    settle(service)
+    before = counts(service)
+
+    for number in range(3):
+        ask_for_nothing(client, number)
+
+    wait_until(lambda: (counts(service) - before).total() >= 3, "all requests are counted")
+    code = "not_found" if service.kind.transport == "rest" else "unimplemented"
+    assert Counter({("unknown", code): 3}) == counts(service) - before
+
+
+def ask_for_nothing(client: Client, number: int) -> None:
+    """Send a request that names no operation."""
+    if isinstance(client, RestClient):
+        client.request("GET", f"/nope/{number}")
+    elif isinstance(client, SocketClient):
+        client.send_frame(number, f"nope.{number}", b"")
+        client.receive_frame()
+    elif isinstance(client, GrpcClient):
+        call: Callable[..., bytes] = client.channel.unary_unary(f"/nope/{number}")
+        with pytest.raises(grpc.RpcError):
+            call(b"", timeout=10)
+
+
+@every_runtime
+def test_the_admin_port(service: Service) -> None:
+    """Live, ready, and nothing else."""
+    assert (200, "ok\n") == service.admin("/livez")
+    assert (200, "ok\n") == service.admin("/readyz")
+    assert 404 == service.admin("/nope")[0]

@@ -1,0 +1,300 @@
+"""What only the socket has: prefaces, frames, pipelining, line mode, and streams that are neither."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.contract.services import SOCKET_KINDS, Service, exchange, receive_all, started
+from wirebench.clients import Client, ClientError, Reply, SocketClient
+
+PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
+LINE_BYTES_MAX = 64 * 1024
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 3, 8, 12
+
+pytestmark = pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+
+
+def frame(request_id: int, method: bytes, body: bytes) -> bytes:
+    """Return a request frame."""
+    payload = struct.pack(">IB", request_id, len(method)) + method + body
+    return struct.pack(">I", len(payload)) + payload
+
+
+def replies_of(data: bytes) -> Iterator[tuple[int, int, str, bytes]]:
+    """Yield id, status, message and body of reply frames."""
+    while data:
+        length, request_id, status, flags, message_length = struct.unpack_from(">IIBBH", data)
+        assert 0 == flags
+        payload, data = data[12 : 4 + length], data[4 + length :]
+        yield request_id, status, payload[:message_length].decode(), payload[message_length:]
+
+
+def upper(request_id: int, text: str) -> bytes:
+    """Return a request frame that has text upper-cased."""
+    return frame(request_id, b"echo.upper", json.dumps({"text": text}).encode())
+
+
+def test_many_clients_at_once(service: Service) -> None:
+    """Clients of both encodings are served side by side, and get their own replies."""
+
+    def converse(number: int) -> list[object]:
+        with SocketClient(service.address, codec="json" if number % 2 else "protobuf") as client:
+            return [client.call("echo.upper", {"text": f"client {number} call {call}"}).data for call in range(20)]
+
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(converse, range(32)))
+
+    assert [[{"text": f"CLIENT {number} CALL {call}"} for call in range(20)] for number in range(32)] == answers
+
+
+def test_pipelining(service: Service) -> None:
+    """Requests may follow each other before any is answered; every one gets its reply."""
+    count = 1000
+    received = exchange(service.address, b"WB1J", b"".join(upper(number, f"n{number}") for number in range(count)))
+
+    expected = {
+        number: (0, json.dumps({"text": f"N{number}"}, separators=(",", ":")).encode()) for number in range(count)
+    }
+    assert expected == {number: (status, body) for number, status, _, body in replies_of(received)}
+
+
+def test_any_fragmentation(service: Service) -> None:
+    """How the bytes are cut into packets makes no difference."""
+    stream = b"WB1J" + upper(1, "a") + upper(2, "b")
+    with socket.create_connection(service.address) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in stream:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.0005)
+        connection.shutdown(socket.SHUT_WR)
+        received = receive_all(connection)
+
+    assert [(1, 0), (2, 0)] == [(number, status) for number, status, _, _ in replies_of(received)]
+
+
+@pytest.mark.parametrize("preface", [b"WB1J", b"WB1P"])
+def test_unknown_methods_and_bad_bodies(service: Service, preface: bytes) -> None:
+    """An unknown method and a body that doesn't parse are refused, and the connection goes on."""
+    received = exchange(
+        service.address,
+        preface,
+        frame(1, b"users.nope", b""),
+        frame(2, b"", b""),
+        frame(3, b"\xff\xfe", b""),
+        frame(4, b"users.create", b"\xff\xff"),
+        frame(2**32 - 1, b"users.list", b""),
+    )
+
+    answers = {number: (status, message) for number, status, message, _ in replies_of(received)}
+    assert (UNIMPLEMENTED, "Unknown method: users.nope.") == answers[1]
+    assert (UNIMPLEMENTED, "Unknown method: .") == answers[2]
+    assert (UNIMPLEMENTED, "Unknown method: \\xff\\xfe.") == answers[3]
+    assert INVALID_ARGUMENT == answers[4][0]
+    assert answers[4][1].startswith("The body is not ")
+    assert (0, "Users retrieved successfully") == answers[2**32 - 1]
+
+
+def test_frames_at_the_limit(service: Service) -> None:
+    """A payload of exactly the limit is read."""
+    fixed = len(frame(1, b"echo.upper", b'{"text": ""}')) - 4
+    received = exchange(service.address, b"WB1J", upper(1, "a" * (PAYLOAD_BYTES_MAX - fixed)))
+
+    assert [(1, 0)] == [(number, status) for number, status, _, _ in replies_of(received)]
+
+
+@pytest.mark.parametrize("sent_bytes", [0, 100, PAYLOAD_BYTES_MAX], ids=["header only", "a little", "all of it"])
+def test_frames_over_the_limit(service: Service, client: Client, sent_bytes: int) -> None:
+    """A longer payload is refused by its id, whatever of it arrives, and the connection is closed."""
+    header = struct.pack(">IIB", PAYLOAD_BYTES_MAX + 1, 77, 10) + b"echo.upper"
+    received = exchange(service.address, b"WB1J", header, bytes(sent_bytes), upper(2, "never read"), half_close=False)
+
+    ((request_id, status, message, body),) = replies_of(received)
+    assert (77, RESOURCE_EXHAUSTED, b"") == (request_id, status, body)
+    assert str(PAYLOAD_BYTES_MAX) in message
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected_id"),
+    [
+        (struct.pack(">I", 0), 0),
+        (struct.pack(">IB", 1, 7), 0),
+        (struct.pack(">II", 4, 77), 77),
+        (struct.pack(">IIB", 5, 77, 1), 77),
+        (struct.pack(">IIB", 14, 77, 10) + b"echo.uppe", 77),
+    ],
+    ids=["empty", "no id", "no method length", "no method", "short method"],
+)
+def test_frames_that_are_too_short(service: Service, broken: bytes, expected_id: int) -> None:
+    """A frame too short for its fields is refused, after the replies to those before it, and the connection closed."""
+    received = exchange(service.address, b"WB1J", upper(1, "a"), broken, upper(2, "never read"), half_close=False)
+
+    (first, second) = replies_of(received)
+    assert (1, 0) == first[:2]
+    assert (expected_id, INVALID_ARGUMENT) == second[:2]
+    assert second[2].startswith("The frame is ")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"WB", b"WB1J", b"WB1J" + upper(1, "a")[:3], b"WB1P" + frame(1, b"users.get", b"")[:-4]]
+)
+def test_hang_ups(service: Service, client: Client, sent: bytes) -> None:
+    """A client that hangs up, wherever, politely or not, ends its own connection only."""
+    for polite in (True, False):
+        connection = socket.create_connection(service.address)
+        connection.sendall(sent)
+        if not polite:  # a reset instead of an end
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+def test_hang_up_with_replies_under_way(service: Service, client: Client) -> None:
+    """A client that asks for much and reads nothing of it harms nobody else."""
+    listing = frame(1, b"users.list", b"")
+    connection = socket.create_connection(service.address)
+    connection.sendall(b"WB1J" + listing * 50)
+    connection.close()
+
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+def test_a_restart_on_the_same_port(service: Service, tmp_path: Path) -> None:
+    """A service that is stopped while clients are connected can be started again at once, on its port."""
+    with started(service.kind, tmp_path) as first, first.connect() as client:
+        client.call("users.get", {"id": 1_000_001})
+        port = first.port
+        first.stop()
+        with started(service.kind, tmp_path, "--port", port) as second, second.connect() as other:
+            assert port == second.port
+            assert other.call("users.get", {"id": 1_000_001}).ok
+            # The client of the first one finds its connection closed, and opens another.
+            assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"Hello World\n", b"HELLO WORLD\n"),
+        (b"Hello World\r\n", b"HELLO WORLD\n"),
+        (b"Hello World", b"HELLO WORLD\n"),
+        (b"a\nb\n\nc", b"A\nB\n\nC\n"),
+        ("größe\n".encode(), "GRÖSSE\n".encode()),
+        (b"WB1X or not\n", b"WB1X OR NOT\n"),
+        (b"WB1", b"WB1\n"),
+        (b"wb\n", b"WB\n"),
+        (b"\x00\x01\x02\n", b"\x00\x01\x02\n"),
+        (b"", b""),
+    ],
+)
+def test_line_mode(service: Service, sent: bytes, expected: bytes) -> None:
+    """What opens with no preface is text: every line comes back upper-cased."""
+    assert expected == exchange(service.address, sent)
+
+
+def test_lines_are_answered_at_once(service: Service) -> None:
+    """A person at a terminal sees each line's answer before typing the next."""
+    with socket.create_connection(service.address, timeout=10) as connection:
+        for line in (b"one\n", b"two\n"):
+            connection.sendall(line)
+            assert line.upper() == connection.recv(100)
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"ok\n\xff\xfe\n", b"OK\nERROR: The line is not valid UTF-8.\n"),
+        (b"x" * (LINE_BYTES_MAX + 1) + b"\n", b"ERROR: The line is longer than 65536 bytes.\n"),
+        (b"x" * (LINE_BYTES_MAX * 40), b"ERROR: The line is longer than 65536 bytes.\n"),
+        (b"GET / HTTP/1.1\r\n\xc3\x28\r\n", b"GET / HTTP/1.1\nERROR: The line is not valid UTF-8.\n"),
+    ],
+    ids=["utf8", "long", "endless", "http"],
+)
+def test_lines_that_are_none(service: Service, client: Client, sent: bytes, expected: bytes) -> None:
+    """A line that is too long or no text gets its reason, and the connection is closed."""
+    assert expected == exchange(service.address, sent, half_close=False)
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+def test_the_longest_line(service: Service) -> None:
+    """A line of exactly the limit is answered."""
+    assert b"X" * LINE_BYTES_MAX + b"\n" == exchange(service.address, b"x" * LINE_BYTES_MAX + b"\n")
+
+
+@pytest.mark.skipif(shutil.which("nc") is None, reason="there is no nc")
+def test_nc_is_a_client(service: Service) -> None:
+    """The example of the protocol works as it is written."""
+    answer = subprocess.run(
+        ["nc", "-N", service.address.host, str(service.port)],
+        input=b"Hello World\n",
+        capture_output=True,
+        timeout=20,
+        check=True,
+    )
+
+    assert b"HELLO WORLD\n" == answer.stdout
+
+
+@pytest.fixture(scope="module")
+def impatient(service: Service, logs: Path) -> Iterator[Service]:
+    """Return a service of the same kind that waits for no client for long."""
+    with started(service.kind, logs, "--read-timeout-s", 0.5, "--idle-timeout-s", 1.5) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"WB", b"WB1J", b"WB1J" + upper(1, "a")[:6], b"half a line"],
+    ids=["nothing", "WB", "preface", "frame", "line"],
+)
+def test_half_open_clients_are_closed(impatient: Service, sent: bytes) -> None:
+    """A client that stops half-way is closed after the read time-out."""
+    before = time.monotonic()
+
+    assert b"" == exchange(impatient.address, sent, half_close=False)
+    assert 0.2 < time.monotonic() - before < 10
+
+
+def test_a_trickle_does_not_stop_the_clock(impatient: Service) -> None:
+    """The time-out is for the whole frame: a byte now and then doesn't keep a connection for good."""
+    before = time.monotonic()
+    with socket.create_connection(impatient.address, timeout=20) as connection, contextlib.suppress(OSError):
+        connection.sendall(b"WB1J")
+        for byte in upper(1, "a" * 1000):
+            connection.sendall(bytes([byte]))
+            time.sleep(0.1)
+
+    assert time.monotonic() - before < 10
+
+
+def test_idle_clients_are_closed(impatient: Service) -> None:
+    """A client between requests has the longer idle time-out."""
+    with SocketClient(impatient.address) as client:
+        client.call("users.get", {"id": 1_000_001})
+        before = time.monotonic()
+
+        with pytest.raises(ClientError, match="hung up"):
+            client.receive_frame()
+
+    assert 0.8 < time.monotonic() - before < 10
+
+
+def test_the_client_reconnects_after_an_idle_time(impatient: Service) -> None:
+    """Our own client doesn't mind that the server has closed an idle connection."""
+    with SocketClient(impatient.address) as client:
+        expected: Reply = client.call("users.get", {"id": 1_000_001})
+        time.sleep(2.5)
+
+        assert expected == client.call("users.get", {"id": 1_000_001})
