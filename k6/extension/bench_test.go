@@ -21,9 +21,8 @@ import (
 
 // BenchmarkOutputCost compares how many requests k6 sends with our output and without any, against a
 // server in this process, in pairs that alternate so that a slow moment of the machine hits both.
-// The ratios are medians of the pairs: of the requests sent, and of the processor time that k6 takes
-// for one. A machine that is busy with other things spoils the first, an output that costs too much
-// both: it fails where both are below 0.95.
+// The ratios are medians of the pairs: of the requests sent, which must not fall below 0.95, and of the
+// processor time that k6 takes for one, which a machine that is busy with other things spoils less.
 func BenchmarkOutputCost(b *testing.B) {
 	const pairs, ratioMin = 7, 0.95
 	service := plain()
@@ -49,7 +48,7 @@ func BenchmarkOutputCost(b *testing.B) {
 		b.ReportMetric(sent[0], "ratio-min")
 		b.ReportMetric(sent[pairs-1], "ratio-max")
 		b.ReportMetric(cpu[pairs/2], "cpu-ratio")
-		if max(median, cpu[pairs/2]) < ratioMin {
+		if median < ratioMin {
 			b.Errorf("k6 with our output sends %.3f of what it sends without (by processor time: %.3f); at least %.2f is wanted",
 				median, cpu[pairs/2], ratioMin)
 		}
