@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -22,7 +23,7 @@ from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.record import Record
 from wirebench.processes import Interrupted
 from wirebench.scenario import Plan, PlannedCell, ServiceSpec
-from wirebench.scenario.contract import WRITING_OPERATIONS
+from wirebench.scenario.contract import TRANSPORTS, WRITING_OPERATIONS
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Endpoint, Target
 
@@ -191,15 +192,19 @@ def _verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int, writer: RunWri
 
 
 def verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int) -> Conformance:
-    """Send the same random requests to all services and compare their answers. Raises ClientError."""
-    opened = []
-    try:
-        for service, endpoint in endpoints.items():
-            opened.append(clients.connect(service.transport, endpoint.address))
-        return check(opened, seed=seed, requests=CONFORMANCE_REQUESTS, first_id=CONFORMANCE_FIRST_ID)
-    finally:
-        for client in opened:
-            client.close()
+    """Send the same random requests to all services, in all their codecs, and compare their answers.
+
+    Raises ClientError.
+    """
+    # A worker's memory doesn't know what another worker stored: such services are only read.
+    writes = all(service.workers == 1 or service.store != "memory" for service in endpoints)
+    with contextlib.ExitStack() as opened:
+        connected = [
+            opened.enter_context(contextlib.closing(clients.connect(service.transport, endpoint.address, codec=codec)))
+            for service, endpoint in endpoints.items()
+            for codec in TRANSPORTS[service.transport].codecs
+        ]
+        return check(connected, seed, CONFORMANCE_REQUESTS, CONFORMANCE_FIRST_ID, writes=writes)
 
 
 def require_drivers(plan: Plan) -> None:

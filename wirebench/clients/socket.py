@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import struct
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from wirebench.clients.address import Address, dial, failure, hang_up, not_spoken
 from wirebench.clients.client import Client, Fields, Reply
@@ -16,8 +16,8 @@ from wirebench.clients.messages import (
     encode_message,
     find_operation,
 )
+from wirebench.scenario.contract import Codec
 
-Codec = Literal["json", "protobuf"]
 PREFACES: dict[Codec, bytes] = {"json": b"WB1J", "protobuf": b"WB1P"}
 
 _CODES = {
