@@ -22,8 +22,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from wirebench import clients
 from wirebench.clients import Client, SocketClient
 from wirebench.clients.address import Address
-from wirebench.clients.socket import Codec
 from wirebench.places import ROOT
+from wirebench.scenario.contract import Codec
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 30.0

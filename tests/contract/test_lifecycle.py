@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import socket
@@ -10,7 +11,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psutil
@@ -61,10 +61,10 @@ def run_to_the_end(folder: Path, transport: str, *flags: object) -> tuple[int, l
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked(database: Path) -> Iterator[None]:
     """Keep writers of a SQLite file waiting."""
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
@@ -156,7 +156,12 @@ def test_a_killed_supervisor_leaves_nothing_running(kind: Kind, tmp_path: Path) 
 
         assert -signal.SIGKILL == service.stop(signal.SIGKILL)
 
-        wait_until(lambda: have_ended(processes), "the workers have ended")
+        try:
+            wait_until(lambda: have_ended(processes), "the workers have ended", timeout_s=10)
+        finally:
+            for each in processes:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    each.kill()
         socket.create_server(service.address).close()
 
 

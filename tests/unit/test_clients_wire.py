@@ -13,8 +13,9 @@ import pytest
 
 from wirebench.clients import ClientError, Reply, RestClient, SocketClient
 from wirebench.clients.address import Address
-from wirebench.clients.socket import PREFACES, Codec
+from wirebench.clients.socket import PREFACES
 from wirebench.places import ROOT
+from wirebench.scenario.contract import Codec
 
 VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/socket.json").read_text(encoding="utf-8"))
 TIMEOUT_S = 5.0
