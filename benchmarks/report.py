@@ -23,8 +23,8 @@ write_report(load_run(pathlib.Path(sys.argv[1])))
 """
 
 
-def main() -> int:
-    """Print seconds and peak memory against their limits; return 1 if one is over."""
+def main() -> bool:
+    """Print seconds and peak memory against their limits; return whether both are kept."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         # In a process of its own, so that what building takes is not counted as the report's.
@@ -32,14 +32,14 @@ def main() -> int:
         builder.start()
         builder.join()
         if builder.exitcode != 0:
-            return 1
+            return False
         (run,) = folder.iterdir()
         seconds, peak_mb = _measure([sys.executable, "-c", _WRITE_REPORT, str(run)])
         size_kb = (run / "report.html").stat().st_size / 1e3
     print(f"report of {SAMPLES:,} samples in {BLOCKS} blocks of 16 cells ({size_kb:.0f} kB of HTML)")
     print(f"  time         {seconds:6.2f} s   limit {SECONDS_MAX:g} s")
     print(f"  peak memory  {peak_mb:6.0f} MB  limit {PEAK_MB_MAX:g} MB")
-    return int(seconds > SECONDS_MAX or peak_mb > PEAK_MB_MAX)
+    return seconds <= SECONDS_MAX and peak_mb <= PEAK_MB_MAX
 
 
 def _build(folder: Path) -> None:
@@ -59,7 +59,3 @@ def _measure(command: list[str]) -> tuple[float, float]:
         raise subprocess.CalledProcessError(process.returncode, command)
     bytes_per_unit = 1 if sys.platform == "darwin" else 1024
     return seconds, usage.ru_maxrss * bytes_per_unit / 1e6
-
-
-if __name__ == "__main__":
-    sys.exit(main())

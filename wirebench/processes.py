@@ -18,7 +18,7 @@ from typing import NoReturn
 from wirebench.errors import WirebenchError
 
 LAST_LINES = 12
-_POLL_S = 0.02
+_POLL_S = 0.01
 _TERM_GRACE_S = 15.0
 
 

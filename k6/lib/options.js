@@ -2,7 +2,7 @@
 
 // The window opens WARMUP_S after the first request was sent, a moment after the scenario starts: the
 // load goes on a little longer so that it covers the window to its end.
-const SLACK_S = 0.1;
+const SLACK_S = 0.05;
 const K6_DURATION_S_MIN = 1;
 
 // buildOptions returns one scenario that runs warm-up and window without a break between them.

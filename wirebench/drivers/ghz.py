@@ -42,7 +42,7 @@ DETAILS_MAX = 1_000_000
 PART_S_MAX = 20.0
 #: As many as fit in a job's range of ids, a million each.
 PARTS_MAX = ID_RANGE // DETAILS_MAX
-_SLACK_S = 0.1
+_SLACK_S = 0.05
 _GRACE_S = 60.0
 _DATA_ITEMS = 1000
 
