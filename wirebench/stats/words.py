@@ -197,13 +197,9 @@ def _doubt(comparison: Comparison, name: str) -> str:
 
 
 def _disagreement(comparison: Comparison, other: str) -> str:
-    parts = []
-    for name in ("throughput", "p50", "p99"):
-        if name in comparison.ratios:
-            change = comparison.ratios[name].estimate - 1
-            decimals = 1 if abs(change) < 0.1 else 0  # noqa: PLR2004 - two or three digits either way
-            parts.append(f"{abs(change):.{decimals}%} {'higher' if change >= 0 else 'lower'} {METRICS[name].label}")
-    return f"{', '.join(parts)} than {other}" if parts else f"nothing to hold against {other}"
+    names = [name for name in ("throughput", "p50", "p99") if name in comparison.ratios]
+    parts = [f"{interval(comparison.ratios[name])} {_THE[name]}" for name in names]
+    return f"{', '.join(parts)} of {other}" if parts else f"nothing to hold against {other}"
 
 
 def _how_much_more(comparison: Comparison) -> str:
