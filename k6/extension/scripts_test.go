@@ -66,8 +66,9 @@ func TestTimeOutsAreCountedOnce(t *testing.T) {
 		load.variables["TIMEOUT_S"] = "0.15"
 		got := load.run(t)
 		total := got.expectOnly(t, "deadline_exceeded")
-		if total != service.requests.Load() {
-			t.Errorf("k6 counts %d requests, the service %d", total, service.requests.Load())
+		// On a busy machine a request may time out before the service has it; counted twice, all of them would be.
+		if seen := service.requests.Load(); total < seen || total >= 2*seen {
+			t.Errorf("k6 counts %d requests, the service %d", total, seen)
 		}
 		if fastest := got.clock(t, "deadline_exceeded", "service").Min(); fastest < int64(100*time.Millisecond) {
 			t.Errorf("want the time until the time-out, got %s", time.Duration(fastest))
