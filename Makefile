@@ -10,7 +10,7 @@ SHELL := bash
 
 ##@ Variables
 SCENARIO ?= scenarios/quick.yaml ## the question that bench asks
-TARGET ?= local ## where bench runs it: local, kubernetes or external
+TARGET ?= local ## where bench runs it: local, or external with addresses in ARGS
 BLOCKS ?= ## repetitions of every cell, if not those of the scenario
 SEED ?= ## seed of the order of the cells, to repeat a run's
 OUT ?= ## folder of the results, if not one of its own in results/

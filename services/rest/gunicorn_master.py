@@ -19,6 +19,8 @@ from services.rest.api import Api
 from services.rest.flask_app import create_app
 from services.rest.wire import resolve
 
+_CONNECTIONS_MAX = 10_000
+
 
 def run_master(site: Site, worker_class: type[GunicornWorker]) -> None:
     """Keep the workers until SIGTERM, then let them finish what is in flight; ends the process."""
@@ -46,6 +48,8 @@ class Application(BaseApplication):
             "workers": settings.workers,
             "threads": settings.threads,
             "worker_class": self._worker_class,
+            # gunicorn's 1000 would leave further clients without an answer, and nobody would know.
+            "worker_connections": _CONNECTIONS_MAX,
             "logger_class": _Logger,
             # gunicorn counts in whole seconds.
             "keepalive": math.ceil(settings.idle_timeout_s),

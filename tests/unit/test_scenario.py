@@ -51,6 +51,7 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
         ("", "scenario.yaml:1: a scenario is a mapping"),
         ("- 1\n", "scenario.yaml:1: a scenario is a mapping"),
         ("a: &a [*a]\n", "scenario.yaml: not valid YAML"),
+        (GOOD.replace("blocks", "[1, 2]"), "scenario.yaml:8: a key must be a word"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, broken: str, expected: str) -> None:

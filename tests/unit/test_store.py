@@ -97,3 +97,11 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WirebenchError, match="can't write"):
         RunWriter(tmp_path / "file", info())
+
+
+def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
+    """A second run of the same name, begun in the same second, is refused and harms nothing."""
+    first = RunWriter(tmp_path, info())
+    with pytest.raises(WirebenchError, match="File exists"):
+        RunWriter(tmp_path, info())
+    assert first.info == load_run(first.folder).info

@@ -62,6 +62,8 @@ def _lines_of(node: yaml.Node | None, path: Path, at: Path_ = ()) -> dict[Path_,
     lines = {at: node.start_mark.line + 1}
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise UsageError(f"{path}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
             inner = (*at, key.value)
             if inner in lines:
                 raise UsageError(f"{path}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")

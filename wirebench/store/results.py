@@ -41,8 +41,9 @@ class RunWriter:
         self.folder = folder / info.id
         self.info = info
         try:
+            self.folder.mkdir(parents=True)  # not one that is there: another run may have begun in this second
             for name in ("records", "histograms", "logs"):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
+                (self.folder / name).mkdir()
         except OSError as error:
             raise _cannot_write(self.folder, error) from error
         self._write_info()
