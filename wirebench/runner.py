@@ -117,7 +117,8 @@ class _Execution:
             return 1
         if self.target.restarts_services:
             return 1 + [each for each in creating if each.block == planned.block].index(planned) % ID_RANGES
-        # Services that stay have what earlier blocks, and earlier runs, created: another seed starts elsewhere.
+        # Services that stay have what earlier blocks created, and earlier runs: another seed starts elsewhere, though
+        # not surely where nobody was. What was taken shows in the gate error_rate.
         return 1 + (self.plan.seed + creating.index(planned)) % ID_RANGES
 
 

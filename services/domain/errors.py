@@ -66,12 +66,6 @@ class AlreadyExists(OperationError):
         return cls(f"Users with ids {shown} already exist.")
 
 
-class ResourceExhausted(OperationError):
-    """The request is larger than the service takes."""
-
-    code = Code.RESOURCE_EXHAUSTED
-
-
 class Unimplemented(OperationError):
     """There is no such operation."""
 

@@ -37,7 +37,6 @@ from services.platform.settings import Defaults, Settings
 
 log = logging.getLogger(__name__)
 
-_DIE_WITH_PARENT = "WIREBENCH_DIE_WITH_PARENT"
 _PR_SET_PDEATHSIG = 1
 _KILL_GRACE_S = 2.0
 
@@ -112,8 +111,6 @@ def main(defaults: Defaults, runtimes: Mapping[str, Callable[[], Runtime]], argu
     """
     settings = settings_module.parse(defaults, arguments)
     logging.basicConfig(level=logging.INFO, format=f"{settings.program}: %(message)s", stream=sys.stderr)
-    if os.environ.get(_DIE_WITH_PARENT):
-        _die_with_parent()
     try:
         _Supervisor(settings, runtimes[settings.runtime]).run()
     except ServiceError as error:

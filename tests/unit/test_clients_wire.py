@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -148,6 +149,8 @@ def test_rest_connects_again_when_it_has_to() -> None:
     with playing(b"", good, good) as script, RestClient(script.address, TIMEOUT_S) as client:
         for _ in range(2):
             assert Reply("ok", "m", {"text": "A"}) == client.call("echo.upper", {"text": "a"})
+            # The close comes in a packet of its own, a moment after the reply.
+            assert select.select([client._connection.sock], [], [], TIMEOUT_S)[0]
 
     assert [b"", b"POST /upper HTTP/1.1", b"POST /upper HTTP/1.1"] == [
         each.split(b"\r\n")[0] for each in script.received

@@ -8,6 +8,7 @@ connection for all workers. So statistics come from the details alone, warm-up i
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import random
@@ -76,10 +77,7 @@ class Ghz:
 
     def version(self) -> str | None:
         """Return ghz's version, or None if it isn't installed."""
-        # It calls itself `dev` when `go install` built it; what Go wrote into the binary is right.
-        text = processes.capture(["go", "version", "-m", self.path()])
-        module = [line.split() for line in (text or "").splitlines() if line.split()[:1] == ["mod"]]
-        return module[0][2].removeprefix("v") if module else None
+        return _built_version(self.path())
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send the load, in as many parts as it takes, and return what each measured.
@@ -134,6 +132,14 @@ class Ghz:
         }
         pairs = [part for flag, value in flags.items() for part in (flag, value)]
         return [self.path(), "--insecure", "--count-errors", *pairs, job.address]
+
+
+@functools.cache  # asked for with every load
+def _built_version(path: Path) -> str | None:
+    # It calls itself `dev` when `go install` built it; what Go wrote into the binary is right.
+    text = processes.capture(["go", "version", "-m", path])
+    module = [line.split() for line in (text or "").splitlines() if line.split()[:1] == ["mod"]]
+    return module[0][2].removeprefix("v") if module else None
 
 
 def fold(details: list[dict[str, Any]], job: Job, window_s: float, driver: DriverVersion) -> HistogramFile:

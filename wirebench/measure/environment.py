@@ -29,6 +29,7 @@ _PACKAGES = (
     "orjson",
     "prometheus-client",
 )
+_STEAL_MAX = 0.02
 
 
 def versions() -> dict[str, str]:
@@ -77,9 +78,6 @@ def warnings(cores: Cores | None) -> Iterator[str]:
     total = sum(psutil.cpu_times())
     if total and steal / total > _STEAL_MAX:
         yield f"the hypervisor gave {steal / total:.1%} of this machine's CPU time to others: expect noise"
-
-
-_STEAL_MAX = 0.02
 
 
 def _cpu_model() -> str | None:

@@ -111,8 +111,10 @@ class Sampler:
     def _sample(self) -> None:
         now_ns = time.time_ns()
         values = [cpu_s(pid) for pid in self._server_pids]
-        if values:
-            self._server.add(now_ns, sum(value or 0.0 for value in values))
+        known = [value for value in values if value is not None]
+        # A process that has gone, or can't be seen, makes the sum unknown and not smaller.
+        if values and len(known) == len(values):
+            self._server.add(now_ns, sum(known))
         value = cpu_s(self._generator_pid) if self._generator_pid else None
         if value is not None:
             self._generator.add(now_ns, value)
