@@ -7,7 +7,7 @@
 
 import grpc from 'k6/net/grpc';
 import load from 'k6/x/wirebench/load';
-import { readSettings } from './lib/settings.js';
+import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { makeOperation } from './lib/operations.js';
 import { checkReply, everyNth } from './lib/check.js';
@@ -55,7 +55,7 @@ export default function () {
 }
 
 function connect() {
-  client.connect(settings.address, connectParams);
+  client.connect(ownAddress(settings), connectParams);
   connected = true;
 }
 

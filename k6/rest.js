@@ -7,7 +7,7 @@
 
 import http from 'k6/http';
 import load from 'k6/x/wirebench/load';
-import { readSettings } from './lib/settings.js';
+import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { makeOperation } from './lib/operations.js';
 import { checkReply, everyNth } from './lib/check.js';
@@ -18,7 +18,7 @@ export const options = { ...buildOptions(settings), throw: true };
 // Whether a status is a success is decided by our output.
 http.setResponseCallback(null);
 
-const root = `http://${settings.address}`;
+let root;
 const params = {
   tags: { name: settings.operation },
   timeout: settings.timeoutS * 1000,
@@ -42,6 +42,7 @@ let operation;
 
 export default function () {
   load.due();
+  root = root || `http://${ownAddress(settings)}`;
   operation = operation || makeOperation(settings);
   const input = operation.input();
   if (!isDue()) {

@@ -7,7 +7,7 @@
 
 import load from 'k6/x/wirebench/load';
 import socket from 'k6/x/wirebench/socket';
-import { readSettings } from './lib/settings.js';
+import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { makeOperation } from './lib/operations.js';
 import { checkReply, everyNth } from './lib/check.js';
@@ -28,7 +28,7 @@ export default function () {
   operation = operation || makeOperation(settings);
   const input = operation.input();
   if (!client.connected) {
-    client.connect(settings.address);
+    client.connect(ownAddress(settings));
   }
   const reply = client.call(settings.operation, input);
   if (settings.reopen) {

@@ -32,6 +32,27 @@ func TestScriptsCountWhatTheServiceCounts(t *testing.T) {
 	})
 }
 
+func TestUsersTakeSeveralAddressesInTurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	for name, transport := range transports {
+		t.Run(name, func(t *testing.T) {
+			first, second := plain(), plain()
+			transport.start(t, first)
+			transport.start(t, second)
+			got := k6Run{
+				script: transport.script, warmup: "0.2", window: "0.8",
+				variables: map[string]string{"ADDRESS": first.address + "," + second.address, "CONCURRENCY": "5"},
+			}.run(t)
+			got.expectOnly(t, "ok")
+			if first.connections.Load() != 3 || second.connections.Load() != 2 {
+				t.Errorf("want 3 and 2 connections, got %d and %d", first.connections.Load(), second.connections.Load())
+			}
+		})
+	}
+}
+
 func TestWrongRepliesAreMismatches(t *testing.T) {
 	wrong := func() *service { return &service{wrong: true} }
 	onAllTransports(t, wrong, func(t *testing.T, _ *service, load k6Run) {
@@ -168,6 +189,7 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 		"CONCURRENCY=0":       "CONCURRENCY must be a number from 1",
 		"RATE=1.5":            "RATE must be a whole number",
 		"ADDRESS=localhost":   "ADDRESS must be host:port",
+		"ADDRESS=a:1,":        "ADDRESS must be host:port, not ''",
 	} {
 		name, value, _ := strings.Cut(variable, "=")
 		load := k6Run{script: "../rest.js", warmup: "0", window: "1", variables: map[string]string{name: value}}

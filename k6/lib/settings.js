@@ -1,6 +1,6 @@
 // What the scripts are told by environment variables (k6 run -e NAME=value), the same for all scripts:
 //
-//   ADDRESS       host:port of the service
+//   ADDRESS       host:port of the service, or several with commas between: users take them in turn
 //   OPERATION     users.get, users.create, users.update, users.list, echo.echo, echo.upper
 //   CONCURRENCY   virtual users; each keeps one connection of its own
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
@@ -16,13 +16,15 @@
 //   PAYLOAD_BYTES of echo.echo and echo.upper
 //   CHECK_EVERY   every so many requests of a user the reply's content is checked; 0 never
 
+import exec from 'k6/execution';
+
 const OPERATIONS = ['users.get', 'users.create', 'users.update', 'users.list', 'echo.echo', 'echo.upper'];
 const MAX_INT32 = 2147483647;
 
 // readSettings returns the settings, or throws with a line that says which variable is wrong.
 export function readSettings({ address, codecs }) {
   const settings = {
-    address: text('ADDRESS', address),
+    addresses: text('ADDRESS', address).split(','),
     operation: oneOf('OPERATION', OPERATIONS, OPERATIONS[0]),
     concurrency: whole('CONCURRENCY', 1, 10000, 1),
     rate: whole('RATE', 0, 1000000, 0),
@@ -38,10 +40,16 @@ export function readSettings({ address, codecs }) {
     payloadBytes: whole('PAYLOAD_BYTES', 1, 64 * 1024 * 1024, 100),
     checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),
   };
-  if (!/^.+:\d+$/.test(settings.address)) {
-    throw new Error(`ADDRESS must be host:port, not '${settings.address}'`);
+  const wrong = settings.addresses.find((each) => !/^[^,]+:\d+$/.test(each));
+  if (wrong !== undefined) {
+    throw new Error(`ADDRESS must be host:port, not '${wrong}'`);
   }
   return settings;
+}
+
+// ownAddress returns the address that this virtual user takes: round robin over connections, which it keeps.
+export function ownAddress({ addresses }) {
+  return addresses[(exec.vu.idInTest - 1) % addresses.length];
 }
 
 function text(name, otherwise) {
