@@ -11,12 +11,14 @@ from typing import Any
 
 import grpc.aio
 import uvloop
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.domain.errors import Code
-from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
-from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, address, options
+from services.grpc.calls import STATUSES, answer, refuse_unknown
+from services.grpc.health import AioHealth
+from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, options
 from services.operations import Operation
+from services.platform import addresses
 from services.platform.lifecycle import Runtime, Worker
 
 _Context = grpc.aio.ServicerContext[Any, Any]
@@ -33,13 +35,13 @@ async def _serve(worker: Worker) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     server = grpc.aio.server(options=options(settings))
-    states = health.aio.HealthServicer()
+    states = AioHealth()
     for name in SERVICE_NAMES:
         await states.set(name, health_pb2.HealthCheckResponse.SERVING)
     health_pb2_grpc.add_HealthServicer_to_server(states, server)
     pool = ThreadPoolExecutor(settings.threads) if worker.application.blocking else None
     add_services(server, partial(_handler, worker, pool), partial(_refusal, worker))
-    server.add_insecure_port(address(settings))
+    server.add_insecure_port(addresses.text(settings.host, settings.port))
     await server.start()
     worker.ready()
     await stop.wait()
@@ -52,7 +54,7 @@ def _handler(worker: Worker, pool: ThreadPoolExecutor | None, operation: Operati
     loop = asyncio.get_running_loop()
 
     async def behave(request: bytes, context: _Context) -> bytes:
-        begun_s = begin(worker)
+        begun_s = worker.recorder.started()
         if pool is None:
             outcome = answer(worker, operation, request, begun_s)
         else:
@@ -67,7 +69,7 @@ def _handler(worker: Worker, pool: ThreadPoolExecutor | None, operation: Operati
 
 def _refusal(worker: Worker, method: str) -> RpcHandler:
     async def behave(_requests: AsyncIterator[bytes], context: _Context) -> None:
-        outcome = refuse_unknown(worker, method, begin(worker))
+        outcome = refuse_unknown(worker, method, worker.recorder.started())
         await context.abort(STATUSES[outcome.code], outcome.message)
 
     return grpc.stream_stream_rpc_method_handler(behave)

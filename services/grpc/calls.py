@@ -20,12 +20,6 @@ STATUSES = {code: grpc.StatusCode[code.name] for code in Code}
 _CODEC = ProtobufEnvelopeCodec()
 
 
-def begin(worker: Worker) -> float:
-    """Count a request as in flight; return when it began, in seconds of `time.perf_counter`."""
-    worker.recorder.started()
-    return time.perf_counter()
-
-
 def answer(worker: Worker, operation: Operation, request: bytes, begun_s: float) -> Outcome:
     """Carry out a call that has begun, and count it."""
     outcome = run(worker.application, operation, _CODEC, request)

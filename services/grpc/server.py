@@ -1,4 +1,4 @@
-"""What both runtimes' servers are made of: services, options, address."""
+"""What both runtimes' servers are made of: services and options."""
 
 from __future__ import annotations
 
@@ -67,9 +67,3 @@ def options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_ping_interval_without_data_ms", _PING_INTERVAL_LEAST_MS),
     ]
-
-
-def address(settings: Settings) -> str:
-    """Return host and port as gRPC wants them."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"{host}:{settings.port}"

@@ -7,14 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.domain.errors import Code
-from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
-from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, address, options
+from services.grpc.calls import STATUSES, answer, refuse_unknown
+from services.grpc.health import SyncHealth
+from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, options
 from services.grpc.slow_clients import SlowClients
 from services.operations import Operation
-from services.platform.lifecycle import Runtime, Worker, stop_signals
+from services.platform import addresses
+from services.platform.lifecycle import Runtime, Worker
+from services.platform.signals import stop_signals
 
 
 def run(worker: Worker) -> None:
@@ -22,13 +25,13 @@ def run(worker: Worker) -> None:
     settings = worker.settings
     with stop_signals() as stop:
         server = grpc.server(ThreadPoolExecutor(settings.threads), options=options(settings))
-        states = health.HealthServicer()
+        states = SyncHealth()
         for name in SERVICE_NAMES:
             states.set(name, health_pb2.HealthCheckResponse.SERVING)
         health_pb2_grpc.add_HealthServicer_to_server(states, server)
         slow_clients = SlowClients(settings.read_timeout_s)
         add_services(server, partial(_handler, worker, slow_clients), partial(_refusal, worker))
-        server.add_insecure_port(address(settings))
+        server.add_insecure_port(addresses.text(settings.host, settings.port))
         server.start()
         worker.ready()
         stop.recv(1)
@@ -40,7 +43,7 @@ def run(worker: Worker) -> None:
 def _handler(worker: Worker, slow_clients: SlowClients, operation: Operation) -> RpcHandler:
     def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         request = slow_clients.read(requests, context)
-        outcome = answer(worker, operation, request, begin(worker))
+        outcome = answer(worker, operation, request, worker.recorder.started())
         if outcome.code is not Code.OK:
             context.abort(STATUSES[outcome.code], outcome.message)
         return outcome.body
@@ -51,7 +54,7 @@ def _handler(worker: Worker, slow_clients: SlowClients, operation: Operation) ->
 
 def _refusal(worker: Worker, method: str) -> RpcHandler:
     def behave(_requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-        outcome = refuse_unknown(worker, method, begin(worker))
+        outcome = refuse_unknown(worker, method, worker.recorder.started())
         context.abort(STATUSES[outcome.code], outcome.message)
 
     return grpc.stream_stream_rpc_method_handler(behave)

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from services.platform import addresses
 from services.platform.settings import Settings
 
 _READ_TIMEOUT_S = 5.0
@@ -24,7 +25,7 @@ class AdminServer:
         self._settings = settings
         self._is_live = is_live
         self._is_ready = is_ready
-        self._server = _Server((settings.host, settings.admin_port), _handler_of(self))
+        self._server = _Server(settings.host, settings.admin_port, _handler_of(self))
         self._thread: threading.Thread | None = None
 
     @property
@@ -65,7 +66,13 @@ class AdminServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    allow_reuse_address = True
+
+    def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__((host, port), handler, bind_and_activate=False)
+        self.socket.close()  # the base class's own, which is for IPv4 only
+        self.socket = addresses.bind(host, port, shared=False)
+        self.server_address = addresses.numeric(self.socket)
+        self.server_activate()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's types
         """Say nothing of clients that have hung up; let all else be logged."""
@@ -76,14 +83,31 @@ class _Server(ThreadingHTTPServer):
 def _handler_of(admin: AdminServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = _READ_TIMEOUT_S
+        error_content_type = "text/plain"
+        error_message_format = "%(message)s\n"
 
         def do_GET(self) -> None:
-            status, content_type, body = admin.answer(self.path.partition("?")[0])
+            self._reply(*admin.answer(self.path.partition("?")[0]))
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+            """Refuse; a method that isn't here is to the base class one that nobody has implemented."""
+            if code == HTTPStatus.NOT_IMPLEMENTED:
+                self._reply(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", b"only GET and HEAD\n", Allow="GET, HEAD")
+            else:
+                super().send_error(code, message, explain)
+
+        def _reply(self, status: HTTPStatus, content_type: str, body: bytes, **headers: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - the base class's names
             """Say nothing: probes come every second."""

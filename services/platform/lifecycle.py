@@ -9,7 +9,6 @@ The admin server lives in the supervisor, so that a busy worker can't keep a pro
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import gc
 import logging
@@ -21,7 +20,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
@@ -30,14 +29,15 @@ from pathlib import Path
 from services.domain import stores
 from services.domain.application import Application
 from services.domain.users import UserStore
+from services.platform import addresses, limits, signals
 from services.platform import settings as settings_module
 from services.platform.admin import AdminServer
+from services.platform.cgroup import Cgroup
 from services.platform.metrics import Recorder
-from services.platform.settings import Defaults, Settings
+from services.platform.settings import CGROUP, Defaults, Settings
 
 log = logging.getLogger(__name__)
 
-_PR_SET_PDEATHSIG = 1
 _KILL_GRACE_S = 2.0
 
 
@@ -69,6 +69,7 @@ class Site:
 
     settings: Settings
     folder: Path
+    supervisor_pid: int
 
     @property
     def metrics_folder(self) -> Path:
@@ -83,12 +84,22 @@ class Site:
         # lengthen its pauses.
         gc.collect()
         gc.freeze()
-        ready = (self.folder / f"ready-{index}").touch
+        ready = self._ready_file(index).touch
         return Worker(index, self.settings, Application.over(store), store, recorder, ready)
 
     def ready_workers(self) -> int:
         """Return how many workers have said that they accept connections."""
         return sum(1 for _ in self.folder.glob("ready-*"))
+
+    def leave(self, workers: Iterable[int]) -> None:
+        """Note that workers have ended; where the supervisor is gone, the last of them removes the folder."""
+        for index in workers:
+            self._ready_file(index).unlink(missing_ok=True)
+        if os.getppid() != self.supervisor_pid and not self.ready_workers():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _ready_file(self, index: int) -> Path:
+        return self.folder / f"ready-{index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,7 @@ def main(defaults: Defaults, runtimes: Mapping[str, Callable[[], Runtime]], argu
     """
     settings = settings_module.parse(defaults, arguments)
     logging.basicConfig(level=logging.INFO, format=f"{settings.program}: %(message)s", stream=sys.stderr)
+    limits.allow_open_files()
     try:
         _Supervisor(settings, runtimes[settings.runtime]).run()
     except ServiceError as error:
@@ -127,12 +139,12 @@ class _Supervisor:
 
     def run(self) -> None:
         with (
-            _temporary_folder(self._settings) as folder,
+            signals.stop_signals() as stop,
             _reserved_port(self._settings) as settings,
-            stop_signals() as stop,
+            _temporary_folder(settings) as folder,
         ):
             self._settings = settings
-            site = Site(settings, folder)
+            site = Site(settings, folder, os.getpid())
             admin = self._prepare(site)
             self._settings = dataclasses.replace(settings, admin_port=admin.port)
             try:
@@ -147,6 +159,8 @@ class _Supervisor:
     def _prepare(self, site: Site) -> AdminServer:
         site.metrics_folder.mkdir()
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(site.metrics_folder)
+        if self._settings.resources_from == CGROUP and Cgroup().cpu_seconds() is None:
+            raise ServiceError("no cgroup tells the CPU time here; use --resources-from process-tree")
         try:
             stores.prepare(self._settings.store, site.folder)
         except Exception as error:
@@ -162,7 +176,8 @@ class _Supervisor:
         for index in range(1 if runtime.run_master else self._settings.workers):
             name = f"{runtime.name}'s master" if runtime.run_master else f"worker {index}"
             process = context.Process(target=_run_worker, args=(runtime, site, index, admin), name=name)
-            process.start()
+            with signals.held_back():
+                process.start()
             self._processes.append(process)
 
     def _watch(self, site: Site, stop: socket.socket) -> None:
@@ -213,17 +228,18 @@ class _Supervisor:
 def _run_worker(runtime: Runtime, site: Site, index: int, admin: AdminServer) -> None:
     # Ctrl-C in a terminal reaches the supervisor's group only: it alone decides how workers stop.
     os.setpgrp()
-    _die_with_parent()
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signals.begin_anew()
+    signals.die_with_parent(site.supervisor_pid)
     admin.close_socket()
-    if runtime.run_master:
-        runtime.run_master(site)
-    elif runtime.run:
-        worker = site.make_worker(index)
-        runtime.run(worker)
-        worker.close()
+    try:
+        if runtime.run_master:
+            runtime.run_master(site)
+        elif runtime.run:
+            worker = site.make_worker(index)
+            runtime.run(worker)
+            worker.close()
+    finally:
+        site.leave(range(site.settings.workers) if runtime.run_master else (index,))
 
 
 @contextlib.contextmanager
@@ -237,68 +253,37 @@ def _temporary_folder(settings: Settings) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _reserved_port(settings: Settings) -> Iterator[Settings]:
-    """Hold the port while workers bind it with SO_REUSEPORT; port 0 becomes a free one.
+    """Hold the port while workers bind it, and yield where that is: host as a number, and a free port for 0.
 
-    A first bind without SO_REUSEPORT finds out whether somebody else listens there: with it, two services
-    of one user would silently share the port.
+    A first bind that isn't shared finds out whether somebody else listens there: else two services of one user would
+    both take connections, and nobody would know which.
     """
     try:
-        family, _, _, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            port = probe.getsockname()[1]
-        holder = socket.socket(family, socket.SOCK_STREAM)
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        holder.bind((address[0], port, *address[2:]))
+        with addresses.bind(settings.host, settings.port, shared=False) as probe:
+            host, port = addresses.numeric(probe)
+        holder = addresses.bind(host, port, shared=True)
     except OSError as error:
         raise ServiceError(_explain_bind(settings.host, settings.port, error)) from error
     with holder:
-        yield dataclasses.replace(settings, port=port)
-
-
-@contextlib.contextmanager
-def stop_signals() -> Iterator[socket.socket]:
-    """Yield a socket that receives a byte for each SIGTERM or SIGINT."""
-    receiver, sender = socket.socketpair()
-    sender.setblocking(False)  # noqa: FBT003
-    # The byte comes from the interpreter's own handler, at once. One of ours would run when the main thread executes
-    # Python again, which is never, if the signal came just before it began to wait.
-    previous_fd = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-    previous = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield receiver
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(previous_fd)
-        receiver.close()
-        sender.close()
-
-
-def _die_with_parent() -> None:
-    """Ask Linux for SIGTERM when the parent process dies, so that nothing outlives a killed parent."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        yield dataclasses.replace(settings, host=host, port=port)
 
 
 def _announcement(settings: Settings) -> str:
     workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
-    return (
-        f"listening on {settings.host}:{settings.port} "
-        f"({settings.runtime}, {workers}, store {settings.store}); admin on {settings.host}:{settings.admin_port}"
-    )
+    service, admin = (addresses.text(settings.host, port) for port in (settings.port, settings.admin_port))
+    return f"listening on {service} ({settings.runtime}, {workers}, store {settings.store}); admin on {admin}"
+
+
+def explain_end(code: int) -> str:
+    """Return how a process has ended, by its exit status, which is negative for a signal."""
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
 
 
 def _explain_death(process: ForkProcess) -> str:
     process.join()  # the system closes a sentinel a moment before it hands out the status
-    code = process.exitcode or 0
-    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return f"{process.name} {how}; the service stops"
+    return f"{process.name} {explain_end(process.exitcode or 0)}; the service stops"
 
 
 def _explain_bind(host: str, port: int, error: OSError) -> str:
-    return f"can't listen on {host}:{port}: {error.strerror or error}; choose another with --host, --port, --admin-port"
+    address = addresses.text(host, port)
+    return f"can't listen on {address}: {error.strerror or error}; choose another with --host, --port, --admin-port"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from bisect import bisect_left
 from typing import Any
 
@@ -48,9 +49,10 @@ class Recorder:
         self._thread = threading.Thread(target=self._fold_until_stopped, name="metrics", daemon=True)
         self._thread.start()
 
-    def started(self) -> None:
-        """Count a request as in flight, until `finished`."""
+    def started(self) -> float:
+        """Count a request as in flight, until `finished`; return when it began, in seconds of `time.perf_counter`."""
         next(self._starts)
+        return time.perf_counter()
 
     def finished(self, operation: str, code: str, duration_s: float, request_bytes: int, response_bytes: int) -> None:
         """Count a request that was `started`, by how it ended."""

@@ -11,6 +11,9 @@ from typing import Any
 from services.domain import stores
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
+PORT_MAX = 65_535
+#: Where the metrics of CPU and memory come from.
+PROCESS_TREE, CGROUP = "process-tree", "cgroup"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Settings:
     """How one service runs; durations in seconds, sizes in bytes."""
 
     transport: str
+    #: The command's name, which starts every line that it logs.
+    program: str
     host: str
     port: int
     admin_port: int
@@ -45,11 +50,7 @@ class Settings:
     idle_timeout_s: float
     drain_pause_s: float
     drain_timeout_s: float
-
-    @property
-    def program(self) -> str:
-        """The command's name, which starts every line that it logs."""
-        return f"wirebench-{self.transport}"
+    resources_from: str
 
 
 def parse(defaults: Defaults, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -66,10 +67,7 @@ def parse(defaults: Defaults, arguments: Sequence[str], environment: Mapping[str
         parser.error(f"--admin-port: {values['admin_port']} is over {PORT_MAX}; name a free port")
     if values["admin_port"] == values["port"] != 0:
         parser.error("--admin-port: must differ from --port")
-    return Settings(transport=defaults.transport, **values)
-
-
-PORT_MAX = 65_535
+    return Settings(transport=defaults.transport, program=defaults.program, **values)
 
 
 def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -97,6 +95,9 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
     add("--idle-timeout-s", 75.0, _seconds(0.1), "how long a connection may stay without a request")
     add("--drain-pause-s", 0.5, _seconds(0.0), "how long to go on serving after readiness goes off")
     add("--drain-timeout-s", 10.0, _seconds(0.0), "how long requests in flight may take to finish")
+    sources = (PROCESS_TREE, CGROUP)
+    text = f"where the metrics of CPU and memory come from: {' or '.join(sources)}, which in a container is right"
+    add("--resources-from", PROCESS_TREE, _one_of(sources), text)
     return parser
 
 

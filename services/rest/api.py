@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from http import HTTPStatus
+from http import HTTPMethod, HTTPStatus
 from typing import NamedTuple
 
 from services.domain.errors import Code, InvalidArgument
@@ -51,6 +51,10 @@ class Reply(NamedTuple):
     allow: str = ""
 
 
+#: What is said of a request that is none, as is one whose method HTTP doesn't know: some servers read it, others don't.
+MALFORMED = "Malformed HTTP request."
+_METHODS = frozenset(HTTPMethod)
+
 #: To a request that failed outside of an operation.
 FAILURE = Reply(HTTPStatus.INTERNAL_SERVER_ERROR, JSON, JsonEnvelopeCodec().encode_failure("Internal error."))
 
@@ -59,6 +63,9 @@ class _Result(NamedTuple):
     operation: str
     status: int
     outcome: Outcome
+
+
+_NO_METHOD = _Result(UNKNOWN, HTTPStatus.BAD_REQUEST, Outcome(Code.INVALID_ARGUMENT, MALFORMED))
 
 
 class Endpoint:
@@ -92,19 +99,23 @@ class Api:
 
     def answer(self, endpoint: Endpoint, request: Request) -> Reply:
         """Carry out a request to an endpoint."""
-        begun_s = self._begin()
+        begun_s = self._recorder.started()
         exchange = negotiate(request.content_type, request.accept)
         route = endpoint.routes.get(request.method)
         if route is not None:
             return self._finish(begun_s, request, exchange, self._carry_out(route, exchange, request))
+        if request.method not in _METHODS:
+            return self._finish(begun_s, request, exchange, _NO_METHOD)
         message = f"Method {request.method} is not allowed for {endpoint.path}."
         refusal = _Result(UNKNOWN, HTTPStatus.METHOD_NOT_ALLOWED, Outcome(Code.UNIMPLEMENTED, message))
         return self._finish(begun_s, request, exchange, refusal)._replace(allow=endpoint.allow)
 
     def answer_unknown(self, request: Request, path: str) -> Reply:
         """Refuse a request to a path that isn't there."""
-        begun_s = self._begin()
+        begun_s = self._recorder.started()
         exchange = negotiate(request.content_type, request.accept)
+        if request.method not in _METHODS:
+            return self._finish(begun_s, request, exchange, _NO_METHOD)
         message = f"No such endpoint: {request.method} {path}."
         refusal = _Result(UNKNOWN, HTTPStatus.NOT_FOUND, Outcome(Code.NOT_FOUND, message))
         return self._finish(begun_s, request, exchange, refusal)
@@ -124,10 +135,6 @@ class Api:
         outcome = run(self._application, OPERATIONS[operation], exchange.codec, request.body, fields)
         status = route.status if outcome.code is Code.OK else STATUSES[outcome.code]
         return _Result(operation, status, outcome)
-
-    def _begin(self) -> float:
-        self._recorder.started()
-        return time.perf_counter()
 
     def _finish(self, begun_s: float, request: Request, exchange: Exchange, result: _Result) -> Reply:
         operation, status, (code, message, body) = result

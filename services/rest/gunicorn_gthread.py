@@ -12,14 +12,30 @@ from typing import cast
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from services.platform.lifecycle import Runtime
+from services.platform.limits import CONNECTIONS_FULL, CONNECTIONS_MAX, Notice
 from services.rest.gunicorn_master import Application, run_master
 from services.rest.gunicorn_requests import TimedParser, drain, refuse
+
+#: How long a worker that stops waits for requests that are on their way to it, on connections that it has kept;
+#: gunicorn's 2 s would be the length of every stop.
+_KEEPALIVE_LINGER_S = 0.2
 
 
 class Worker(ThreadWorker):
     """gunicorn's threaded worker, which no slow client keeps a thread of for long."""
 
     app: Application
+    _full = Notice()
+
+    def set_accept_enabled(self, enabled: bool | None) -> None:  # noqa: FBT001 - gunicorn's signature
+        """Accept further clients, or don't, and say so."""
+        if self.alive and not enabled:
+            self._full.give(CONNECTIONS_FULL, CONNECTIONS_MAX)
+        super().set_accept_enabled(enabled)
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        soon = time.monotonic() + _KEEPALIVE_LINGER_S
+        super()._cap_keepalive(min(deadline, soon))  # type: ignore[misc]  # missing in the stubs
 
     def enqueue_req(self, conn: TConn) -> None:
         """Hand a connection to a thread; a new one only when there is something to read."""

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import logging
 import math
-import socket
+import os
+import sys
 from collections.abc import Callable, Iterable
 
 from gunicorn import glogging
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.config import Config
-from gunicorn.errors import HaltServer
 from gunicorn.workers.base import Worker as GunicornWorker
 
-from services.platform.lifecycle import Site, Worker
+from services.platform import addresses, signals
+from services.platform.lifecycle import Site, Worker, explain_end
+from services.platform.limits import CONNECTIONS_MAX
 from services.rest.api import Api
 from services.rest.flask_app import create_app
-from services.rest.wire import resolve
+from services.rest.wire import HEAD_BYTES_MAX
 
-_CONNECTIONS_MAX = 10_000
+log = logging.getLogger(__name__)
+
+#: gunicorn's own limit on the number of headers; the head's size limits them first.
+_HEADERS_MAX = 32_768
 
 
 def run_master(site: Site, worker_class: type[GunicornWorker]) -> None:
@@ -40,16 +45,19 @@ class Application(BaseApplication):
     def load_config(self) -> None:
         """Set what differs from gunicorn's defaults."""
         settings = self.settings
-        family, address = resolve(settings)
-        host = f"[{address}]" if family == socket.AF_INET6 else address
         options = {
-            "bind": f"{host}:{settings.port}",
+            "bind": addresses.text(settings.host, settings.port),
+            "backlog": addresses.BACKLOG,
             "reuse_port": True,
             "workers": settings.workers,
             "threads": settings.threads,
             "worker_class": self._worker_class,
             # gunicorn's 1000 would leave further clients without an answer, and nobody would know.
-            "worker_connections": _CONNECTIONS_MAX,
+            "worker_connections": CONNECTIONS_MAX,
+            # Of the head, only its size as a whole is limited, as in the other runtimes: 0 is no limit.
+            "limit_request_line": 0,
+            "limit_request_fields": _HEADERS_MAX,
+            "limit_request_field_size": HEAD_BYTES_MAX,
             "logger_class": _Logger,
             # gunicorn counts in whole seconds.
             "keepalive": math.ceil(settings.idle_timeout_s),
@@ -61,7 +69,8 @@ class Application(BaseApplication):
             "post_fork": self._make_worker,
             "post_worker_init": self._say_ready,
             "worker_exit": self._close_worker,
-            "child_exit": self._refuse_to_go_on,
+            # gunicorn's own would log each request.
+            "pre_request": lambda _worker, _request: None,
         }
         for name, value in options.items():
             self.cfg.set(name, value)
@@ -73,8 +82,8 @@ class Application(BaseApplication):
         return create_app(Api(self._worker))
 
     def _make_worker(self, _arbiter: Arbiter, worker: GunicornWorker) -> None:
-        # The first worker's age is 1, and there are no others than the first ones.
-        self._worker = self._site.make_worker(worker.age - 1)
+        signals.begin_anew()
+        self._worker = self._site.make_worker(_index(worker))
 
     def _say_ready(self, _worker: GunicornWorker) -> None:
         if self._worker is not None:
@@ -85,20 +94,41 @@ class Application(BaseApplication):
         if self._worker is not None:
             self._worker.close()
 
-    def _refuse_to_go_on(self, arbiter: _Arbiter, worker: GunicornWorker) -> None:
-        # gunicorn would replace the worker; what it held in memory would be gone, and nobody told.
-        if not arbiter.is_stopping:
-            raise HaltServer(f"worker {worker.age - 1} has ended", 1)
-
 
 class _Arbiter(Arbiter):
-    """gunicorn's master, which knows whether workers are supposed to end."""
+    """gunicorn's master, which ends with the first worker that isn't supposed to end.
 
-    is_stopping = False
+    gunicorn would replace the worker; what it held in memory would be gone, and nobody told.
+    """
+
+    _is_stopping = False
+
+    def spawn_worker(self) -> int:
+        with signals.held_back():
+            pid: int = super().spawn_worker()
+            return pid
 
     def stop(self, graceful: bool = True) -> None:  # noqa: FBT001, FBT002 - gunicorn's signature
-        self.is_stopping = True
+        self._is_stopping = True
         super().stop(graceful)
+
+    def reap_workers(self) -> None:
+        """Bury workers that have ended; called whenever one may have."""
+        while self.WORKERS:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            worker: GunicornWorker = self.WORKERS.pop(pid)
+            worker.tmp.close()
+            if not self._is_stopping:
+                log.error("worker %d %s", _index(worker), explain_end(os.waitstatus_to_exitcode(status)))
+                self.stop()
+                sys.exit(1)
+
+
+def _index(worker: GunicornWorker) -> int:
+    # The first worker's age is 1, and there are no others than the first ones.
+    return int(worker.age) - 1
 
 
 class _Logger(glogging.Logger):

@@ -10,13 +10,13 @@ from typing import Any
 
 from gunicorn import util
 from gunicorn.config import Config
-from gunicorn.http.errors import ParseException
+from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
 from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
-from gunicorn.http.unreader import SocketUnreader
+from gunicorn.http.unreader import SocketUnreader, Unreader
 
 from services.platform.settings import Settings
-from services.rest.wire import failure, malformed, too_slow
+from services.rest.wire import HEAD_BYTES_MAX, failure, head_too_long, malformed, too_slow
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +63,34 @@ class TimedReader(SocketUnreader):
             raise TooSlowError from None
 
 
+class _Request(Request):
+    """A request whose head is limited as a whole, as in the other runtime; gunicorn limits each line."""
+
+    def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - gunicorn's own
+        self._read_bytes = 0
+        super().__init__(*arguments)
+
+    def parse(self, unreader: Unreader) -> bytes:
+        rest: bytes = super().parse(unreader)
+        self._limit(self._read_bytes - len(rest))
+        return rest
+
+    def read_into(self, unreader: Unreader, buf: bytearray, stop: bool | None = False) -> None:  # noqa: FBT001, FBT002
+        self._limit(self._read_bytes)  # and there is no end yet
+        before = len(buf)
+        super().read_into(unreader, buf, stop)
+        self._read_bytes += len(buf) - before
+
+    @staticmethod
+    def _limit(head_bytes: int) -> None:
+        if head_bytes > HEAD_BYTES_MAX:
+            raise LimitRequestHeaders("head")
+
+
 class TimedParser(RequestParser):
     """Parses the requests of one connection, and gives each of them a time limit."""
+
+    mesg_class = _Request
 
     def __init__(self, cfg: Config, client: socket.socket, address: Address, settings: Settings) -> None:
         super().__init__(cfg, client, address)
@@ -96,13 +122,15 @@ def refuse(client: socket.socket, error: Exception, settings: Settings) -> None:
         return
     if isinstance(error, StopIteration | OSError):
         return  # the client is gone, or doesn't read its reply
-    if isinstance(error, ParseException):
+    if isinstance(error, LimitRequestLine | LimitRequestHeaders):
+        reply = head_too_long()
+    elif isinstance(error, ParseException):
         reply = malformed()
     else:
         log.error("a request failed", exc_info=error)
         reply = failure()
     util.write(client, reply)
-    util.close_graceful(client, timeout=_LINGER_S)
+    util.close_graceful(client, timeout=_LINGER_S, max_drain=_DRAIN_LIMITS * settings.body_bytes_max)
 
 
 def _timeval(duration_s: float) -> bytes:

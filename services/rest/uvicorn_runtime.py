@@ -8,6 +8,7 @@ import logging
 import math
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,15 +16,15 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from services.platform import addresses
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.settings import Settings
 from services.rest.api import Api
 from services.rest.starlette_app import create_app
-from services.rest.wire import malformed, resolve, too_slow
+from services.rest.wire import HEAD_BYTES_MAX, head_too_long, malformed, too_slow
 
-_BACKLOG = 2048
-#: Of a request's first line and headers; gunicorn's limit is of the same size.
-_HEAD_BYTES_MAX = 64 * 1024
+#: Bodies are limited where they are read.
+_ROOM_OF_BODIES = sys.maxsize
 
 
 def run(worker: Worker) -> None:
@@ -41,12 +42,12 @@ def run(worker: Worker) -> None:
         # What goes wrong is logged where it is answered; uvicorn would add clients that leave too early.
         log_level=logging.CRITICAL,
         proxy_headers=False,
-        backlog=_BACKLOG,
+        backlog=addresses.BACKLOG,
         # uvicorn counts in whole seconds.
         timeout_keep_alive=math.ceil(settings.idle_timeout_s),
         timeout_graceful_shutdown=math.ceil(settings.drain_timeout_s),
     )
-    with _bind(settings) as listener:
+    with addresses.bind(settings.host, settings.port, shared=True) as listener:
         _Server(config, worker).run([listener])
 
 
@@ -81,7 +82,8 @@ class _Protocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         #: Whether the client has a request to send or to finish.
         self._owes = True
-        self._head_bytes = 0
+        #: How much may come before the head of a request has to be complete.
+        self._room_bytes = HEAD_BYTES_MAX
         self._read_deadline: asyncio.TimerHandle | None = None
         self._write_deadline: asyncio.TimerHandle | None = None
 
@@ -95,21 +97,30 @@ class _Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        room_bytes, cycle = self._room_bytes, self.cycle
+        if len(data) > room_bytes:
+            super().data_received(data[:room_bytes])
+            if self._is_in_head() and self.cycle is cycle:  # not one head has ended in all this
+                self._end(head_too_long())
+            if self.transport.is_closing():
+                return
+            data = data[room_bytes:]
         super().data_received(data)
         # Most requests arrive in one piece, and cost no timer.
         if self._owes and not self.transport.is_closing():
             self._start_clock()
-            self._limit_head(len(data))
+            self._measure_head(len(data), room_bytes, is_new=self.cycle is not cycle)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._owes = True
-        self._head_bytes = 0
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._owes = False
-        self._stop_clock()
+        self._room_bytes = HEAD_BYTES_MAX
+        if self._read_deadline is not None:
+            self._stop_clock()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the contract's words instead
         self._end(malformed())
@@ -143,10 +154,12 @@ class _Protocol(HttpToolsProtocol):
         else:
             self._end(too_slow(self.settings))
 
-    def _limit_head(self, size: int) -> None:
-        self._head_bytes += size
-        if self._is_in_head() and self._head_bytes > _HEAD_BYTES_MAX:
-            self._end(malformed())
+    def _measure_head(self, size: int, room_bytes: int, *, is_new: bool) -> None:
+        """Note how much of an unfinished request's head may still come, after `size` bytes for which there was room."""
+        if not self._is_in_head():
+            self._room_bytes = _ROOM_OF_BODIES
+        elif not is_new and room_bytes != _ROOM_OF_BODIES:
+            self._room_bytes = room_bytes - size
 
     def _is_in_head(self) -> bool:
         """Return whether the headers of the latest request have not ended: only then it gets its cycle."""
@@ -165,15 +178,6 @@ class _Protocol(HttpToolsProtocol):
 
 def _protocol(settings: Settings) -> type[HttpToolsProtocol]:
     return type("Protocol", (_Protocol,), {"settings": settings})
-
-
-def _bind(settings: Settings) -> socket.socket:
-    family, address = resolve(settings)
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    listener.bind((address, settings.port))
-    return listener
 
 
 RUNTIME = Runtime("uvicorn", run=run)

@@ -1,24 +1,18 @@
-"""What servers need below the frameworks: the address, and replies to requests that are none."""
+"""What servers need below the frameworks: replies to requests that are none, and the limit on a request's head."""
 
 from __future__ import annotations
 
-import socket
 from http import HTTPStatus
 
 from services.operations import JsonEnvelopeCodec
 from services.platform.settings import Settings
-from services.rest.api import FAILURE
+from services.rest.api import FAILURE, MALFORMED
 from services.rest.negotiation import JSON
 
+#: Of a request's first line and headers, with the empty line that ends them.
+HEAD_BYTES_MAX = 64 * 1024
+
 _encode_failure = JsonEnvelopeCodec().encode_failure
-
-
-def resolve(settings: Settings) -> tuple[socket.AddressFamily, str]:
-    """Return the family and the numeric address to listen on: the one where the supervisor holds the port."""
-    family, _, _, _, address = socket.getaddrinfo(
-        settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    return family, str(address[0])
 
 
 def too_slow(settings: Settings) -> bytes:
@@ -29,7 +23,13 @@ def too_slow(settings: Settings) -> bytes:
 
 def malformed() -> bytes:
     """Return the reply to what is no HTTP request."""
-    return _last_reply(HTTPStatus.BAD_REQUEST, _encode_failure("Malformed HTTP request."))
+    return _last_reply(HTTPStatus.BAD_REQUEST, _encode_failure(MALFORMED))
+
+
+def head_too_long() -> bytes:
+    """Return the reply to a request whose first line and headers are over the limit."""
+    message = f"The request's head is longer than {HEAD_BYTES_MAX} bytes."
+    return _last_reply(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _encode_failure(message))
 
 
 def failure() -> bytes:

@@ -13,6 +13,7 @@ from typing import cast
 import uvloop
 
 from services.operations import Codec
+from services.platform import addresses
 from services.platform.lifecycle import Runtime, Worker
 from services.socket.calls import Calls
 from services.socket.frames import Request
@@ -22,7 +23,6 @@ from services.socket.session import LINGER_BYTES_MAX, Session
 _OUTSTANDING_MAX = 16
 #: Replies that may wait for one client before no more of its requests begin.
 _WRITE_BUFFER_BYTES = 1024 * 1024
-_BACKLOG = 1024
 _SWEEP_INTERVAL_S_MAX = 1.0
 
 
@@ -45,9 +45,8 @@ class _Server:
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         loop.add_signal_handler(signal.SIGTERM, stop.set)
-        listener = await loop.create_server(
-            lambda: _Connection(self), self.settings.host, self.settings.port, reuse_port=True, backlog=_BACKLOG
-        )
+        bound = addresses.bind(self.settings.host, self.settings.port, shared=True)
+        listener = await loop.create_server(lambda: _Connection(self), sock=bound, backlog=addresses.BACKLOG)
         sweeping = loop.create_task(self._sweep())
         self.worker.ready()
         await stop.wait()

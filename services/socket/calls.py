@@ -21,17 +21,14 @@ class Calls:
     def __init__(self, worker: Worker) -> None:
         self._application = worker.application
         self._recorder = worker.recorder
+        #: To be called for a request that isn't answered at once.
+        self.begin = worker.recorder.started
         self._operations = {name.encode("ascii"): operation for name, operation in OPERATIONS.items()}
-
-    def begin(self) -> float:
-        """Count a request as in flight; return when it began, in seconds of `time.perf_counter`."""
-        self._recorder.started()
-        return time.perf_counter()
 
     def answer(self, codec: Codec, request: Request, begun_s: float | None = None) -> bytes:
         """Carry out a request, which begins now unless it has begun; return the reply frame."""
         if begun_s is None:
-            begun_s = self.begin()
+            begun_s = self._recorder.started()
         _, request_id, method, body = request
         operation = self._operations.get(method)
         if operation is None:
@@ -48,13 +45,13 @@ class Calls:
 
     def refuse(self, error: FrameError) -> bytes:
         """Return the reply frame to a frame that can't be followed."""
-        begun_s = self.begin()
+        begun_s = self._recorder.started()
         self._recorder.finished(_UNKNOWN, error.code, time.perf_counter() - begun_s, 0, 0)
         return encode_reply(error.request_id, error.code, error.message, b"")
 
     def answer_line(self, text: str) -> bytes:
         """Return the line in upper case."""
-        begun_s = self.begin()
+        begun_s = self._recorder.started()
         reply = lines.answer(text)
         request_bytes = len(text.encode())
         self._recorder.finished(_LINE_OPERATION, Code.OK, time.perf_counter() - begun_s, request_bytes, len(reply))
@@ -62,7 +59,7 @@ class Calls:
 
     def refuse_line(self, error: LineError) -> bytes:
         """Return the line that says what was wrong."""
-        begun_s = self.begin()
+        begun_s = self._recorder.started()
         reply = lines.encode_error(error.message)
         self._recorder.finished(_LINE_OPERATION, Code.INVALID_ARGUMENT, time.perf_counter() - begun_s, 0, len(reply))
         return reply

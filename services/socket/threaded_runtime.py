@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import selectors
 import socket
 import threading
 import time
 
-from services.platform.lifecycle import Runtime, Worker, stop_signals
+from services.platform import addresses
+from services.platform.lifecycle import Runtime, Worker
+from services.platform.limits import CONNECTIONS_FULL, CONNECTIONS_MAX, Notice
+from services.platform.signals import stop_signals
 from services.socket.calls import Calls
 from services.socket.session import LINGER_BYTES_MAX, Session
 
-log = logging.getLogger(__name__)
-
-#: Further clients wait in the kernel's queue until one leaves.
-_CONNECTIONS_MAX = 512
-_BACKLOG = 1024
+#: Of address space, for each connection's thread: the usual 8 MiB would be 80 GB of it, which container limits
+#: and strict overcommitment refuse. Requests nest no deeper than the JSON reader allows, which this is enough for.
+_STACK_BYTES = 512 * 1024
 _READ_BYTES = 256 * 1024
 _ACCEPT_PAUSE_S = 0.1
 
 
 def run(worker: Worker) -> None:
     """Serve until SIGTERM, then finish what is in flight."""
-    server = _Server(worker)
-    with stop_signals() as stop, _listen(worker.settings.host, worker.settings.port) as listener:
+    threading.stack_size(_STACK_BYTES)
+    server = Server(worker)
+    with (
+        stop_signals() as stop,
+        addresses.bind(worker.settings.host, worker.settings.port, shared=True) as listener,
+    ):
+        listener.listen(addresses.BACKLOG)
+        listener.settimeout(0.0)
         worker.ready()
         server.accept_until(stop, listener)
     server.drain()
 
 
-class _Server:
-    def __init__(self, worker: Worker) -> None:
+class Server:
+    """The connections of a worker."""
+
+    def __init__(self, worker: Worker, connections_max: int = CONNECTIONS_MAX) -> None:
         self.settings = worker.settings
         self.calls = Calls(worker)
-        self._room = threading.BoundedSemaphore(_CONNECTIONS_MAX)
+        self._connections_max = connections_max
+        self._room = threading.BoundedSemaphore(connections_max)
+        self._full = Notice()
+        self._failing = Notice()
         self._connections: set[_Connection] = set()
 
     def accept_until(self, stop: socket.socket, listener: socket.socket) -> None:
@@ -48,6 +59,7 @@ class _Server:
                 if stop in ready:
                     return
                 if not self._room.acquire(timeout=_ACCEPT_PAUSE_S):
+                    self._full.give(CONNECTIONS_FULL, self._connections_max)
                     continue
                 if not self._accept(listener):
                     self._room.release()
@@ -58,13 +70,22 @@ class _Server:
         except BlockingIOError:
             return False  # the client has left, or another one was quicker
         except OSError as error:
-            log.warning("can't accept a connection: %s", error)
-            time.sleep(_ACCEPT_PAUSE_S)
-            return False
+            return self._fail(error)
         connection = _Connection(self, connected)
         self._connections.add(connection)
-        threading.Thread(target=connection.run, name="connection", daemon=True).start()
+        try:
+            threading.Thread(target=connection.run, name="connection", daemon=True).start()
+        except RuntimeError as error:  # the system allows no more threads
+            self._connections.discard(connection)
+            connected.close()
+            return self._fail(error)
         return True
+
+    def _fail(self, error: Exception) -> bool:
+        """Say why a client can't be served, and give others the time to leave."""
+        self._failing.give("can't serve another connection beside %d: %s", len(self._connections), error)
+        time.sleep(_ACCEPT_PAUSE_S)
+        return False
 
     def forget(self, connection: _Connection) -> None:
         """Note that a connection has ended."""
@@ -83,7 +104,7 @@ class _Server:
 class _Connection:
     """Carries bytes between a socket and a session."""
 
-    def __init__(self, server: _Server, connected: socket.socket) -> None:
+    def __init__(self, server: Server, connected: socket.socket) -> None:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._server = server
         self._settings = server.settings
@@ -136,17 +157,6 @@ class _Connection:
             if not data:
                 return
             discarded_bytes += len(data)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    listener.bind(address)
-    listener.listen(_BACKLOG)
-    listener.settimeout(0.0)
-    return listener
 
 
 RUNTIME = Runtime("threaded", run=run)

@@ -59,6 +59,14 @@ SQLITE_KINDS = tuple(kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN
 KINDS = (*RUNTIME_KINDS, *(kind._replace(codec="protobuf") for kind in SOCKET_KINDS), *SQLITE_KINDS)
 
 
+class AdminReply(NamedTuple):
+    """What the admin port answers."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
 @dataclass
 class Service:
     """A running service."""
@@ -66,13 +74,14 @@ class Service:
     kind: Kind
     process: subprocess.Popen[bytes]
     log: Path
+    host: str
     port: int
     admin_port: int
 
     @property
     def address(self) -> Address:
         """Where it listens."""
-        return Address(HOST, self.port)
+        return Address(self.host, self.port)
 
     def connect(self, timeout_s: float = 10.0) -> Client:
         """Return a client."""
@@ -82,11 +91,16 @@ class Service:
 
     def admin(self, path: str) -> tuple[int, str]:
         """Return status and body of a GET at the admin port."""
-        connection = http.client.HTTPConnection(HOST, self.admin_port, timeout=TIMEOUT_S)
+        response = self.ask_admin("GET", path)
+        return response.status, response.body
+
+    def ask_admin(self, method: str, path: str) -> AdminReply:
+        """Send a request to the admin port."""
+        connection = http.client.HTTPConnection(self.host, self.admin_port, timeout=TIMEOUT_S)
         with contextlib.closing(connection):
-            connection.request("GET", path)
+            connection.request(method, path)
             response = connection.getresponse()
-            return response.status, response.read().decode()
+            return AdminReply(response.status, dict(response.getheaders()), response.read().decode())
 
     def samples(self, name: str) -> list[tuple[dict[str, str], float]]:
         """Return labels and values of a metric's samples."""
@@ -114,23 +128,24 @@ def command(transport: str, *flags: object) -> list[str]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return ours, but so that a service ends with the tests, however they end, and leaves nothing elsewhere."""
-    return {**os.environ, "WIREBENCH_DIE_WITH_PARENT": "1", "TMPDIR": str(folder)}
+    """Return ours, but so that a service leaves nothing elsewhere."""
+    return {**os.environ, "TMPDIR": str(folder)}
 
 
 @contextlib.contextmanager
-def started(kind: Kind, folder: Path, *flags: object) -> Iterator[Service]:
-    """Start a service, wait until it is ready, and stop it in the end."""
+def started(kind: Kind, folder: Path, *flags: object, host: str = HOST) -> Iterator[Service]:
+    """Start a service on loopback or the host, wait until it is ready, and stop it in the end."""
     log = folder / f"{kind.transport}-{kind.runtime}-{time.monotonic_ns()}.log"
     ports = ("--port", 0) if "--port" not in flags else ()
     arguments = command(
-        kind.transport, *ports, "--runtime", kind.runtime, "--store", kind.store, "--drain-pause-s", 0, *flags
-    )
+        kind.transport, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store,
+        "--drain-pause-s", 0, *flags,
+    )  # fmt: skip
     with log.open("wb") as output:
         process = subprocess.Popen(arguments, cwd=ROOT, stdout=output, stderr=output, env=environment(folder))
     try:
         port, admin_port = _announced_ports(process, log)
-        yield Service(kind, process, log, port, admin_port)
+        yield Service(kind, process, log, host, port, admin_port)
     finally:
         if process.poll() is None:
             process.terminate()
@@ -155,12 +170,12 @@ def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, 
     return int(found[0][1]), int(found[0][2])
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:
     """Wait for a condition, and fail if it doesn't come true."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"waited {timeout_s} s in vain until {what}"
-        time.sleep(0.02)
+        time.sleep(pause_s)
 
 
 def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:

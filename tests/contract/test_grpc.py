@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,36 @@ def test_health_of_what_is_not_there(channel: grpc.Channel) -> None:
     request = health_pb2.HealthCheckRequest(service="nope").SerializeToString()
 
     assert grpc.StatusCode.NOT_FOUND == refused(channel, "/grpc.health.v1.Health/Check", request)[0]
+
+
+@pytest.mark.parametrize("name", ["", "wirebench.v1.UserService", "nope"])
+def test_a_watch_does_not_hold_up_a_stop(service: Service, tmp_path: Path, name: str) -> None:
+    """A client that watches the health learns that nothing is served any more, and its stream ends."""
+    with started(service.kind, tmp_path) as stopping, grpc.insecure_channel(str(stopping.address)) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=30)
+        first = next(watch).status
+        before = time.monotonic()
+
+        assert 0 == stopping.stop()
+
+        assert time.monotonic() - before < 5  # the drain's time-out is 10 s
+        statuses = [first, *(response.status for response in watch)]
+        serving, not_serving, unknown = 1, 2, 3
+        assert statuses in ([serving, not_serving], [unknown], [unknown, not_serving])
+        assert grpc.StatusCode.OK == watch.code()
+
+
+def test_a_watch_ends_with_its_client(service: Service, channel: grpc.Channel, client: Client) -> None:
+    """A client that stops watching harms nobody else."""
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    watches = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=30) for _ in range(20)]
+    assert [1] * 20 == [next(watch).status for watch in watches]
+    for watch in watches:
+        watch.cancel()
+
+    assert client.call("users.get", {"id": 1_000_001}).ok
+    assert "Traceback" not in service.logged()
 
 
 def reflect(channel: grpc.Channel, request: Any) -> list[Any]:  # noqa: ANN401 - generated without types

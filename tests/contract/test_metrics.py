@@ -12,7 +12,18 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.contract.services import RUNTIME_KINDS, Kind, Service, fresh_ids, started, wait_until
+from services.platform.cgroup import Cgroup
+from tests.contract.services import (
+    ASYNCIO,
+    GRPC_SYNC,
+    GTHREAD,
+    RUNTIME_KINDS,
+    Kind,
+    Service,
+    fresh_ids,
+    started,
+    wait_until,
+)
 from wirebench.clients import Client, GrpcClient, RestClient, SocketClient
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
@@ -182,3 +193,31 @@ def test_the_admin_port(service: Service) -> None:
     assert (200, "ok\n") == service.admin("/livez")
     assert (200, "ok\n") == service.admin("/readyz")
     assert 404 == service.admin("/nope")[0]
+    head = service.ask_admin("HEAD", "/livez")
+    assert (200, "3", "") == (head.status, head.headers["Content-Length"], head.body)
+
+
+@pytest.mark.parametrize("service", [ASYNCIO], ids=str, indirect=True)
+@pytest.mark.parametrize("method", ["POST", "DELETE", "FOO"])
+def test_the_admin_port_is_for_reading(service: Service, method: str) -> None:
+    """Other methods get 405 with those that there are, in words for a terminal."""
+    reply = service.ask_admin(method, "/metrics")
+
+    assert (405, "GET, HEAD", "text/plain") == (reply.status, reply.headers["Allow"], reply.headers["Content-Type"])
+    assert "only GET and HEAD\n" == reply.body
+
+
+@pytest.mark.skipif(Cgroup().cpu_seconds() is None, reason="no cgroup tells the CPU time here")
+@pytest.mark.parametrize("kind", [GTHREAD, GRPC_SYNC, ASYNCIO], ids=str)
+def test_what_the_cgroup_uses(kind: Kind, tmp_path: Path) -> None:
+    """In a container the figures are those of the cgroup, which here is ours too, at the moment of the scrape."""
+    with started(kind, tmp_path, "--resources-from", "cgroup") as service:
+        before_s = Cgroup().cpu_seconds()
+        ((_, scraped_s),) = service.samples("wirebench_cpu_seconds_total")
+        after_s = Cgroup().cpu_seconds()
+        memory = service.samples("wirebench_memory_bytes")
+
+    assert before_s is not None
+    assert after_s is not None
+    assert before_s <= scraped_s <= after_s
+    assert (Cgroup().memory_bytes() is not None) == bool(memory)

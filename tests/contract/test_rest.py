@@ -13,13 +13,14 @@ import pytest
 from wirebench_proto.echo_pb2 import EchoRequest, EchoResponse
 from wirebench_proto.users_pb2 import CreateUserRequest, CreateUserResponse, GetUserResponse, User
 
-from tests.contract.services import REST_KINDS, Service, exchange, receive_all, started
+from tests.contract.services import GUNICORN_SYNC, REST_KINDS, Service, exchange, receive_all, started
 from wirebench.clients import RestClient
 from wirebench.clients.rest import Response
 
 JSON = {"Content-Type": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 BODY_BYTES_MAX = 4 * 1024 * 1024
+HEAD_BYTES_MAX = 64 * 1024
 
 pytestmark = pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
 
@@ -196,6 +197,88 @@ def test_methods_that_are_not_allowed(client: RestClient, method: str, path: str
     assert isinstance(envelope, dict)
     assert f"Method {method} is not allowed for " in envelope["message"]
     assert allowed <= set(response.headers["allow"].split(", "))
+
+
+@pytest.mark.parametrize("method", ["FOO", "PROPFIND", "get"])
+@pytest.mark.parametrize("path", ["/api/users", "/nope"])
+def test_methods_that_http_does_not_know(service: Service, method: str, path: str) -> None:
+    """A request with a method that nobody has defined is malformed, on every runtime."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    received = exchange(service.address, head.encode(), half_close=False)
+
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert refusal("Malformed HTTP request.") == json.loads(received.partition(b"\r\n\r\n")[2])
+
+
+def with_head_of(size: int, *, in_line: bool) -> bytes:
+    """Return a request whose first line and headers are so many bytes."""
+    start = b"GET /api/users/1000001%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n"
+    name, end = (b"?x=", b"") if in_line else (b"X: ", b"\r\n")
+    filling = name + b"a" * (size - len(start % (name, end))) + end
+    return start % ((filling, b"") if in_line else (b"", filling))
+
+
+@pytest.mark.parametrize(
+    ("size", "in_line", "status"),
+    [
+        (HEAD_BYTES_MAX, False, 200),
+        (HEAD_BYTES_MAX, True, 400),  # the parameter isn't known
+        (HEAD_BYTES_MAX + 1, False, 431),
+        (HEAD_BYTES_MAX + 1, True, 431),
+        (70_000, False, 431),
+    ],
+)
+@pytest.mark.parametrize("piece", [1_000_000, 10_000])
+def test_heads_at_the_limit(service: Service, size: int, in_line: bool, status: int, piece: int) -> None:  # noqa: FBT001
+    """First line and headers are read up to a limit, the same on every runtime, however they arrive."""
+    head = with_head_of(size, in_line=in_line)
+    assert size == len(head)
+
+    received = exchange(
+        service.address, *(head[start : start + piece] for start in range(0, size, piece)), half_close=False
+    )
+
+    assert received.startswith(b"HTTP/1.1 %d " % status)
+    if status == 431:
+        expected = refusal(f"The request's head is longer than {HEAD_BYTES_MAX} bytes.")
+        assert expected == json.loads(received.partition(b"\r\n\r\n")[2])
+
+
+def test_many_headers(service: Service) -> None:
+    """Their number makes no difference."""
+    headers = b"".join(b"X-%d: a\r\n" % number for number in range(1000))
+    head = b"GET /api/users/1000001 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers + b"\r\n"
+
+    assert exchange(service.address, head, half_close=False).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("count", [10, 3000])
+def test_pipelining(service: Service, count: int) -> None:
+    """Requests may follow each other; together they may be longer than one head, on runtimes that keep connections."""
+    if service.kind == GUNICORN_SYNC:
+        pytest.skip("closes after each reply")
+    request = b"GET /api/users/1000001 HTTP/1.1\r\nHost: x\r\n\r\n"
+    last = b"GET /api/users/1000001 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    received = exchange(service.address, request * (count - 1) + last, half_close=False)
+
+    assert count == received.count(b"HTTP/1.1 200 ")
+
+
+def test_long_bodies_behind_a_request(service: Service) -> None:
+    """A body isn't part of any head, nor is what comes before one."""
+    if service.kind == GUNICORN_SYNC:
+        pytest.skip("closes after each reply")
+    body = json.dumps({"text": "a" * 300_000}).encode()
+    request = b"POST /upper HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%s\r\n%s"
+
+    received = exchange(
+        service.address, request % (len(body), b"", body), request % (len(body), b"Connection: close\r\n", body),
+        half_close=False,
+    )  # fmt: skip
+
+    assert 2 == received.count(b"HTTP/1.1 200 ")
 
 
 def test_head(client: RestClient) -> None:

@@ -58,6 +58,17 @@ def test_many_clients_at_once(service: Service) -> None:
     assert [[{"text": f"CLIENT {number} CALL {call}"} for call in range(20)] for number in range(32)] == answers
 
 
+def test_many_connections(service: Service) -> None:
+    """More clients than would fit a small pool stay connected at once, and each is answered."""
+    count = 600  # fits the number of files that processes may open on most systems
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(service.address, 20)) for _ in range(count)]
+        for number, client in enumerate(clients):
+            client.sendall(b"client %d\n" % number)
+
+        assert [b"CLIENT %d\n" % number for number in range(count)] == [client.recv(100) for client in clients]
+
+
 def test_pipelining(service: Service) -> None:
     """Requests may follow each other before any is answered; every one gets its reply."""
     count = 1000

@@ -11,7 +11,7 @@ from services.grpc import reflection
 from services.grpc.calls import STATUSES
 from services.grpc.main import DEFAULTS
 from services.grpc.rpcs import RpcService
-from services.grpc.server import SERVICES, address, options
+from services.grpc.server import SERVICES, options
 from services.operations import OPERATIONS
 from services.platform import settings as settings_module
 
@@ -67,9 +67,3 @@ def test_limits_come_from_the_settings() -> None:
     assert 2048 == found["grpc.max_receive_message_length"]
     assert 1500 == found["grpc.server_handshake_timeout_ms"]
     assert 30_000 == found["grpc.max_connection_idle_ms"]
-
-
-@pytest.mark.parametrize(("host", "expected"), [("127.0.0.1", "127.0.0.1:50051"), ("::1", "[::1]:50051")])
-def test_an_ipv6_address_stands_in_brackets(host: str, expected: str) -> None:
-    """Its colons would be taken for the port's."""
-    assert expected == address(settings_module.parse(DEFAULTS, [f"--host={host}"], {}))

@@ -1,16 +1,21 @@
-"""Settings, metrics and resources of a service."""
+"""Settings, limits, metrics and resources of a service."""
 
 from __future__ import annotations
 
+import logging
 import os
+import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from services.platform.resources import cpu_seconds, memory_bytes, process_tree
+from services.platform.limits import CONNECTIONS_MAX, Notice
+from services.platform.resources import ProcessTree, ResourceCollector
 from services.platform.settings import Defaults, parse
+from wirebench.scenario.model import CONCURRENCY_MAX
 
 DEFAULTS = Defaults(transport="rest", port=5000, runtimes=("gunicorn-gthread", "uvicorn"), threads=8)
 
@@ -36,6 +41,7 @@ def test_every_flag_is_an_environment_variable_too() -> None:
         (["--port", "70000"], {}, "70000 is not between 0 and 65535"),
         (["--port", "65000"], {}, "--admin-port: 66000 is over 65535"),
         (["--admin-port", "5000"], {}, "must differ"),
+        (["--resources-from", "host"], {}, "'host' is not one of process-tree, cgroup"),
         (["--runtime", "flask"], {}, "'flask' is not one of gunicorn-gthread, uvicorn"),
         (["--store", "redis"], {}, "--store"),
         (["--workers", "0"], {}, "0 is not between 1 and 64"),
@@ -96,13 +102,75 @@ def test_metrics_count_every_request_of_every_thread(tmp_path: Path) -> None:
     assert "0.0" == lines['wirebench_in_flight_requests{transport="rest"}']
 
 
-def test_resources_are_those_of_the_process() -> None:
-    """A process has CPU time and memory; one that has ended has none."""
-    assert os.getpid() in process_tree(os.getpid())
-    assert cpu_seconds(os.getpid()) > 0
-    assert memory_bytes(os.getpid()) > 1_000_000
+def metrics(*arguments: str) -> dict[str, float]:
+    """Return the values of what a service of this process would say that it uses."""
+    collector = ResourceCollector(os.getpid(), parse(DEFAULTS, arguments, {}))
+    return {sample.name: sample.value for metric in collector.collect() for sample in metric.samples}
+
+
+def test_resources_are_those_of_the_process_tree() -> None:
+    """A process has CPU time and memory, and so have its children."""
+    alone = metrics()
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert [os.getpid(), child.pid] == ProcessTree(os.getpid()).pids
+        together = metrics()
+        child.kill()
+
+    assert 0 < alone["wirebench_cpu_seconds_total"] < together["wirebench_cpu_seconds_total"]
+    assert 1_000_000 < alone["wirebench_memory_bytes"]
+
+
+def test_a_clock_that_can_not_be_read_is_no_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where CPU time can't be read there is no such metric, and not one that never grows."""
+
+    def clock_gettime(_clock: int) -> float:
+        raise OSError
+
+    monkeypatch.setattr(time, "clock_gettime", clock_gettime)
+
+    assert "wirebench_cpu_seconds_total" not in metrics()
+    assert "wirebench_build_info" in metrics()
+
+
+def test_a_process_that_has_ended_makes_the_sum_unknown() -> None:
+    """A sum that shrinks would look like a counter that began anew."""
     gone = os.fork()
     if gone == 0:
         os._exit(0)
     os.waitpid(gone, 0)
-    assert (0, 0) == (cpu_seconds(gone), memory_bytes(gone))
+    tree = ProcessTree(os.getpid())
+    tree.pids.append(gone)
+
+    assert (None, None) == (tree.cpu_seconds(), tree.memory_bytes())
+
+
+def test_as_many_connections_as_the_harness_opens() -> None:
+    """No runtime leaves clients waiting that the harness may send."""
+    assert CONCURRENCY_MAX == CONNECTIONS_MAX
+
+
+def test_a_notice_is_given_once(caplog: pytest.LogCaptureFixture) -> None:
+    """What happens a thousand times a second is logged once."""
+    notice = Notice()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            notice.give("%d are open", 2)
+
+    assert ["2 are open"] == [record.message for record in caplog.records]
+
+
+def test_a_service_may_open_as_many_files_as_the_system_lets_it() -> None:
+    """The soft limit that shells set doesn't limit the connections."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    program = "\n".join(
+        [
+            "import resource",
+            f"resource.setrlimit(resource.RLIMIT_NOFILE, (256, {most}))",
+            "from services.platform.limits import allow_open_files",
+            "allow_open_files()",
+            "print(*resource.getrlimit(resource.RLIMIT_NOFILE))",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert f"{most} {most}" == done.stdout.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -30,9 +31,10 @@ class Counts:
     in_flight: int = 0
     finished_as: list[tuple[str, str, int, int]] = field(default_factory=list)
 
-    def started(self) -> None:
+    def started(self) -> float:
         """Count a request."""
         self.in_flight += 1
+        return time.perf_counter()
 
     def finished(self, operation: str, code: str, duration_s: float, request_bytes: int, response_bytes: int) -> None:
         """Note how a request has ended."""
@@ -168,6 +170,15 @@ def test_a_method_that_is_not_there(api: Api, counts: Counts) -> None:
     assert (405, "Method PATCH is not allowed for /api/users/{id}.") == said(reply)
     assert "DELETE, GET, HEAD, PUT" == reply.allow
     assert [("unknown", "unimplemented", 0, len(reply.body))] == counts.finished_as
+
+
+@pytest.mark.parametrize("method", ["FOO", "PROPFIND"])
+def test_a_method_that_http_does_not_know(api: Api, counts: Counts, method: str) -> None:
+    """Servers that can't read it call the request malformed, and so does this, on every path."""
+    replies = ask(api, method, "/api/users/7"), api.answer_unknown(Request(method, {}, "", "", "", b""), "/x")
+
+    assert [(400, "Malformed HTTP request.")] * 2 == [said(reply) for reply in replies]
+    assert ["unknown"] * 2 == [operation for operation, *_ in counts.finished_as]
 
 
 def test_a_path_that_is_not_there(api: Api, counts: Counts) -> None:

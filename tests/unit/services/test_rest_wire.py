@@ -1,4 +1,4 @@
-"""REST's replies below the frameworks, and where it listens."""
+"""REST's replies below the frameworks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ SETTINGS = settings_module.parse(DEFAULTS, ["--read-timeout-s", "2.5"], {})
     [
         (wire.malformed(), 400, "Malformed HTTP request."),
         (wire.too_slow(SETTINGS), 408, "The request took longer than 2.5 s to arrive."),
+        (wire.head_too_long(), 431, "The request's head is longer than 65536 bytes."),
         (wire.failure(), 500, "Internal error."),
     ],
 )
@@ -41,16 +42,6 @@ def test_last_replies(reply: bytes, status: int, message: str) -> None:
     )
     assert {"success": False, "data": None, "message": message} == json.loads(body)
     assert str(len(body)) == response.getheader("Content-Length")
-
-
-@pytest.mark.parametrize(
-    ("host", "family", "address"),
-    [("127.0.0.1", socket.AF_INET, "127.0.0.1"), ("::1", socket.AF_INET6, "::1")],
-)
-def test_addresses(host: str, family: socket.AddressFamily, address: str) -> None:
-    """Servers listen where the supervisor holds the port."""
-    settings = settings_module.parse(DEFAULTS, ["--host", host], {})
-    assert (family, address) == wire.resolve(settings)
 
 
 def test_the_command_refuses_a_runtime_of_another_transport(

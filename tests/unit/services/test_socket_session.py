@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Any, cast
 
@@ -38,9 +39,10 @@ class Counts:
         self.in_flight = 0
         self.finished_as: Counter[tuple[str, str]] = Counter()
 
-    def started(self) -> None:
+    def started(self) -> float:
         """Count a request as begun."""
         self.in_flight += 1
+        return time.perf_counter()
 
     def finished(self, operation: str, code: str, *_figures: float) -> None:
         """Count a request as answered."""

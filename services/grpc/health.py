@@ -1,0 +1,73 @@
+"""Health checks: gRPC's own, but their watches end when the service stops, which would wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+
+_NOT_SERVING = HealthCheckResponse(status=HealthCheckResponse.NOT_SERVING)
+
+#: Sends a reply of a stream; None ends it.
+_Send = Callable[[HealthCheckResponse | None], None]
+
+
+class SyncHealth(health.HealthServicer):
+    """For `grpc.server`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watches: set[_Watch] = set()
+
+    def Watch(self, request: HealthCheckRequest, context: Any, send_response_callback: Any = None) -> Any:  # noqa: ANN401
+        """Tell a client of each change; the call outlives this method, and holds no thread."""
+        watch = _Watch(send_response_callback)
+        self._watches.add(watch)
+        context.add_callback(lambda: self._watches.discard(watch))
+        return super().Watch(request, context, watch.send)
+
+    def enter_graceful_shutdown(self) -> None:
+        """Tell clients that nothing is served any more, and end their watches."""
+        super().enter_graceful_shutdown()
+        for watch in self._watches.copy():
+            watch.send(None)
+
+
+class _Watch:
+    """One client's stream, which ends once: gRPC's own servicer ends each once more when it is over."""
+
+    def __init__(self, send: _Send) -> None:
+        self._send = send
+        self._has_ended = False
+
+    def send(self, response: HealthCheckResponse | None) -> None:
+        if not self._has_ended:
+            self._has_ended = response is None
+            self._send(response)
+
+
+class AioHealth(health.aio.HealthServicer):
+    """For `grpc.aio.server`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopping = asyncio.Event()
+
+    async def Watch(self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+        """Tell a client of each change."""
+        watch = asyncio.create_task(super().Watch(request, context))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((watch, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watch.cancel()
+            stopping.cancel()
+        await context.write(_NOT_SERVING)
+
+    async def enter_graceful_shutdown(self) -> None:
+        """Tell clients that nothing is served any more, and end their watches; others find no server any more."""
+        self._stopping.set()
