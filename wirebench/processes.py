@@ -12,22 +12,21 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+from typing import IO
+
+import psutil
 
 from wirebench.errors import WirebenchError
+from wirebench.files import cannot_write
 
 LAST_LINES = 12
 _POLL_S = 0.01
-_TERM_GRACE_S = 15.0
+_TERM_GRACE_S = 5.0
+_KILL_TIMEOUT_S = 5.0
 
 
 class ProcessError(WirebenchError):
     """A program that couldn't be started, took too long, or ended badly; `details` are its last lines."""
-
-
-class Interrupted(BaseException):
-    """Somebody asked us to stop (Ctrl-C or `kill`); not an Exception, so that nothing swallows it."""
 
 
 @dataclass(slots=True)
@@ -64,14 +63,18 @@ class Child:
             time.sleep(_POLL_S)
         return status
 
-    def stop(self) -> None:
-        """End it: SIGTERM, time to finish, then SIGKILL for it and all that it started."""
+    def stop(self, grace_s: float = _TERM_GRACE_S) -> None:
+        """End it: SIGTERM, so long to finish, then SIGKILL for it and all that it has started, in whatever group."""
         if self.process.poll() is None:
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(_TERM_GRACE_S)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
+                self.process.wait(grace_s)
+        deadline = time.monotonic() + _KILL_TIMEOUT_S
+        while (left := _session(self.pid)) and time.monotonic() < deadline:
+            for each in left:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    each.kill()
+            time.sleep(_POLL_S)
         self.process.wait()
 
 
@@ -85,7 +88,7 @@ def start(
     """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started."""
     # With setpriv it ends when we do, even when we are killed outright; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
-    with log.open("ab") as output, _on_cores(cores):
+    with _opened(log) as output, _on_cores(cores):
         try:
             process = subprocess.Popen(
                 [*wrapper, *map(str, arguments)],
@@ -98,6 +101,23 @@ def start(
         except OSError as error:
             raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
     return Child(name, log, process)
+
+
+def _opened(log: Path) -> IO[bytes]:
+    try:
+        return log.open("ab")
+    except OSError as error:
+        raise cannot_write(log, error) from error
+
+
+def _session(leader: int) -> list[psutil.Process]:
+    """Return what lives of a session: of a child, and of all that it has started, even if it has ended itself."""
+    members = []
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+            if os.getsid(pid) == leader and (each := psutil.Process(pid)).status() != psutil.STATUS_ZOMBIE:
+                members.append(each)
+    return members
 
 
 def capture(arguments: Sequence[str | Path], timeout_s: float = 10.0) -> str | None:
@@ -124,24 +144,6 @@ def describe_status(status: int) -> str:
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
     return f"ended with status {status}"
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into Interrupted, once: what stops us must not be stopped again half-way."""
-
-    def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-        for each in signals:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(signal.Signals(number).name)
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, interrupt) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,15 +15,16 @@ from typing import Protocol
 
 from wirebench import clients
 from wirebench.drivers import DRIVERS, Job
-from wirebench.drivers.driver import ID_RANGES
+from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.interrupts import Interrupted
 from wirebench.measure import Subject, environment, measure_cell
 from wirebench.measure.conformance import Conformance, check
 from wirebench.measure.counters import wait_until_settled
+from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
-from wirebench.processes import Interrupted
 from wirebench.scenario import Plan, PlannedCell, ServiceSpec
-from wirebench.scenario.contract import TRANSPORTS, WRITING_OPERATIONS
+from wirebench.scenario.contract import TRANSPORTS
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Endpoint, Target
 
@@ -50,14 +51,18 @@ class _Execution:
     target: Target
     writer: RunWriter
     progress: Progress
+    ids: IdLayout
+    #: The least id that the run creates users with.
+    first_id: int = CREATED_FIRST_ID
     started: float = field(default_factory=time.monotonic)
     measured_s: float = 0.0
     services_s: float = 0.0
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
-        """Measure every cell of a block on freshly started services."""
+        """Measure every cell of a block, on freshly started services where the target can start them."""
         number = block[0].block
-        self.progress.step(f"block {number} of {len(self.plan.blocks)}: starting services")
+        starting = ": starting services" if self.target.restarts_services else ""
+        self.progress.step(f"block {number} of {len(self.plan.blocks)}{starting}")
         before = time.monotonic()
         endpoints = self.target.start(self.plan.services)
         self.services_s += time.monotonic() - before
@@ -65,6 +70,7 @@ class _Execution:
             if number == 1:
                 self.progress.step("verifying that all services answer alike")
                 _verify(endpoints, self.plan.seed, self.writer)
+                self._find_ids(endpoints)
                 wait_until_settled([each.admin_url for each in endpoints.values() if each.admin_url])
             for planned in block:
                 self._measure(planned, endpoints[planned.cell.service])
@@ -73,6 +79,15 @@ class _Execution:
             self.target.stop()
             self.services_s += time.monotonic() - before
 
+    def _find_ids(self, endpoints: Mapping[ServiceSpec, Endpoint]) -> None:
+        """Choose ids that are free on services that have a past, and say in the run which ones: they stay there."""
+        if self.target.restarts_services or not self.ids.count:
+            return
+        self.first_id = find_free(self.ids.count, endpoints.values())
+        last_id = self.first_id + self.ids.count - 1
+        note = f"users were created, and stay in the services: their ids are among {self.first_id} to {last_id}"
+        self.writer.update(notes=(*self.writer.info.notes, note))
+
     def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
         output = self.writer.histogram_path(planned.id)
         job = Job(
@@ -80,7 +95,7 @@ class _Execution:
             load=self.plan.scenario.load,
             address=endpoint.address,
             seed=self.plan.seed + planned.block,
-            id_range=self._id_range(planned),
+            id_base=self.first_id + self.ids.offsets.get(planned, 0),
             output=output,
             log=self.writer.log_path(planned.id),
             cores=self.target.cores.generator if self.target.cores else None,
@@ -110,16 +125,14 @@ class _Execution:
         cells = len(self.plan.cells)
         self.progress.measured(record, (planned.block - 1) * cells + planned.order + 1, cells * len(self.plan.blocks))
 
-    def _id_range(self, planned: PlannedCell) -> int:
-        """Return the range of ids that a creating cell may take: one that nothing else on this service has had."""
-        creating = [each for block in self.plan.blocks for each in block if each.cell.operation in WRITING_OPERATIONS]
-        if planned not in creating:
-            return 1
-        if self.target.restarts_services:
-            return 1 + [each for each in creating if each.block == planned.block].index(planned) % ID_RANGES
-        # Services that stay have what earlier blocks created, and earlier runs: another seed starts elsewhere, though
-        # not surely where nobody was. What was taken shows in the gate error_rate.
-        return 1 + (self.plan.seed + creating.index(planned)) % ID_RANGES
+
+def prepare(plan: Plan, target: Target) -> None:
+    """See that all that a plan needs can be had, before anything is written. Raises WirebenchError."""
+    for name in sorted({cell.driver for cell in plan.cells}):
+        if DRIVERS[name].version() is None:
+            raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
+    _lay_out_ids(plan, target)
+    target.prepare(plan.services)
 
 
 def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> RunInfo:
@@ -147,25 +160,30 @@ def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> Run
         equivalence_margin=plan.scenario.equivalence_margin,
         versions=environment.versions(),
         machine=environment.machine() | ({"core_separation": str(target.cores)} if target.cores else {}),
-        notes=tuple(environment.warnings(target.cores)),
+        notes=(*_notes(target), *environment.warnings(target.cores)),
         commit=environment.commit(),
     )
+
+
+def _notes(target: Target) -> Iterator[str]:
+    if not target.restarts_services:
+        yield "services were not restarted between blocks: intervals leave out what differs from start to start"
 
 
 def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -> None:
     """Measure every cell of the plan; every record is on disk before the next cell starts.
 
-    However it ends, services are stopped, and the run is marked complete, or incomplete with the reason.
-    Raises WirebenchError, Interrupted.
+    However it ends, services are stopped, and the run is marked complete, or incomplete with the reason. Where nothing
+    was measured, the folder stays only for what a failed process has said. Raises WirebenchError, Interrupted.
     """
-    execution = _Execution(plan, target, writer, progress)
-    status, reason = "incomplete", "it failed"
+    execution = _Execution(plan, target, writer, progress, _lay_out_ids(plan, target))
+    status, reason, logs_count = "incomplete", "it failed", True
     try:
         for block in plan.blocks:
             execution.run_block(block)
         status, reason = "complete", ""
     except Interrupted as interrupt:
-        reason = f"it was interrupted ({interrupt})"
+        reason, logs_count = f"it was interrupted ({interrupt})", False
         raise
     except WirebenchError as error:
         reason = error.message
@@ -179,6 +197,8 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
             measured_s=round(execution.measured_s, 3),
             services_start_s=round(execution.services_s, 3),
         )
+        if not writer.is_worth_keeping(logs_count=logs_count):
+            writer.discard()
 
 
 def _verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int, writer: RunWriter) -> None:
@@ -208,8 +228,5 @@ def verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int) -> Conformance:
         return check(connected, seed, CONFORMANCE_REQUESTS, CONFORMANCE_FIRST_ID, writes=writes)
 
 
-def require_drivers(plan: Plan) -> None:
-    """Raise UsageError if a driver that the plan needs isn't installed."""
-    for name in sorted({cell.driver for cell in plan.cells}):
-        if DRIVERS[name].version() is None:
-            raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
+def _lay_out_ids(plan: Plan, target: Target) -> IdLayout:
+    return lay_out(plan, fresh_services=target.restarts_services)

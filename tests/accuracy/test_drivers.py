@@ -18,18 +18,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def measure(  # noqa: PLR0913 - what jobs differ in
-    tmp_path: Path,
+def cell(
     transport: Transport,
     driver: Driver,
-    delay_s: Delay,
     *,
     concurrency: int = 8,
     rate_per_s: int | None = None,
     connection: Connection = "keep",
-) -> HistogramFile:
-    """Load a server of known latency for two seconds, and return what the driver measured."""
-    cell = Cell(
+) -> Cell:
+    """Return a cell that gets users, at its transport's defaults."""
+    return Cell(
         transport=transport,
         runtime=TRANSPORTS[transport].runtimes[0],
         driver=driver,
@@ -42,9 +40,23 @@ def measure(  # noqa: PLR0913 - what jobs differ in
         codec=TRANSPORTS[transport].codecs[0],
         connection=connection,
     )
+
+
+def measure(  # noqa: PLR0913 - what jobs differ in
+    tmp_path: Path,
+    transport: Transport,
+    driver: Driver,
+    delay_s: Delay,
+    *,
+    concurrency: int = 8,
+    rate_per_s: int | None = None,
+    connection: Connection = "keep",
+) -> HistogramFile:
+    """Load a server of known latency for two seconds, and return what the driver measured."""
+    measured = cell(transport, driver, concurrency=concurrency, rate_per_s=rate_per_s, connection=connection)
     load = Load(model="open" if rate_per_s else "closed", warmup_s=0.3, window_s=2.0)
     with server(transport, delay_s) as address:
-        job = Job(cell, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
+        job = Job(measured, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
         (file,) = DRIVERS[driver].run(job, lambda _: None)
     return file
 
@@ -63,6 +75,7 @@ def test_a_constant_latency_is_found(tmp_path: Path, transport: Transport, drive
     assert 20 == pytest.approx(median, rel=0.25)
     window = file.checked_window()
     assert 2.0 == pytest.approx(window.duration_s, rel=0.01)
+    assert 8 == pytest.approx(file.latency_sum_s / window.duration_s, rel=0.1)
     # Eight connections of 20 ms each: 400 requests a second and not more.
     assert 300 <= file.counts_by_code()["ok"] / window.duration_s <= 401
 

@@ -86,9 +86,10 @@ def complaint(done: Ended) -> str:
     return error.removeprefix("error: ")
 
 
-def test_socket_message(services: dict[str, Service]) -> None:
-    """The example of the README."""
-    done = run("socket", "--port", services["socket"].port, "--message", "Hello World")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_message(services: dict[str, Service], transport: str) -> None:
+    """A text comes back upper-cased, on every transport."""
+    done = run(transport, "--port", services[transport].port, "--message", "Hello World")
 
     assert (0, "HELLO WORLD\n", "") == (done.status, done.stdout, done.stderr)
 
@@ -154,7 +155,7 @@ def test_calls(services: dict[str, Service], transport: str) -> None:
     assert (1, "User not found.") == (gone.status, complaint(gone))
 
 
-@pytest.mark.parametrize("transport", ["rest", "grpc"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_demo_twice(services: dict[str, Service], transport: str) -> None:
     """The demo shows every step, leaves nothing behind, and goes round taken ids."""
     service = services[transport]
@@ -399,18 +400,21 @@ def test_grpc_hang_up_in_a_call() -> None:
         ("rest", "nope"),
         ("rest", "--nonsense"),
         ("socket", "--message", "x", "--interactive"),
+        ("socket", "--message", ""),
+        ("rest", "--demo", "--interactive"),
+        ("rest", "--demo", "get", 7),
         ("rest", "--port", 5000, "--address", "127.0.0.1:5000"),
         ("nope",),
     ],
     ids=lambda arguments: " ".join(map(str, arguments)),
 )
 def test_wrong_usage(arguments: tuple[str, ...]) -> None:
-    """Wrong usage ends with 2, and no traceback."""
+    """Wrong usage ends with 2, one line that says what is wrong, and one that says what to do."""
     done = run(*arguments)
 
     assert 2 == done.status
-    assert "Traceback" not in done.stderr
-    assert done.stderr
+    assert complaint(done)
+    assert "next: " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -421,3 +425,11 @@ def test_malformed_addresses(address: str) -> None:
     done = call("socket", "--address", address)
 
     assert (1, f"{address!r} is not an address") == (done.status, complaint(done))
+
+
+def test_wrong_values_are_told_in_plain_words() -> None:
+    """Not in those of the libraries that find them."""
+    done = run("rest", "--port", "x")
+
+    assert (2, "invalid value for '--port': must be a whole number (it is 'x')") == (done.status, complaint(done))
+    assert "next: `wirebench client rest --help` shows what there is\n" in done.stderr

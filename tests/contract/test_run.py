@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -31,6 +32,7 @@ factors:
 load: {model: closed, warmup_s: 0.3, window_s: 0.8}
 blocks: 2
 """
+ONE_CELL = "question: How fast is one?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
 LONG = TINY.replace("blocks: 2", "blocks: 20")
 
 pytestmark = pytest.mark.skipif(
@@ -82,6 +84,17 @@ def running(scenario: Path, out: Path, records: int) -> Iterator[tuple[subproces
         for each in alive:
             each.kill()
         assert [] == [each.cmdline() for each in alive]
+
+
+@contextmanager
+def interruptible_run(scenario: Path, out: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a run to be interrupted; end it if it goes on."""
+    arguments = [str(each) for each in (WIREBENCH, "run", scenario, "--out", out)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def only_run(out: Path) -> Run:
@@ -160,7 +173,10 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
     out = tmp_path / "results"
     with running(scenario(LONG), out, records=2) as (process, _):
         process.send_signal(number)
-        assert 130 == process.wait(timeout=30)
+        _, errors = process.communicate(timeout=30)
+        assert 130 == process.returncode
+    assert "stopping …" in errors
+    assert "Traceback" not in errors
     run = only_run(out)
     assert ("incomplete", f"it was interrupted ({number.name})") == (run.info.status, run.info.reason)
     assert len(run.records) >= 2
@@ -213,17 +229,37 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         rest, socket = target.start(services).values()
         text = TINY.replace("[rest, grpc, socket]", "[rest, socket]").replace("  driver: {grpc: [k6, ghz]}\n", "")
         addresses = ["--rest", f"http://{rest.address}", "--socket", socket.address]
-        done = wirebench("run", scenario(text), "--target", "external", *addresses, "--out", tmp_path / "results")
+        runs = []
+        # Twice in the same order: the users that the first run has created are no hindrance to the second.
+        for out in (tmp_path / "first", tmp_path / "second"):
+            done = wirebench("run", scenario(text), "--seed", "1", "--target", "external", *addresses, "--out", out)
+            assert 0 == done.returncode, done.stderr
+            runs.append(only_run(out))
         target.check()
     finally:
         target.stop()
-    assert 0 == done.returncode, done.stderr
-    run = only_run(tmp_path / "results")
-    assert "complete" == run.info.status
-    assert 8 == len(run.records)
-    for record in run.records:
-        assert {} == record.errors
-        assert (None, None) == (record.server.cpu_ms_per_request, record.server.requests_by_worker)
+    for run in runs:
+        assert "complete" == run.info.status
+        assert 8 == len(run.records)
+        assert any("services were not restarted" in note for note in run.info.notes)
+        assert any("users were created, and stay" in note for note in run.info.notes)
+        for record in run.records:
+            assert {} == record.errors
+            assert (None, None) == (record.server.cpu_ms_per_request, record.server.requests_by_worker)
+
+
+def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
+    """Workers that don't even notice that their supervisor was killed are gone when the target has stopped."""
+    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
+    (endpoint,) = target.start([ServiceSpec("rest", "gunicorn-gthread", 2, None, "sqlite")]).values()
+    supervisor = psutil.Process(endpoint.root_pid)
+    family = supervisor.children(recursive=True)
+    for each in family:
+        each.suspend()
+    supervisor.kill()
+    target.stop()
+    assert len(family) > 2
+    assert [] == [each for each in family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tmp_path: Path) -> None:
@@ -250,7 +286,7 @@ def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tm
         (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
         (["run", "quick", "--blocks", "0"], "--blocks"),
         (["run", "quick", "--blocks", "many"], "--blocks"),
-        (["run"], "Missing argument 'scenario'"),
+        (["run"], "missing argument 'scenario'"),
         (["results", "--run", "nothing"], "no run 'nothing'"),
         (["nothing"], "nothing"),
     ],
@@ -270,6 +306,69 @@ def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
     done = wirebench("run", "quick", "--target", "external", *addresses, "--out", tmp_path / "results")
     assert 1 == done.returncode
     assert "nothing answers at 127.0.0.1:1 for rest" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """The figures are printed before, the error says how to have the report written, and nothing half is left."""
+    out = tmp_path / "results"
+    # A folder of that name is in the way of the report, whoever writes it.
+    script = "until run=$(ls -d results/*/) && mkdir $run/report.html; do sleep 0.05; done"
+    with subprocess.Popen(["timeout", "60", "bash", "-c", script], cwd=tmp_path, stderr=subprocess.DEVNULL):
+        done = wirebench("run", scenario(ONE_CELL), "--out", out)
+    assert 1 == done.returncode
+    assert "How fast is one?" in done.stdout
+    assert "wirebench report --run" in done.stderr
+    assert "Traceback" not in done.stderr
+    run = only_run(out)
+    assert ("complete", 1) == (run.info.status, len(run.records))
+    assert [] == list(run.folder.glob("*.tmp"))
+
+
+def test_an_interrupted_report_can_be_had_later(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Ctrl-C after the last cell ends with status 130, and the next step is said: nothing has to be measured again."""
+    out = tmp_path / "results"
+    with interruptible_run(scenario(ONE_CELL), out) as process:
+        assert process.stdout is not None
+        while "How fast is one?" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert 130 == process.returncode
+    assert f"wirebench report --run {only_run(out).folder}" in errors
+    assert "Traceback" not in errors
+    assert 0 == wirebench("report", "--out", out).returncode
+
+
+def test_a_run_that_is_interrupted_before_its_first_cell_leaves_nothing(
+    scenario: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A folder without a record would only be in the way of the last run that measured something."""
+    out = tmp_path / "results"
+    with interruptible_run(scenario(ONE_CELL), out) as process:
+        assert process.stderr is not None
+        while "starting services" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert 130 == process.returncode
+    assert "nothing had been measured" in errors
+    assert [] == list(out.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_ctrl_c_is_understood_while_modules_are_loaded(tmp_path: Path) -> None:
+    """Even a command that has hardly begun ends with status 130 and one word."""
+    with subprocess.Popen([WIREBENCH, "list"], stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        status = Path(f"/proc/{process.pid}/status")
+        deadline = time.monotonic() + 30
+        # Python itself handles SIGINT alone: when SIGTERM is handled too, wirebench's first lines have run.
+        while not int(re.findall(r"SigCgt:\s*(\w+)", status.read_text())[0], 16) >> (signal.SIGTERM - 1) & 1:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (130, "interrupted\n") == (process.returncode, errors)
 
 
 def test_a_results_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from wirebench.places import ROOT
 #: From left to right, as a measurement goes.
 STAGES = ("scenario", "targets", "clients", "drivers", "measure", "store", "stats", "report", "runner", "cli")
 #: What every stage may use.
-COMMON = ("errors", "places", "processes")
+COMMON = ("errors", "files", "findings", "interrupts", "places", "processes")
 
 
 def imports_of(path: Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from wirebench.drivers import Ghz, Job
 from wirebench.drivers import ghz as ghz_module
 from wirebench.drivers.histogram_file import DriverVersion
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import WirebenchError
 from wirebench.scenario import Cell, Load
 
 CELL = Cell(
@@ -33,7 +33,7 @@ JOB = Job(
     load=Load(model="closed", warmup_s=0.5, window_s=1.0),
     address="127.0.0.1:1",
     seed=1,
-    id_range=3,
+    id_base=30_000_000,
     output=Path("out.json"),
     log=Path("out.log"),
     cores=None,
@@ -77,13 +77,6 @@ def test_no_call_is_an_error() -> None:
     """A load that sent nothing has no result."""
     with pytest.raises(WirebenchError, match="no call"):
         ghz_module.fold([], JOB, 1.0, VERSION)
-
-
-def test_a_window_too_long_for_the_details_is_refused() -> None:
-    """A load that would take over a million calls a part is split, and refused when that isn't enough."""
-    job = replace(JOB, load=Load(window_s=3600.0))
-    with pytest.raises(UsageError, match="at most"):
-        Ghz().run(job, lambda _: None)
 
 
 def test_connections_equal_concurrency() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from wirebench.measure.counters import fairness, parse_counters
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.sampler import Sampler, cpu_s, process_tree
+from wirebench.measure.throttling import throttled_periods
 from wirebench.targets import divide_cores
 
 METRICS = """\
@@ -19,6 +21,7 @@ wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker
 wirebench_requests_total{code="not_found",operation="users.get",transport="rest",worker="0"} 2.0
 wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="1"} 5.0
 wirebench_cpu_throttled_periods_total 3.0
+wirebench_memory_bytes 6.1e+07
 """
 GOOD = Evidence(
     requests=10_000,
@@ -27,8 +30,13 @@ GOOD = Evidence(
     mismatches=0,
     rate_achieved_per_s=1000.0,
     rate_asked_per_s=1000,
+    concurrency=16,
+    in_flight=15.5,
+    warmup_s=1.0,
+    p99_s=0.1,
     per_second=(1000, 1000, 1000, 1000),
     generator_cpu_share=0.5,
+    generator_cores_busy=0.5,
     shares_cores=False,
     fairness=1.0,
     workers=2,
@@ -36,13 +44,14 @@ GOOD = Evidence(
     counted_by_server=12_000,
     generator_throttled_periods=0,
 )
+CLOSED = replace(GOOD, rate_asked_per_s=None)
 
 
 def test_counters_are_summed_by_worker() -> None:
     """A worker's requests are those of all its operations and outcomes."""
     counters = parse_counters(METRICS)
     assert {"0": 12, "1": 5} == counters.requests_by_worker
-    assert 3 == counters.throttled_periods
+    assert (3, 61_000_000) == (counters.throttled_periods, counters.memory_bytes)
 
 
 def test_what_was_added_counts_workers_that_are_new() -> None:
@@ -71,6 +80,11 @@ def test_good_evidence_passes_every_gate() -> None:
         ("dropped_iterations", replace(GOOD, dropped_iterations=1)),
         ("rate_error", replace(GOOD, rate_achieved_per_s=900.0)),
         ("error_rate", replace(GOOD, failed=100)),
+        ("connections", replace(CLOSED, concurrency=2000, in_flight=999.0)),
+        ("connections", replace(CLOSED, concurrency=2, in_flight=0.85, generator_cores_busy=0.6)),
+        ("connections", replace(CLOSED, concurrency=8, in_flight=6.0, generator_cores_busy=0.9)),
+        ("warmup", replace(CLOSED, p99_s=1.1)),
+        ("warmup", replace(CLOSED, warmup_s=0.0)),
         ("error_rate", replace(GOOD, requests=0, failed=0)),
         ("samples", replace(GOOD, requests=999)),
         ("conformance", replace(GOOD, mismatches=1)),
@@ -86,6 +100,16 @@ def test_each_gate_fails_for_its_cause(gate: str, evidence: Evidence) -> None:
     failed = {each.name: each for each in check(evidence) if not each.passed}
     assert gate in failed
     assert failed[gate].advice
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "in_flight", "cores_busy"),
+    [(1, 0.7, 0.78), (2, 1.62, 0.87), (16, 15.2, 1.0), (16, 12.8, 9.6), (2000, 1900.0, 1.0)],
+)
+def test_a_closed_load_on_all_connections_passes(concurrency: int, in_flight: float, cores_busy: float) -> None:
+    """What a generator does between two requests is no fault, on one core or on many."""
+    evidence = replace(CLOSED, concurrency=concurrency, in_flight=in_flight, generator_cores_busy=cores_busy)
+    assert [] == [gate.name for gate in check(evidence) if not gate.passed]
 
 
 def test_what_was_not_seen_has_no_gate() -> None:
@@ -135,3 +159,15 @@ def test_a_sampler_tells_only_what_it_watched() -> None:
     assert sampler.server_cpu_s(now_ns - 10**10, now_ns) is None
     assert sampler.server_cpu_s(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
     assert sampler.generator_cpu_s(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+
+
+@pytest.mark.parametrize(
+    ("membership", "folder"), [("0::/limited\n", "limited"), ("3:cpu,cpuacct:/limited\n0::/\n", "cpu,cpuacct/limited")]
+)
+def test_a_cpu_limit_that_was_met_is_counted(tmp_path: Path, membership: str, folder: str) -> None:
+    """The count of this process's own cgroup is read, in either version; without one there is none."""
+    (tmp_path / "membership").write_text(membership)
+    assert throttled_periods(tmp_path / "membership", tmp_path) is None
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_time 1\n")
+    assert 4 == throttled_periods(tmp_path / "membership", tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.unit.report_run import RunBuilder, cell, passed
 from wirebench.errors import WirebenchError
 from wirebench.report import write_report
-from wirebench.store import Run
+from wirebench.store import ErrorText, Run
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "circle", "rect", "path", "use"}
 LOADS = {"src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"}
@@ -181,9 +182,20 @@ def test_one_block_is_no_verdict(tmp_path: Path) -> None:
     """A block says nothing of its own spread: no interval, and no bar for one."""
     run = RunBuilder(cells=[cell("rest"), cell("socket")], blocks=1).write(tmp_path)
     html = write_report(run).read_text(encoding="utf-8")
-    assert "in one block, which says nothing of its own spread" in html
+    assert 1 == html.count("One block says nothing of its own spread")
     assert 'class="badge inconclusive"' in html
     assert 'class="interval' not in html
+    assert "2 cells × 1 block<" in html.replace(" · commit", "<")
+    assert "2 windows (2 cells × 1 block), " in html
+
+
+def test_errors_of_all_blocks_add_up(tmp_path: Path) -> None:
+    """Each text once a cell, the most frequent first."""
+    texts = tuple(ErrorText(code="internal", message=message, count=n) for n, message in ((2, "rare"), (9, "often")))
+    run = RunBuilder(cells=[cell("rest")], record={"error_texts": texts}).write(tmp_path)
+    text = Document(write_report(run).read_text(encoding="utf-8")).text
+    assert 1 == text.count("users.get, 16 connections: REST: internal: often (27×)")
+    assert text.index("often (27×)") < text.index("rare (6×)")
 
 
 def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> None:
@@ -240,7 +252,7 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
         cells=[cell("rest", runtime=evil), cell("socket")],
         gates=lambda _cell, _block: (gate,),
         info=info,
-        record={"error_texts": (evil,), "errors": {evil: 3}},
+        record={"error_texts": (ErrorText(code=evil, message=evil, count=3),), "errors": {evil: 3}},
     )
     document = Document(write_report(builder.write(tmp_path)).read_text(encoding="utf-8"))
     assert 0 == document.tags["script"] + document.tags["img"]
@@ -251,3 +263,17 @@ def test_a_report_that_cannot_be_written_is_one_clear_line(quick: Run, tmp_path:
     """The path and the reason; no traceback."""
     with pytest.raises(WirebenchError, match=r"can't write .*nowhere/report\.html: No such file or directory"):
         write_report(quick, tmp_path / "nowhere" / "report.html")
+
+
+def test_a_full_disk_leaves_the_old_report_and_no_part_of_a_new_one(quick: Run, tmp_path: Path) -> None:
+    """What can't be written whole changes nothing."""
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(WirebenchError, match=r"can't write .*report\.html: File too large"):
+            write_report(quick, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {"report.html": "old"} == {each.name: each.read_text() for each in tmp_path.iterdir()}

@@ -36,30 +36,74 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "expected"),
+    ("old", "new", "expected"),
     [
-        (GOOD.replace("blocks", "block"), "scenario.yaml:8: block: no such key; did you mean 'blocks'?"),
-        (GOOD.replace("[1, 16]", '[1, "16"]'), "scenario.yaml:5: factors.concurrency: input should be a valid integer"),
-        (GOOD.replace("[1, 16]", "[1, 0]"), "scenario.yaml:5: factors.concurrency: input should be greater than"),
-        (GOOD.replace("[1, 16]", "[]"), "scenario.yaml:5: factors.concurrency"),
-        (GOOD.replace("0.5", "soon"), "scenario.yaml:7: load.warmup_s: input should be a valid number"),
-        (GOOD.replace("rest, grpc", "rset, grpc"), "scenario.yaml:3: factors.transport: input should be 'rest'"),
-        (GOOD.replace("closed", "open"), "scenario.yaml:1: an open load needs a rate: add factors.rate_per_s"),
-        (GOOD + "blocks: 4\n", "scenario.yaml:9: 'blocks' stands twice"),
-        (GOOD + "\tx: 1\n", "scenario.yaml:9: not valid YAML"),
-        (GOOD.replace("question: Which transport?", ""), "scenario.yaml:2: question: is missing"),
-        ("", "scenario.yaml:1: a scenario is a mapping"),
-        ("- 1\n", "scenario.yaml:1: a scenario is a mapping"),
-        ("a: &a [*a]\n", "scenario.yaml: not valid YAML"),
-        (GOOD.replace("blocks", "[1, 2]"), "scenario.yaml:8: a key must be a word"),
+        ("blocks", "block", "8: block: no such key; did you mean 'blocks'?"),
+        ("warmup_s", "zzz", "7: load.zzz: no such key; the keys are model, warmup_s, window_s"),
+        ("[1, 16]", '[1, "16"]', "5: factors.concurrency: must be a whole number (it is '16')"),
+        ("[1, 16]", "[1, 0]", "5: factors.concurrency: must be at least 1 (it is 0)"),
+        ("[1, 16]", "[1, 20000]", "5: factors.concurrency: must be at most 10000 (it is 20000)"),
+        ("[1, 16]", "[]", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "{rest: []}", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "{}", "5: factors.concurrency: needs at least one level"),
+        (
+            "{rest: k6,",
+            "{'*': k6,",
+            "6: factors.driver: no transport '*'; levels by transport are for rest, grpc, socket",
+        ),
+        ("{rest: k6,", "{tcp: k6,", "6: factors.driver: no transport 'tcp'; levels by transport are"),
+        ("{rest: k6,", "{rest: wrk,", "6: factors.driver.rest: must be one of k6, ghz (it is 'wrk')"),
+        ("0.5", "soon", "7: load.warmup_s: must be a number (it is 'soon')"),
+        ("window_s: 1", "window_s: .nan", "7: load.window_s: must be a finite number (it is nan)"),
+        ("window_s: 1", "window_s: 0.1", "7: load.window_s: must be at least 0.5 (it is 0.1)"),
+        (
+            "{model: closed, warmup_s: 0.5, window_s: 1}",
+            "5",
+            "7: load: must be a mapping of keys to values",
+        ),
+        ("rest, grpc", "rset, grpc", "3: factors.transport: must be one of rest, grpc, socket (it is 'rset')"),
+        ("Which transport?", "''", "1: question: must not be empty (it is '')"),
+        ("Which transport?", "3", "1: question: must be text (it is 3)"),
+        ("blocks: 3", "blocks: 3\nblocks: 4", "9: 'blocks' stands twice"),
+        ("blocks: 3", "blocks: 3\n\tx: 1", "9: not valid YAML"),
+        ("question: Which transport?", "", "2: question: is missing"),
+        ("blocks", "[1, 2]", "8: a key must be a word"),
+        ("blocks", "on", "8: a key must be a word"),
+        ("blocks: 3", "x: \x01", "8: not valid YAML: special characters"),
+        ("[1, 16]", "1" + "0" * 5000, "5: not valid YAML: this is no int"),
+        ("Which transport?", "2026-13-01", "1: not valid YAML: this is no timestamp"),
+        ("blocks: 3", "x: " + "[" * 1000, "1: nested too deeply"),
+        (GOOD, "", "1: a scenario is a mapping"),
+        (GOOD, "- 1\n", "1: a scenario is a mapping"),
+        (GOOD, "question: x\nfactors: 5\n", "2: factors: must be a mapping of keys to values"),
+        (GOOD, "question: x\nfactors:\n", "2: factors: must be a mapping of keys to values"),
     ],
 )
-def test_a_mistake_is_named_with_its_line(tmp_path: Path, broken: str, expected: str) -> None:
-    """What is wrong in a file is said with line and field, and nothing starts."""
+def test_a_mistake_is_named_once_with_its_line(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """What is wrong in a file is said in plain words with line and field, and nothing starts."""
     with pytest.raises(UsageError) as error:
-        read(tmp_path, broken)
-    assert expected in error.value.message
+        read(tmp_path, GOOD.replace(old, new))
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+    assert "" == error.value.details
     assert error.value.hint
+
+
+def test_every_mistake_is_named(tmp_path: Path) -> None:
+    """Several mistakes are told at once, one line each."""
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, GOOD.replace("[1, 16]", '["a", 0]').replace("blocks: 3", "blocks: 0"))
+    lines = [error.value.message, *error.value.details.splitlines()]
+    assert ["5", "5", "8"] == [line.split(":")[1] for line in lines]
+
+
+def test_yaml_that_stands_for_more_than_itself_is_read_at_once(tmp_path: Path) -> None:
+    """Aliases that multiply, or that stand within their own anchor, take no time and no memory."""
+    multiplied = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 30))
+    with pytest.raises(UsageError, match=r"scenario\.yaml:9: a0: no such key"):
+        read(tmp_path, f"{GOOD}a0: &a0 [x]\n{multiplied}")
+    with pytest.raises(UsageError, match=r"scenario\.yaml:9: a: no such key"):
+        read(tmp_path, f"{GOOD}a: &a [*a]\n")
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
@@ -73,13 +117,38 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("driver: {rest: k6,", "driver: {rest: ghz,", "rest has no driver 'ghz'"),
-        ("operation: users.get", "runtime: aio", "rest has no runtime 'aio'"),
-        ("operation: users.get", "codec: protobuf", "rest has no codec 'protobuf'"),
-        ("operation: users.get", "threads: 4", "the runtime 'asyncio' has no thread pool"),
-        ("operation: users.get", "workers: 2\n  operation: users.create", "its answers would be wrong"),
-        ("operation: users.get", "connection: reopen", "ghz keeps its connections"),
-        ("[1, 16]", "[1, 1]", "a level stands twice"),
+        ("driver: {rest: k6,", "driver: {rest: ghz,", "6: factors.driver.rest: rest has no driver 'ghz'"),
+        ("operation: users.get", "runtime: aio", "4: factors.runtime: rest has no runtime 'aio'"),
+        ("operation: users.get", "codec: protobuf", "4: factors.codec: rest has no codec 'protobuf'"),
+        ("operation: users.get", "threads: 4", "4: factors.threads: the runtime 'asyncio' has no thread pool"),
+        (
+            "operation: users.get",
+            "workers: 2\n  operation: users.create",
+            "4: factors.workers: users.create on 2",
+        ),
+        ("operation: users.get", "connection: reopen", "4: factors.connection: ghz keeps its connections"),
+        ("operation: users.get", "runtime: {rest: gunicorn-sync}", "4: factors.runtime.rest: gunicorn-sync closes"),
+        (
+            "operation: users.get",
+            "runtime: {rest: [uvicorn,\n    gunicorn-sync]}\n  connection: {rest: keep}",
+            "5: factors.runtime.rest: gunicorn-sync closes the connection",
+        ),
+        ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level stands twice in the list"),
+        ("[rest, grpc, socket]", "[rest, grpc]", "6: factors.driver.socket: socket is not in factors.transport"),
+        ("[rest, grpc, socket]", "[rest, rest]", "3: factors.transport: a level stands twice in the list"),
+        ("blocks: 3", "compare: workers", "8: compare: there is nothing to compare: no two cells differ in workers"),
+        (
+            "operation: users.get",
+            "connection: {rest: reopen, socket: reopen}\n  workers: {rest: 1, grpc: 2, socket: 4}",
+            "3: factors.transport: there is nothing to compare: no two cells differ in transport alone",
+        ),
+        (
+            "operation: users.get",
+            f"workers: {[*range(1, 65)]}\n  threads: {{rest: {[*range(1, 1025)]}}}",
+            "2: factors: 131456 cells",
+        ),
+        ("closed", "open", "7: load.model: an open load needs a rate"),
+        ("operation: users.get", "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
     ],
 )
 def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
@@ -87,8 +156,30 @@ def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str
     scenario = read(tmp_path, GOOD.replace(old, new))
     with pytest.raises(UsageError) as error:
         make_plan(scenario, seed=1)
-    assert expected in error.value.message
+    expected = f"{tmp_path}/scenario.yaml:{expected}"
+    assert expected == error.value.message[: len(expected)]
     assert error.value.hint
+
+
+def test_one_cell_may_be_measured_without_a_comparison(tmp_path: Path) -> None:
+    """What isn't asked to be compared needs no second level."""
+    plan = make_plan(read(tmp_path, "question: How fast?\nfactors: {transport: rest}\n"), seed=1)
+    assert 1 == len(plan.cells)
+
+
+def test_what_varies_is_offered_for_comparison(tmp_path: Path) -> None:
+    """Who asks to compare what each transport has one level of is told what has several."""
+    text = GOOD.replace("operation: users.get", "workers: {rest: 1, grpc: 2, socket: 1}") + "compare: workers\n"
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text), seed=1)
+    expected = "or compare what varies: transport (rest, socket), driver (k6, ghz)"
+    assert f"give the cells the same levels of all others, {expected}" == error.value.hint
+
+
+def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> None:
+    """The refusal is of a connection that is said to be kept and isn't."""
+    text = "question: x\nfactors: {transport: rest, runtime: gunicorn-sync, connection: reopen}\n"
+    assert "reopen" == make_plan(read(tmp_path, text), seed=1).cells[0].connection
 
 
 def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tests.unit.report_run import RunBuilder
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.store import RunInfo, RunWriter, find_run, load_run, run_id
+from wirebench.store import DamagedRun, Run, RunInfo, RunWriter, find_run, list_runs, load_run, run_id
 
 
 def info(name: str = "20260101T120000Z-quick", pid: int | None = None) -> RunInfo:
@@ -88,8 +90,77 @@ def test_a_run_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> 
 def test_a_damaged_run_is_named(tmp_path: Path, content: str) -> None:
     """A file that can't be read gives one line with its name."""
     (tmp_path / "run.json").write_text(content)
-    with pytest.raises(WirebenchError, match=r"run\.json"):
+    with pytest.raises(WirebenchError, match=r"run\.json: \w") as error:
         load_run(tmp_path)
+    assert "--run" in error.value.hint
+
+
+def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
+    """The list goes on past it, and says why it can't be read."""
+    good = [RunWriter(tmp_path, info(f"2026010{day}T120000Z-quick")).folder for day in (1, 3)]
+    damaged = tmp_path / "20260102T120000Z-quick"
+    damaged.mkdir()
+    (damaged / "run.json").write_bytes(b"\xff\x00")
+    listed = list(list_runs(tmp_path))
+    assert [good[0], damaged, good[1]] == [run.folder for run in listed]
+    assert [Run, DamagedRun, Run] == [type(run) for run in listed]
+    assert good[1] == find_run("last", tmp_path).folder
+
+
+def test_the_last_run_is_the_last_that_can_be_read(tmp_path: Path) -> None:
+    """Newer ones that are damaged are told of; without any that is whole there is no last one."""
+    whole = RunWriter(tmp_path, info("20260101T120000Z-quick")).folder
+    damaged = RunWriter(tmp_path, info("20260102T120000Z-quick")).folder
+    (damaged / "run.json").write_text("[]")
+    told: list[DamagedRun] = []
+    assert whole == find_run("last", tmp_path, told.append).folder
+    assert [DamagedRun(damaged, "run.json: must be a mapping of keys to values")] == told
+    (whole / "run.json").write_text("")
+    with pytest.raises(UsageError, match="no readable runs"):
+        find_run("last", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("compare", "taste", "compare: must be one of transport, runtime"),
+        ("pid", "x", "pid: must be a whole number"),
+        ("seed", None, r"seed: must be a whole number \(it is nothing\)"),
+    ],
+)
+def test_what_is_wrong_in_a_run_is_said_in_plain_words(tmp_path: Path, key: str, value: object, expected: str) -> None:
+    """The file, the field, and what it must be."""
+    path = RunWriter(tmp_path, info()).folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(WirebenchError, match=rf"run\.json: {expected}"):
+        load_run(path.parent)
+
+
+def test_a_process_id_that_cannot_be_one_is_of_no_process(tmp_path: Path) -> None:
+    """A number that no process has makes a run that isn't going on."""
+    assert "incomplete" == load_run(RunWriter(tmp_path, info(pid=10**20)).folder).info.status
+
+
+def test_runs_are_looked_for_in_a_folder_only(tmp_path: Path) -> None:
+    """A file that is given as the folder of the runs is wrong usage."""
+    (tmp_path / "file").write_text("")
+    for call in (lambda: find_run("last", tmp_path / "file"), lambda: list(list_runs(tmp_path / "file"))):
+        with pytest.raises(UsageError, match="not a folder"):
+            call()
+
+
+def test_a_record_without_a_factor_is_refused(tmp_path: Path) -> None:
+    """What lacks a factor can be compared with nothing: it is named when it is read."""
+    folder = RunWriter(tmp_path, info()).folder
+    data = json.loads(RunBuilder(blocks=1).write(tmp_path / "other").records[0].model_dump_json())
+    record = folder / "records" / "cell.json"
+    record.write_text(json.dumps(data | {"factors": data["factors"] | {"transport": "pigeon"}}))
+    with pytest.raises(WirebenchError, match=r"cell\.json: factors: no transport 'pigeon'"):
+        load_run(folder)
+    del data["factors"]["driver"]
+    record.write_text(json.dumps(data))
+    with pytest.raises(WirebenchError, match=r"cell\.json: factors: lacks driver"):
+        load_run(folder)
 
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:

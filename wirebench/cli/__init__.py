@@ -1,42 +1,29 @@
-"""The command line: one file a command, and one place where errors become exit statuses."""
+"""The command line: one file a command, and one place where errors and signals become exit statuses."""
 
 from __future__ import annotations
 
 import sys
 
-import typer
-
-from wirebench.cli import client, doctor, list_, report, results, run, verify
-from wirebench.cli.output import complain
 from wirebench.errors import WirebenchError
-from wirebench.processes import Interrupted
+from wirebench.interrupts import Interrupted, interruptible
 
 EXIT_INTERRUPTED = 130
-
-app = typer.Typer(
-    name="wirebench",
-    help="REST, gRPC or a plain socket? Measures one application behind all three, and says what the numbers support.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("run")(run.run)
-app.command("list")(list_.list_)
-app.command("results")(results.results)
-app.command("report")(report.report)
-app.command("verify")(verify.verify)
-app.command("doctor")(doctor.doctor)
-app.add_typer(client.app, name="client")
 
 
 def main() -> None:
     """Run the command and exit: 0 done, 1 a check failed, 2 wrong usage or input, 130 interrupted."""
     try:
-        app()
+        with interruptible():
+            # Imported late: Ctrl-C is understood already while all the rest is loaded.
+            from wirebench.cli.app import run_app  # noqa: PLC0415
+
+            status = run_app()
     except WirebenchError as error:
+        from wirebench.cli.output import complain  # noqa: PLC0415
+
         complain(error)
         sys.exit(error.exit_status)
     except Interrupted:
         sys.stderr.write("interrupted\n")
         sys.exit(EXIT_INTERRUPTED)
+    sys.exit(status)

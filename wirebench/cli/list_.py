@@ -3,46 +3,67 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from wirebench.cli.options import Json, Out
+from wirebench.cli.output import stdout_console
 from wirebench.places import SCENARIOS
 from wirebench.scenario import make_plan, read_scenario
-from wirebench.store import list_runs
+from wirebench.store import DamagedRun, list_runs
 from wirebench.store.results import DEFAULT_FOLDER
 
 
 def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
     """List the scenarios that come with wirebench, and the runs so far."""
-    scenarios = []
-    for path in sorted(SCENARIOS.glob("*.yaml")):
-        plan = make_plan(read_scenario(path), seed=0)
-        scenarios.append((path.stem, len(plan.cells), len(plan.blocks), plan.measured_s, plan.scenario.question))
-    runs = []
-    for run in list_runs(out):
-        expected = run.info.cells * run.info.blocks
-        runs.append((run.info.id, run.info.status, len(run.records), expected, run.info.question))
+    scenarios, runs = list(_scenarios()), list(_runs(out))
     if json:
-        names = (
-            ("scenario", "cells", "blocks", "load_s", "question"),
-            ("run", "status", "records", "expected", "question"),
-        )
-        data = {
-            "scenarios": [dict(zip(names[0], row, strict=True)) for row in scenarios],
-            "runs": [dict(zip(names[1], row, strict=True)) for row in runs],
-        }
+        data = {"scenarios": scenarios, "runs": runs}
         sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
         return
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = stdout_console()
     table = Table("scenario", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
-    for name, cells, blocks, load_s, question in scenarios:
-        table.add_row(name, str(cells), str(blocks), f"{load_s:.0f} s", question)
+    for row in scenarios:
+        cells, blocks, load = str(row["cells"]), str(row["blocks"]), f"{row['load_s']:.0f} s"
+        table.add_row(row["scenario"], cells, blocks, load, row["question"])
     console.print(table)
     if runs:
         table = Table("run", "status", "records", "question", title=f"Runs in {out}/", title_justify="left")
-        for run_name, status, records, expected, question in runs:
-            table.add_row(run_name, status, f"{records} of {expected}", question)
+        for row in runs:
+            if row["status"] == "damaged":
+                table.add_row(row["run"], "damaged", "–", f"can't be read: {row['reason']}")
+            else:
+                table.add_row(row["run"], row["status"], f"{row['records']} of {row['expected']}", row["question"])
         console.print(table)
+
+
+def _scenarios() -> Iterator[dict[str, Any]]:
+    for path in sorted(SCENARIOS.glob("*.yaml")):
+        plan = make_plan(read_scenario(path), seed=0)
+        yield {
+            "scenario": path.stem,
+            "cells": len(plan.cells),
+            "blocks": len(plan.blocks),
+            "load_s": plan.measured_s,
+            "question": plan.scenario.question,
+        }
+
+
+def _runs(folder: Path) -> Iterator[dict[str, Any]]:
+    for run in list_runs(folder):
+        if isinstance(run, DamagedRun):
+            unknown = dict.fromkeys(("records", "expected", "question"))
+            yield {"run": run.folder.name, "status": "damaged", "reason": run.reason, **unknown}
+        else:
+            yield {
+                "run": run.info.id,
+                "status": run.info.status,
+                "reason": run.info.reason,
+                "records": len(run.records),
+                "expected": run.info.cells * run.info.blocks,
+                "question": run.info.question,
+            }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,15 @@ Socket = Annotated[
     str | None, typer.Option("--socket", metavar="ADDR", help="Address of the socket service (external target).")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunName = Annotated[str, typer.Option("--run", metavar="RUN", help="A run's name, its folder, or `last`.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
+
+
+def help_without_command(context: typer.Context) -> None:
+    """Show the help where there should be a command; nothing was done, so the exit status is that of wrong usage."""
+    if context.invoked_subcommand is None:
+        sys.stderr.write(f"{context.get_help()}\n")
+        raise typer.Exit(UsageError.exit_status)
 
 
 def given_addresses(rest: str | None, grpc: str | None, socket: str | None) -> dict[str, str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Self
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -14,10 +16,13 @@ from rich.table import Table
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
 from wirebench.stats import METRICS, CellSummary, compare, summarise
-from wirebench.stats.words import sentence
-from wirebench.store import Run
+from wirebench.stats.words import caveat, counted, full_name, sentence
+from wirebench.store import DamagedRun, Run
 
 _PLAIN_INTERVAL_S = 5.0
+#: As wide as a table may get where there is no terminal to set a limit.
+_PLAIN_WIDTH = 10_000
+_ERROR_TEXTS_SHOWN = 5
 
 
 def complain(error: WirebenchError) -> None:
@@ -28,6 +33,25 @@ def complain(error: WirebenchError) -> None:
     if error.hint:
         lines.append(f"next: {error.hint}")
     sys.stderr.write("\n".join(lines) + "\n")
+
+
+def stdout_console(file: TextIO | None = None) -> Console:
+    """Return what to print results on (by default stdout): as wide as the terminal; without one, nothing is cut.
+
+    All text is shown as it is: none of it is markup.
+    """
+    width = None if (file or sys.stdout).isatty() else _PLAIN_WIDTH
+    return Console(file=file, width=width, markup=False, highlight=False)
+
+
+def warn_of_damaged(run: DamagedRun) -> None:
+    """Say on stderr that a run is passed over, and why."""
+    sys.stderr.write(f"warning: passed over {run.folder}, which can't be read: {run.reason}\n")
+
+
+def visible(text: str) -> str:
+    """Return the text with control characters escaped: what others have stored must not steer our terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 class TerminalProgress:
@@ -91,20 +115,22 @@ class TerminalProgress:
 
 
 def print_run(run: Run, console: Console) -> None:
-    """Print a run: its question, a table of cells, and a sentence a comparison."""
+    """Print a run on what `stdout_console` gives: its question, a table of cells, a sentence a comparison, failures."""
     cells = summarise(run.records)
-    console.print(f"\n{run.info.question}", style="bold", highlight=False)
+    console.print(f"\n{run.info.question}", style="bold")
     if run.info.status != "complete":
-        done = f"{len(run.records)} of {run.info.cells * run.info.blocks} cells"
+        done = f"{len(run.records)} of {counted(run.info.cells * run.info.blocks, 'cell')}"
         console.print(
             f"This run is {run.info.status}: {run.info.reason or 'it goes on'}; {done} are here.", style="yellow"
         )
     if not cells:
         return
     console.print(_table(cells))
-    for comparison in compare(cells, run.info.compare, run.info.equivalence_margin):
-        console.print(f"• {sentence(comparison)}", highlight=False, soft_wrap=True)
-    _print_gates(cells, console)
+    comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
+    for comparison in comparisons:
+        console.print(f"• {sentence(comparison)}", soft_wrap=True)
+    for warning in (*filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
+        console.print(f"! {warning}", style="yellow", soft_wrap=True)
 
 
 def _table(cells: tuple[CellSummary, ...]) -> Table:
@@ -115,7 +141,7 @@ def _table(cells: tuple[CellSummary, ...]) -> Table:
     for name in shown or ["transport"]:
         table.add_column(name)
     for heading in ("requests/s", "×", "p50 ms", "p99 ms", "server CPU µs/req", "generator CPU", "gates"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     for cell in cells:
         throughput = METRICS["throughput"]
         gates = ", ".join(gate.name for gate in cell.failed_gates()) or "ok"
@@ -152,11 +178,24 @@ def _figure(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 
-def _print_gates(cells: tuple[CellSummary, ...], console: Console) -> None:
-    failed: dict[str, tuple[str, int]] = {}
+def _failed_gates(cells: Sequence[CellSummary]) -> Iterator[str]:
+    """Say of each gate that failed where it did, and what to do."""
+    failed = [gate for cell in cells for gate in cell.failed_gates()]
+    for name, count in Counter(gate.name for gate in failed).items():
+        advice = next(gate.advice for gate in failed if gate.name == name)
+        yield f"gate {name} failed in {counted(count, 'cell')}: {advice}"
+
+
+def _errors(cells: Sequence[CellSummary]) -> Iterator[str]:
+    """Say the most frequent errors with their counts, and the cells that met them the most."""
+    met: dict[str, Counter[str]] = {}
     for cell in cells:
-        for gate in cell.failed_gates():
-            failed[gate.name] = (gate.advice, failed.get(gate.name, ("", 0))[1] + 1)
-    for name, (advice, count) in failed.items():
-        where = f"{count} cell{'s' if count > 1 else ''}"
-        console.print(f"! gate {name} failed in {where}: {advice}", style="yellow", highlight=False, soft_wrap=True)
+        for error in cell.errors:
+            met.setdefault(f"{error.code}: {error.message}", Counter())[full_name(cell.factors)] += error.count
+    by_count = sorted(met.items(), key=lambda each: -each[1].total())
+    for text, counts in by_count[:_ERROR_TEXTS_SHOWN]:
+        cell_name, _ = counts.most_common(1)[0]
+        where = cell_name if len(counts) == 1 else f"{counted(len(counts), 'cell')}, most in {cell_name}"
+        yield f"{counts.total():,}× {visible(text)} ({where})"
+    if len(by_count) > _ERROR_TEXTS_SHOWN:
+        yield f"{counted(len(by_count) - _ERROR_TEXTS_SHOWN, 'more error text')} in the report"

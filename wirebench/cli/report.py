@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Out
+from wirebench.cli.options import Out, RunName
+from wirebench.cli.output import warn_of_damaged
 from wirebench.store import find_run
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.store.results import DEFAULT_FOLDER, LAST
 
 
 def report(
     *,
-    run: Annotated[str, typer.Option(help="A run's name, its folder, or `last`.")] = "last",
+    run: RunName = LAST,
     out: Out = DEFAULT_FOLDER,
     to: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run's folder.")] = None,
 ) -> None:
@@ -23,5 +24,5 @@ def report(
     # Imported late: the report brings matplotlib with it.
     from wirebench.report import write_report  # noqa: PLC0415
 
-    path = write_report(find_run(run, out), to)
+    path = write_report(find_run(run, out, warn_of_damaged), to)
     sys.stdout.write(f"{path}\n")

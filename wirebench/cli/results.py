@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import orjson
-import typer
-from rich.console import Console
 
-from wirebench.cli.options import Json, Out
-from wirebench.cli.output import print_run
+from wirebench.cli.options import Json, Out, RunName
+from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
 from wirebench.stats import METRICS, compare, summarise
 from wirebench.stats.words import sentence
 from wirebench.store import Run, find_run
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.store.results import DEFAULT_FOLDER, LAST
 
 
 def results(
     *,
-    run: Annotated[str, typer.Option(help="A run's name, its folder, or `last`.")] = "last",
+    run: RunName = LAST,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
     """Show the figures of a run, and what they support."""
-    found = find_run(run, out)
+    found = find_run(run, out, warn_of_damaged)
     if json:
         sys.stdout.write(as_json(found) + "\n")
     else:
-        print_run(found, Console(width=None if sys.stdout.isatty() else 160))
+        print_run(found, stdout_console())
 
 
 def as_json(run: Run) -> str:

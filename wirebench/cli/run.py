@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from wirebench import processes, runner
+from wirebench import runner
 from wirebench.cli.options import Grpc, Json, Out, Rest, Socket, given_addresses, scenario_path
-from wirebench.cli.output import TerminalProgress, print_run
+from wirebench.cli.output import TerminalProgress, print_run, stdout_console
 from wirebench.cli.results import as_json
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.scenario import Plan, make_plan, read_scenario
 from wirebench.scenario.model import BLOCKS_MAX
+from wirebench.stats.words import counted
 from wirebench.store import RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER
 from wirebench.targets import Cores, ExternalTarget, LocalTarget, Target, divide_cores
@@ -48,29 +49,51 @@ def run(  # noqa: PLR0913 - one parameter an option
     if blocks is not None:
         read = read.model_copy(update={"blocks": blocks})
     plan = make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed)
-    runner.require_drivers(plan)
     addresses = given_addresses(rest, grpc, socket)
-    cores = divide_cores()
-    with processes.interruptible():
-        run_name = run_id(path.stem)
-        chosen = _target(target, addresses, cores, out / run_name)
+    run_name = run_id(path.stem)
+    with interruptible(STOPPING):
+        chosen = _target(target, addresses, divide_cores(), out / run_name)
+        runner.prepare(plan, chosen)
         writer = RunWriter(out, runner.start_info(plan, path, chosen, run_name))
         _announce(plan, chosen, writer)
         cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S
-        with TerminalProgress(sum(map(len, plan.blocks)), cell_s) as progress:
-            runner.execute(plan, chosen, writer, progress)
-            progress.step("writing the report")
-            # Imported late: the report brings matplotlib with it.
-            from wirebench.report import write_report  # noqa: PLC0415
+        try:
+            with TerminalProgress(sum(map(len, plan.blocks)), cell_s) as progress:
+                runner.execute(plan, chosen, writer, progress)
+        except Interrupted:
+            _say_what_is_left(writer)
+            raise
+    _conclude(writer.folder, json=json)
 
-            result = load_run(writer.folder)
-            report = write_report(result)
-    if json:
-        sys.stdout.write(as_json(result) + "\n")
-        return
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    print_run(result, console)
-    console.print(f"\nReport: {report}", highlight=False, soft_wrap=True)
+
+def _say_what_is_left(writer: RunWriter) -> None:
+    if writer.folder.exists():
+        again = f"`wirebench results --run {writer.folder}` shows it"
+        sys.stderr.write(f"what was measured is in {writer.folder}/; {again}\n")
+    else:
+        sys.stderr.write("nothing had been measured, and nothing is left\n")
+
+
+def _conclude(folder: Path, *, json: bool) -> None:
+    """Show the figures, and then write the report: whatever becomes of it, they have been seen."""
+    # Imported late: the report brings matplotlib with it.
+    from wirebench.report import write_report  # noqa: PLC0415
+
+    again = f"write the report by: wirebench report --run {folder}"
+    try:
+        result = load_run(folder)
+        if json:
+            sys.stdout.write(as_json(result) + "\n")
+        else:
+            print_run(result, stdout_console())
+        sys.stdout.flush()
+        report = write_report(result)
+    except WirebenchError as error:
+        raise WirebenchError(error.message, f"{error.hint}; then {again}") from error
+    except Interrupted:
+        sys.stderr.write(f"\nall records are on disk; {again}\n")
+        raise
+    sys.stderr.write(f"\nReport: {report}\n")
 
 
 def _target(name: str, addresses: dict[str, str], cores: Cores, folder: Path) -> Target:
@@ -90,8 +113,8 @@ def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:
     cells, blocks = len(plan.cells), len(plan.blocks)
     lines = [
         f"{plan.scenario.question}",
-        f"{cells} cells × {blocks} blocks, {plan.measured_s:.0f} s of load; seed {plan.seed}; {target.name} target"
-        + (f" ({target.cores})" if target.cores else ""),
+        f"{counted(cells, 'cell')} × {counted(blocks, 'block')}, {plan.measured_s:.0f} s of load; seed {plan.seed}; "
+        f"{target.name} target" + (f" ({target.cores})" if target.cores else ""),
         f"results: {writer.folder}/",
         *(f"note: {note}" for note in writer.info.notes),
     ]

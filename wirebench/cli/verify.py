@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from wirebench import processes, runner
+from wirebench import runner
 from wirebench.cli.options import Grpc, Rest, Socket, given_addresses, scenario_path
 from wirebench.errors import WirebenchError
+from wirebench.interrupts import STOPPING, interruptible
 from wirebench.scenario import make_plan, read_scenario
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 
@@ -28,13 +29,14 @@ def verify(
     plan = make_plan(read_scenario(scenario_path(scenario)), seed)
     addresses = given_addresses(rest, grpc, socket)
     services = [service for service in plan.services if not addresses or service.transport in addresses]
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as logs, processes.interruptible():
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as logs, interruptible(STOPPING):
         target: Target = (
             ExternalTarget(addresses)
             if addresses
             else LocalTarget(divide_cores(), lambda service: Path(logs) / f"{service}.log")
         )
         try:
+            target.prepare(services)
             outcome = runner.verify(target.start(services), seed)
         finally:
             target.stop()

@@ -76,9 +76,8 @@ class RestClient(Client):
         """Carry out an operation. Raises ClientError."""
         find_operation(operation)
         route = _ROUTES[operation]
-        in_path = {name: fields.get(name, 0) for name in ("id",) if "{id}" in route.path}
-        path = route.path.format_map({name: quote(str(value), safe="") for name, value in in_path.items()})
-        rest = {name: value for name, value in fields.items() if name not in in_path}
+        path = route.path.format(id=quote(str(fields.get("id", 0)), safe=""))
+        rest = {name: value for name, value in fields.items() if name != "id" or "{id}" not in route.path}
         if route.method == "GET":
             return self._reply(self.request("GET", f"{path}?{urlencode(rest)}" if rest else path))
         if route.method == "DELETE":

@@ -15,32 +15,27 @@ from wirebench.scenario import Cell, Load
 SEEDED_FIRST_ID = 1_000_001
 SEEDED_USERS = 10_000
 
-#: A creating job takes its ids from a range of its own, this long.
-ID_RANGE = 10_000_000
-ID_RANGES = (2**31 - 1) // ID_RANGE
+#: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
+CREATED_FIRST_ID = 10_000_000
+ID_STEP = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """The load of one cell in one block.
 
-    `id_range` (1 to `ID_RANGES`) says which ids a creating operation may take. `output` gets the histogram file,
-    `log` what the tool prints.
+    `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
+    tool prints.
     """
 
     cell: Cell
     load: Load
     address: str
     seed: int
-    id_range: int
+    id_base: int
     output: Path
     log: Path
     cores: frozenset[int] | None
-
-    @property
-    def id_base(self) -> int:
-        """The first id that a creating operation may take."""
-        return self.id_range * ID_RANGE
 
 
 class Driver(Protocol):

@@ -22,7 +22,7 @@ import orjson
 from numpy.typing import NDArray
 
 from wirebench import processes
-from wirebench.drivers.driver import ID_RANGE, SEEDED_FIRST_ID, SEEDED_USERS, Job
+from wirebench.drivers.driver import ID_STEP, SEEDED_FIRST_ID, SEEDED_USERS, Job
 from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import (
     ERROR_TEXTS_MAX,
@@ -34,15 +34,14 @@ from wirebench.drivers.histogram_file import (
     Series,
     Window,
 )
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import WirebenchError
+from wirebench.files import write_whole
 from wirebench.places import CONTRACT, TOOLS
 from wirebench.processes import Child, ProcessError
 
 DETAILS_MAX = 1_000_000
 #: The longest single run: two cores' worth of ghz stay well under a million calls in this time.
 PART_S_MAX = 20.0
-#: As many as fit in a job's range of ids, a million each.
-PARTS_MAX = ID_RANGE // DETAILS_MAX
 _SLACK_S = 0.05
 _GRACE_S = 60.0
 _DATA_ITEMS = 1000
@@ -86,9 +85,6 @@ class Ghz:
         """
         version = self.version() or "unknown"
         parts = math.ceil(job.load.window_s / PART_S_MAX)
-        if parts > PARTS_MAX:
-            longest = f"{PART_S_MAX * PARTS_MAX:.0f} s"
-            raise UsageError(f"load.window_s: ghz measures {longest} at most", "use a shorter window, or the driver k6")
         window_s = job.load.window_s / parts
         return tuple(self._run_part(job, part, window_s, version, watch) for part in range(parts))
 
@@ -97,7 +93,7 @@ class Ghz:
     ) -> HistogramFile:
         details = job.output.with_suffix(f".ghz-{part}.json")
         data = job.output.with_suffix(f".ghz-{part}-data.json")
-        data.write_text(_data(job, part), encoding="utf-8")
+        write_whole(data, _data(job, part))
         try:
             child = processes.start(
                 "ghz", self.arguments(job, window_s, data, details), job.log, job.cores, {"TZ": "UTC"}
@@ -208,9 +204,9 @@ def _data(job: Job, part: int) -> str:
             ids = range(SEEDED_FIRST_ID, SEEDED_FIRST_ID + SEEDED_USERS)
             return json.dumps([{"id": pick.choice(ids)} for _ in range(_DATA_ITEMS)])
         case "users.create":
-            # The digits of the job's range and of the part, then ghz's own count of calls, under a million. As text,
-            # which proto JSON takes for an id: a template is no JSON number.
-            number = f"{job.id_range}{part}{{{{printf `%06d` .RequestNumber}}}}"
+            # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto
+            # JSON takes for an id: a template is no JSON number.
+            number = f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"
             return json.dumps({"user": {"id": number, "name": f"User {number}", "email": f"user{number}@example.com"}})
         case "echo.upper":
             return json.dumps({"text": "the quick brown fox jumps over the lazy dog"})

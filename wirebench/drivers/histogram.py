@@ -99,9 +99,14 @@ class Histogram:
         return tuple(int(value) for value in _LOWEST[indexes] + _WIDTH[indexes] - 1)
 
     @property
+    def sum_ns(self) -> float:
+        """The sum in nanoseconds, each value taken as the middle of those that count as the same."""
+        return float(self.counts @ _MIDDLE)
+
+    @property
     def mean_ns(self) -> float:
-        """The mean in nanoseconds, each value taken as the middle of those that count as the same."""
-        return float(self.counts @ _MIDDLE) / self.count
+        """The mean in nanoseconds."""
+        return self.sum_ns / self.count
 
     @property
     def stdev_ns(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wirebench.drivers.histogram import Histogram
 from wirebench.errors import WirebenchError
+from wirebench.files import write_whole
 
 Clock = Literal["service", "response"]
 
@@ -60,11 +61,15 @@ class PerSecond(_Frozen):
 
 
 class ErrorText(_Frozen):
-    """One of the most frequent errors."""
+    """What the requests of one outcome failed with, and how many did."""
 
     code: str
     message: str
     count: int
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        return f"{self.code}: {self.message} ({self.count}×)"
 
 
 class HistogramFile(_Frozen):
@@ -96,8 +101,8 @@ class HistogramFile(_Frozen):
             raise WirebenchError(f"{path}: {field}: {first['msg']}", "it is not a histogram file") from None
 
     def write(self, path: Path) -> None:
-        """Write the file."""
-        path.write_text(self.model_dump_json(by_alias=True, exclude_none=True) + "\n", encoding="utf-8")
+        """Write the file, whole or not at all. Raises WirebenchError."""
+        write_whole(path, self.model_dump_json(by_alias=True, exclude_none=True))
 
     def histogram(self, clock: Clock) -> Histogram:
         """Merge the successful requests' histograms of a clock; empty if there are none."""
@@ -114,6 +119,11 @@ class HistogramFile(_Frozen):
             if series.clock == "service":
                 counts[series.code] = counts.get(series.code, 0) + series.count
         return counts
+
+    @property
+    def latency_sum_s(self) -> float:
+        """How long the window's requests took, all together and whatever their outcome, in seconds."""
+        return sum(Histogram.decode(each.histogram).sum_ns for each in self.series if each.clock == "service") / 1e9
 
     def checked_window(self) -> Window:
         """Return the window. Raises WirebenchError if not one request was sent."""
@@ -162,7 +172,18 @@ def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
         bytes_sent=_sum_known([part.bytes_sent for part in parts]),
         bytes_received=_sum_known([part.bytes_received for part in parts]),
         bytes_requests=_sum_known([part.bytes_requests for part in parts]),
-        errors=tuple(error for part in parts for error in part.errors)[:ERROR_TEXTS_MAX],
+        errors=most_frequent(error for part in parts for error in part.errors),
+    )
+
+
+def most_frequent(errors: Iterable[ErrorText]) -> tuple[ErrorText, ...]:
+    """Add up errors of the same code and text, and return the most frequent, the first ones first."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for error in errors:
+        counts[error.code, error.message] += error.count
+    return tuple(
+        ErrorText(code=code, message=message, count=count)
+        for (code, message), count in counts.most_common(ERROR_TEXTS_MAX)
     )
 
 

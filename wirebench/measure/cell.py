@@ -12,7 +12,7 @@ from wirebench.drivers.histogram_file import OK, Clock, merge
 from wirebench.measure.counters import Counters, fairness, read_counters
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.record import Generator, Latency, Record, Server
-from wirebench.measure.sampler import Sampler, memory_bytes, process_tree
+from wirebench.measure.sampler import Sampler, process_tree
 from wirebench.measure.throttling import throttled_periods
 from wirebench.targets import Cores, Endpoint
 
@@ -45,7 +45,6 @@ class _Observed:
     parts: tuple[HistogramFile, ...]
     sampler: Sampler
     counted: Counters | None
-    memory_bytes: int | None
     generator_throttled: int | None
 
 
@@ -73,7 +72,6 @@ def _observe(endpoint: Endpoint, job: Job) -> _Observed:
         parts=parts,
         sampler=sampler,
         counted=_settled_counters(endpoint.admin_url, before, sent) if endpoint.admin_url and before else None,
-        memory_bytes=memory_bytes(pids) if pids else None,
         generator_throttled=None
         if throttled_before is None or throttled_after is None
         else throttled_after - throttled_before,
@@ -95,7 +93,9 @@ def _record(subject: Subject, job: Job, observed: _Observed, merged: HistogramFi
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
     server = _server(observed, requests)
-    generator = _generator(subject.cores, observed, window_s)
+    generator_cpu_s = _in_windows(observed.parts, observed.sampler.generator_cpu_s)
+    generator = _generator(subject.cores, generator_cpu_s, window_s)
+    service = latency(merged, "service")
     window = merged.checked_window()
     per_request = merged.bytes_requests or None
     evidence = Evidence(
@@ -105,8 +105,14 @@ def _record(subject: Subject, job: Job, observed: _Observed, merged: HistogramFi
         mismatches=merged.mismatches,
         rate_achieved_per_s=rate,
         rate_asked_per_s=job.cell.rate_per_s,
+        concurrency=job.cell.concurrency,
+        # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
+        in_flight=merged.latency_sum_s / window_s,
+        warmup_s=job.load.warmup_s,
+        p99_s=service.p99_ms / 1e3 if service else None,
         per_second=merged.full_seconds(),
         generator_cpu_share=generator.cpu_share,
+        generator_cores_busy=generator_cpu_s / window_s if generator_cpu_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
         fairness=server.fairness,
         workers=job.cell.workers,
@@ -130,10 +136,10 @@ def _record(subject: Subject, job: Job, observed: _Observed, merged: HistogramFi
         rate_achieved_per_s=rate,
         rate_asked_per_s=job.cell.rate_per_s,
         errors={code: count for code, count in counts.items() if code != OK},
-        error_texts=tuple(f"{error.code}: {error.message} ({error.count}×)" for error in merged.errors),
+        error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
-        service=latency(merged, "service"),
+        service=service,
         response=latency(merged, "response"),
         histogram_file=str(subject.histogram_file),
         server=server,
@@ -179,15 +185,14 @@ def _server(observed: _Observed, requests: int) -> Server:
     return Server(
         cpu_s=seconds,
         cpu_ms_per_request=seconds / requests * 1e3 if seconds is not None and requests else None,
-        memory_bytes=observed.memory_bytes,
+        memory_bytes=observed.counted.memory_bytes if observed.counted else None,
         throttled_periods=observed.counted.throttled_periods if observed.counted else None,
         requests_by_worker=by_worker,
         fairness=fairness(list(by_worker.values())) if by_worker else None,
     )
 
 
-def _generator(cores: Cores | None, observed: _Observed, window_s: float) -> Generator:
-    seconds = _in_windows(observed.parts, observed.sampler.generator_cpu_s)
+def _generator(cores: Cores | None, seconds: float | None, window_s: float) -> Generator:
     if cores is None:
         return Generator(cpu_share=None, cores=None, shares_cores_with_server=None)
     return Generator(

@@ -18,14 +18,16 @@ _SETTLE_TIMEOUT_S = 5.0
 _REQUESTS = re.compile(r"^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _THROTTLED = re.compile(r"^wirebench_cpu_throttled_periods_total (\S+)$", re.MULTILINE)
+_MEMORY = re.compile(r"^wirebench_memory_bytes (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """A service's counters at one moment."""
+    """A service's counters at one moment, and the memory that it used then; None for what it doesn't tell."""
 
     requests_by_worker: dict[str, int]
     throttled_periods: int | None
+    memory_bytes: int | None
 
     @property
     def requests(self) -> int:
@@ -33,7 +35,7 @@ class Counters:
         return sum(self.requests_by_worker.values())
 
     def since(self, before: Counters) -> Counters:
-        """Return what was added since an earlier moment."""
+        """Return what was added since an earlier moment; memory is that of the later one."""
         throttled = None
         if self.throttled_periods is not None and before.throttled_periods is not None:
             throttled = self.throttled_periods - before.throttled_periods
@@ -41,7 +43,7 @@ class Counters:
             worker: count - before.requests_by_worker.get(worker, 0)
             for worker, count in self.requests_by_worker.items()
         }
-        return Counters(added, throttled)
+        return Counters(added, throttled, self.memory_bytes)
 
 
 def read_counters(admin_url: str) -> Counters:
@@ -74,8 +76,12 @@ def parse_counters(text: str) -> Counters:
     for match in _REQUESTS.finditer(text):
         worker = dict(_LABEL.findall(match["labels"]))["worker"]
         by_worker[worker] = by_worker.get(worker, 0) + int(float(match["value"]))
-    throttled = _THROTTLED.search(text)
-    return Counters(by_worker, int(float(throttled[1])) if throttled else None)
+    return Counters(by_worker, _number(_THROTTLED, text), _number(_MEMORY, text))
+
+
+def _number(pattern: re.Pattern[str], text: str) -> int | None:
+    found = pattern.search(text)
+    return int(float(found[1])) if found else None
 
 
 def fairness(counts: list[int]) -> float | None:

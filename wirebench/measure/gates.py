@@ -22,13 +22,17 @@ DRIFT_MAX = 0.1
 DRIFT_SECONDS_MIN = 4
 FAIRNESS_MIN = 0.9
 COUNT_ERROR_MAX = 0.0
+SERVED_MIN = 0.85
+#: How many connections a busy core of the generator holds back to prepare their next request: docs/method.md.
+HELD_BY_A_CORE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What gates look at; None for what could not be seen, and then there is no such gate.
 
-    `per_second` are the successful requests in each full second of the window.
+    `in_flight` are the requests that were on their way at a moment, on average, and `p99_s` is of the successful ones'
+    service time. `per_second` are the successful requests in each full second of the window.
     """
 
     requests: int
@@ -37,8 +41,13 @@ class Evidence:
     mismatches: int
     rate_achieved_per_s: float
     rate_asked_per_s: int | None
+    concurrency: int
+    in_flight: float
+    warmup_s: float
+    p99_s: float | None
     per_second: tuple[int, ...]
     generator_cpu_share: float | None
+    generator_cores_busy: float | None
     shares_cores: bool | None
     fairness: float | None
     workers: int
@@ -49,7 +58,8 @@ class Evidence:
 
 def check(evidence: Evidence) -> tuple[Gate, ...]:
     """Return all gates that the evidence allows, passed or not."""
-    return (*_load_gates(evidence), *_outcome_gates(evidence), *_machine_gates(evidence))
+    closed = _connection_gates(evidence) if evidence.rate_asked_per_s is None else ()
+    return (*_load_gates(evidence), *closed, *_outcome_gates(evidence), *_machine_gates(evidence))
 
 
 def _load_gates(evidence: Evidence) -> Iterator[Gate]:
@@ -78,6 +88,31 @@ def _load_gates(evidence: Evidence) -> Iterator[Gate]:
             unit="of the rate asked for",
             metrics=_ALL,
             advice="the load was not what was asked for: lower the rate, or give the generator more cores",
+        )
+
+
+def _connection_gates(evidence: Evidence) -> Iterator[Gate]:
+    """Check a closed load: that all its connections were used, and all through the window."""
+    if evidence.generator_cores_busy is not None:
+        held = HELD_BY_A_CORE * evidence.generator_cores_busy
+        yield _at_least(
+            "connections",
+            (evidence.in_flight + held) / evidence.concurrency,
+            SERVED_MIN,
+            unit="of them in use",
+            metrics=_ALL,
+            advice="some were not open yet, or got no reply: lengthen load.warmup_s, lower the concurrency, or see "
+            "whether the service limits connections",
+        )
+    if evidence.p99_s is not None:
+        yield _at_most(
+            "warmup",
+            evidence.p99_s,
+            evidence.warmup_s,
+            unit="s at the p99",
+            metrics=_ALL,
+            advice="requests took longer than the warm-up, and the first ones of connections just opened ended in the "
+            "window: lengthen load.warmup_s",
         )
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from wirebench.drivers.histogram_file import ErrorText
+from wirebench.scenario import Cell
+from wirebench.scenario.contract import TRANSPORTS
 
 Factor = str | int | float | None
 
@@ -82,7 +87,8 @@ class Record(_Frozen):
     rate_achieved_per_s: float
     rate_asked_per_s: int | None
     errors: dict[str, int]
-    error_texts: tuple[str, ...]
+    #: The most frequent errors of the whole load, warm-up included, the most frequent first.
+    error_texts: tuple[ErrorText, ...]
     dropped_iterations: int
     mismatches: int
     service: Latency | None
@@ -96,3 +102,13 @@ class Record(_Frozen):
     versions: dict[str, str]
     machine: dict[str, str]
     commit: str | None
+
+    @field_validator("factors")
+    @classmethod
+    def _are_those_of_a_cell(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        missing = [field.name for field in dataclasses.fields(Cell) if field.name not in factors]
+        if missing:
+            raise ValueError(f"lacks {', '.join(missing)}")
+        if factors["transport"] not in TRANSPORTS:
+            raise ValueError(f"no transport {factors['transport']!r}")
+        return factors

@@ -38,17 +38,6 @@ def process_tree(root_pid: int) -> tuple[int, ...]:
         return ()
 
 
-def memory_bytes(pids: tuple[int, ...]) -> int:
-    """Return the memory of processes, pages that they share counted once (proportional set size)."""
-    total = 0
-    for pid in pids:
-        try:
-            total += psutil.Process(pid).memory_full_info().pss
-        except psutil.Error:
-            continue
-    return total
-
-
 @dataclass(slots=True)
 class _Timeline:
     """Cumulative CPU seconds over time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wirebench.errors import WirebenchError
+from wirebench.files import write_whole
 from wirebench.store import Run
 
 FILE_NAME = "report.html"
@@ -19,11 +19,5 @@ def write_report(run: Run, path: Path | None = None) -> Path:
     from wirebench.report.page import render  # noqa: PLC0415
 
     target = path or run.folder / FILE_NAME
-    temporary = target.with_name(f"{target.name}.tmp")
-    page = render(run)
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        temporary.replace(target)
-    except OSError as error:
-        raise WirebenchError(f"can't write {target}: {error.strerror}", "make room, or choose another path") from error
+    write_whole(target, render(run))
     return target

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wirebench.report.numbers import count, duration, moment
+from wirebench.stats.words import counted
 from wirebench.store import Run, RunInfo
 
 
@@ -45,7 +46,7 @@ def _of_run(run: Run) -> Iterator[tuple[str, str]]:
     yield "compared", f"levels of {info.compare}; ratios within {info.equivalence_margin:.0%} of 1 count as equivalent"
     if info.conformance_requests:
         wrong = len(info.conformance_mismatches)
-        answer = f"{wrong} mismatches" if wrong else "answered alike by all"
+        answer = counted(wrong, "mismatch", "mismatches") if wrong else "answered alike by all"
         yield "conformance", f"{count(info.conformance_requests)} random requests before the first window: {answer}"
     yield "commit", info.commit or "not known"
 
@@ -65,4 +66,7 @@ def _measured(run: Run) -> str:
     records, planned = len(run.records), run.info.cells * run.info.blocks
     requests = sum(record.requests for record in run.records)
     done = f"{records}" if records == planned else f"{records} of {planned}"
-    return f"{done} windows ({run.info.cells} cells × {run.info.blocks} blocks), {count(requests)} requests"
+    return (
+        f"{done} windows ({counted(run.info.cells, 'cell')} × {counted(run.info.blocks, 'block')}), "
+        f"{counted(requests, 'request')}"
+    )

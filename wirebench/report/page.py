@@ -46,7 +46,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorText:
+class CellError:
     """An error that requests of a cell met."""
 
     where: str
@@ -60,6 +60,7 @@ class Page:
     run: Run
     command: str
     summary: tuple[str, ...]
+    caveat: str
     claims: Mapping[str, Sequence[Claim]]
     forest: Forest
     instruments: tuple[str, ...]
@@ -71,7 +72,7 @@ class Page:
     cpu_is_log: bool
     table: Table
     failed_gates: tuple[FailedGate, ...]
-    errors: tuple[ErrorText, ...]
+    errors: tuple[CellError, ...]
     unreadable: tuple[str, ...]
     facts: tuple[Facts, ...]
 
@@ -85,7 +86,7 @@ def render(run: Run) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"dim_intervals": _dim_intervals, "moment": moment}
+    environment.filters |= {"counted": words.counted, "dim_intervals": _dim_intervals, "moment": moment}
     css = (_FOLDER / "report.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(page=gather(run), css=Markup(css))  # noqa: S704 - our own
 
@@ -105,6 +106,7 @@ def gather(run: Run) -> Page:
         run=run,
         command=command(run.info),
         summary=tuple(words.capitalised(sentence) for sentence in words.summary(judged)),
+        caveat=words.caveat(comparisons),
         claims=_claims(judged, forest),
         forest=forest,
         instruments=tuple(words.sentence(comparison) for comparison in comparisons if comparison.instruments),
@@ -190,10 +192,6 @@ def _dim_intervals(sentence: str) -> Markup:
     return Markup().join(parts)
 
 
-def _errors(cells: Sequence[CellSummary]) -> list[ErrorText]:
-    """List each cell's distinct error texts once."""
-    return [
-        ErrorText(f"{words.load(cell.factors)}: {words.cell_name(cell.factors)}", text)
-        for cell in cells
-        for text in dict.fromkeys(text for record in cell.records for text in record.error_texts)
-    ]
+def _errors(cells: Sequence[CellSummary]) -> list[CellError]:
+    """List each cell's errors, the most frequent first."""
+    return [CellError(words.full_name(cell.factors), str(error)) for cell in cells for error in cell.errors]

@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from wirebench.errors import UsageError
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Load, Scenario
+from wirebench.scenario.mistakes import describe
+from wirebench.scenario.model import Scenario
+from wirebench.scenario.source import FieldPath, Source
 
 FILE_BYTES_MAX = 1_000_000
 
-Path_ = tuple[Hashable, ...]
-_SECTIONS: dict[str, type[BaseModel]] = {"": Scenario, "factors": Factors, "load": Load}
+_TAG = "tag:yaml.org,2002:"
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader; a value that its type can't hold is a YAML error with a line, like all others."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError):
+            problem = f"this is no {node.tag.removeprefix(_TAG)}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 
 def read_scenario(path: Path) -> Scenario:
     """Read and check a scenario file. Raises UsageError, with the line and the fix."""
     text = _read(path)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines = _lines_of(node, path)
-        data = yaml.safe_load(text)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        lines = _lines_of(node, path) if node else {}
+        data = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(f"{path}:{line}: not valid YAML: {error.problem}", "correct the line") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageError(f"{path}: not valid YAML: {error}", "a scenario is a YAML text file") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UsageError(f"{path}:{line}: not valid YAML: {error.reason}", "correct the line") from None
+    except RecursionError:
+        raise UsageError(f"{path}:1: nested too deeply", "a scenario has three levels") from None
     if not isinstance(data, dict):
         raise UsageError(f"{path}:1: a scenario is a mapping", "start with the keys `question` and `factors`")
+    source = Source(path, lines)
     try:
-        return Scenario.model_validate(data)
+        return Scenario.model_validate(data, context=source)
     except ValidationError as error:
-        problems = [_explain(path, lines, problem) for problem in error.errors()]
+        first, *others = (describe(source, mistake) for mistake in error.errors())
         hint = "docs/scenarios.md describes every key; nothing was started"
-        raise UsageError(problems[0], hint, "\n".join(problems[1:])) from None
+        raise UsageError(first, hint, "\n".join(others)) from None
 
 
 def _read(path: Path) -> str:
@@ -55,46 +70,33 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path}: {error.strerror}", hint) from None
 
 
-def _lines_of(node: yaml.Node | None, path: Path, at: Path_ = ()) -> dict[Path_, int]:
+def _lines_of(root: yaml.Node, path: Path) -> dict[FieldPath, int]:
     """Return the line of every key and item; refuse keys that stand twice, of which YAML would keep the last."""
-    if node is None:
-        return {}
-    lines = {at: node.start_mark.line + 1}
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise UsageError(f"{path}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
-            inner = (*at, key.value)
-            if inner in lines:
-                raise UsageError(f"{path}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")
-            lines |= _lines_of(value, path, inner)
-            lines[inner] = key.start_mark.line + 1
-    elif isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            lines |= _lines_of(item, path, (*at, index))
+    lines: dict[FieldPath, int] = {}
+    seen = set()
+
+    def visit(node: yaml.Node, at: FieldPath) -> None:
+        lines.setdefault(at, node.start_mark.line + 1)
+        if node in seen:  # an alias: it may stand for as much as it likes, and for itself
+            return
+        seen.add(node)
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                inner = (*at, _word(key, path))
+                if inner in lines:
+                    raise UsageError(f"{path}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")
+                lines[inner] = key.start_mark.line + 1
+                visit(value, inner)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, item in enumerate(node.value):
+                visit(item, (*at, index))
+
+    visit(root, ())
     return lines
 
 
-def _explain(path: Path, lines: dict[Path_, int], problem: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
-    location = tuple(part for part in problem["loc"] if part not in (EVERY_TRANSPORT, "[key]"))
-    known = location
-    while known and known not in lines:
-        known = known[:-1]
-    field = ".".join(str(part) for part in location if not isinstance(part, int))
-    where = f"{path}:{lines.get(known, 1)}: {field}".removesuffix(": ")
-    if problem["type"] == "extra_forbidden":
-        return f"{where}: no such key{_suggest(location)}"
-    if problem["type"] == "missing":
-        return f"{where}: is missing"
-    message = problem["msg"].removeprefix("Value error, ")
-    given = problem["input"]
-    shown = f" (it is {given!r})" if isinstance(given, str | int | float | bool | None) else ""
-    return f"{where}: {message[0].lower()}{message[1:]}{shown}"
-
-
-def _suggest(location: Path_) -> str:
-    model = _SECTIONS.get(".".join(map(str, location[:-1])))
-    if model is None:
-        return ""
-    close = difflib.get_close_matches(str(location[-1]), model.model_fields, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; the keys are {', '.join(model.model_fields)}"
+def _word(key: yaml.Node, path: Path) -> str:
+    """Return a key. Raises UsageError for one that isn't text, as YAML reads it: `1`, `on`, `[a]`."""
+    if not isinstance(key, yaml.ScalarNode) or key.tag not in (f"{_TAG}str", f"{_TAG}merge"):
+        raise UsageError(f"{path}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
+    return str(key.value)

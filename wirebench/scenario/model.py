@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
-from wirebench.scenario.contract import Codec, Connection, Driver, Operation, Store, Transport
+from wirebench.scenario.contract import TRANSPORTS, Codec, Comparable, Connection, Driver, Operation, Store, Transport
+from wirebench.scenario.source import FieldPath, Source, dotted
 
 CONCURRENCY_MAX = 10_000
 BLOCKS_MAX = 1000
@@ -16,42 +17,48 @@ T = TypeVar("T")
 
 
 def _as_tuple(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    if value in ([], None):
+        raise ValueError("needs at least one level")
     return tuple(value) if isinstance(value, list) else (value,)
 
 
 def _by_transport(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    by_transport = value if isinstance(value, dict) else {EVERY_TRANSPORT: value}
-    return {key: _as_tuple(levels) for key, levels in by_transport.items()}
+    if not isinstance(value, dict):
+        return {EVERY_TRANSPORT: _as_tuple(value)}
+    for key in value:
+        if key not in TRANSPORTS:
+            raise ValueError(f"no transport {key!r}; levels by transport are for {', '.join(TRANSPORTS)}")
+    if not value:
+        raise ValueError("needs at least one level")
+    return {key: _as_tuple(levels) for key, levels in value.items()}
 
 
 #: A factor's levels: written as one value, as a list, or as either for each transport by name.
-Levels = Annotated[
-    dict[Literal["*", "rest", "grpc", "socket"], Annotated[tuple[T, ...], Field(min_length=1)]],
-    BeforeValidator(_by_transport),
-]
+Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], BeforeValidator(_by_transport)]
+_LEFT_OUT: Any = Field(default={})
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Factors(_Strict):
     """The dimensions of the question; one with several levels is varied.
 
-    A factor that is left out takes the transport's default: its first runtime, driver and codec.
+    A factor that is left out has no levels here: `contract.defaults` has them.
     """
 
-    transport: Annotated[tuple[Transport, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
-    operation: Levels[Operation] = Field(default={EVERY_TRANSPORT: ("users.get",)})
-    concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = Field(default={EVERY_TRANSPORT: (1,)})
-    rate_per_s: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
-    runtime: Levels[str] | None = None
-    driver: Levels[Driver] | None = None
-    workers: Levels[Annotated[int, Field(ge=1, le=64)]] = Field(default={EVERY_TRANSPORT: (1,)})
-    threads: Levels[Annotated[int, Field(ge=1, le=1024)]] | None = None
-    store: Levels[Store] = Field(default={EVERY_TRANSPORT: ("memory",)})
-    codec: Levels[Codec] | None = None
-    connection: Levels[Connection] = Field(default={EVERY_TRANSPORT: ("keep",)})
+    transport: Annotated[tuple[Transport, ...], BeforeValidator(_as_tuple)]
+    operation: Levels[Operation] = _LEFT_OUT
+    concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
+    rate_per_s: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] = _LEFT_OUT
+    runtime: Levels[str] = _LEFT_OUT
+    driver: Levels[Driver] = _LEFT_OUT
+    workers: Levels[Annotated[int, Field(ge=1, le=64)]] = _LEFT_OUT
+    threads: Levels[Annotated[int, Field(ge=1, le=1024)]] = _LEFT_OUT
+    store: Levels[Store] = _LEFT_OUT
+    codec: Levels[Codec] = _LEFT_OUT
+    connection: Levels[Connection] = _LEFT_OUT
 
 
 class Load(_Strict):
@@ -70,18 +77,15 @@ class Scenario(_Strict):
     load: Load = Load()
     blocks: Annotated[int, Field(ge=1, le=BLOCKS_MAX)] = 5
     #: The factor whose levels are compared with each other.
-    compare: Literal["transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection"] = (
-        "transport"
-    )
+    compare: Comparable = "transport"
     #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
     equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    _source: Source | None = PrivateAttr(default=None)
 
-    @model_validator(mode="after")
-    def _load_fits_factors(self) -> Scenario:
-        if self.load.model == "open" and self.factors.rate_per_s is None:
-            message = "an open load needs a rate: add factors.rate_per_s"
-            raise ValueError(message)
-        if self.load.model == "closed" and self.factors.rate_per_s is not None:
-            message = "a closed load has no rate: remove factors.rate_per_s, or set load.model to open"
-            raise ValueError(message)
-        return self
+    def model_post_init(self, context: Source | None, /) -> None:
+        """Keep the source that it is read from, given as the validation's context, so that errors name its lines."""
+        self._source = context
+
+    def where(self, field: FieldPath) -> str:
+        """Return a field's name, and before it the file and line, if it was read from a file."""
+        return self._source.where(field) if self._source else dotted(field)

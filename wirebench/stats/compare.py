@@ -7,17 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from wirebench.scenario.contract import COMES_WITH
 from wirebench.stats.ratio import Ratio, paired_ratio
 from wirebench.stats.summary import METRICS, CellSummary, Metric
 from wirebench.store import Gate
 
 Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "withheld"]
-
-#: A transport's parts that come with it: they don't have to be equal for two transports to be compared.
-_COMES_WITH = {
-    "transport": ("runtime", "codec", "threads"),
-    "runtime": ("threads",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ def compare(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[C
 def _differ_only_in(a: CellSummary, b: CellSummary, factor: str) -> bool:
     if a.factors[factor] == b.factors[factor]:
         return False
-    free = {factor, *_COMES_WITH.get(factor, ())}
+    free = {factor, *COMES_WITH.get(factor, ())}
     return all(a.factors[name] == b.factors[name] for name in a.factors if name not in free)
 
 

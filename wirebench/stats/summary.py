@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from wirebench.store import Gate, Record
+from wirebench.drivers.histogram_file import most_frequent
+from wirebench.store import ErrorText, Gate, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,11 @@ class CellSummary:
         """Return how far the blocks lie apart: the greatest figure over the least; None without two."""
         figures = list(self.by_block(metric).values())
         return max(figures) / min(figures) if len(figures) > 1 else None
+
+    @property
+    def errors(self) -> tuple[ErrorText, ...]:
+        """The most frequent errors of all blocks together, the most frequent first."""
+        return most_frequent(error for record in self.records for error in record.error_texts)
 
     def failed_gates(self, metric: Metric | None = None) -> tuple[Gate, ...]:
         """Return the worst failure of each gate that failed in any block (and that this metric depends on)."""

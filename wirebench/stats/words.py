@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from wirebench.scenario.contract import TRANSPORTS, Transport
+from wirebench.scenario.contract import Transport, defaults
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
 from wirebench.stats.summary import METRICS
@@ -46,6 +46,11 @@ def cell_name(factors: Factors) -> str:
 def load(factors: Factors) -> str:
     """Say an operation and its load: what one cell shares with those that it can be compared with."""
     return f"{factors['operation']}, {_connections(factors)}"
+
+
+def full_name(factors: Factors) -> str:
+    """Name a cell among all of a run."""
+    return f"{load(factors)}: {cell_name(factors)}"
 
 
 def summary(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
@@ -96,6 +101,18 @@ def claim(comparison: Comparison) -> str:
             return f"{subject} is {verdict} than {baseline}: {measured}."
 
 
+def caveat(comparisons: Iterable[Comparison]) -> str:
+    """Say what holds for all comparisons that were measured in one block only; nothing if none was."""
+    if all(ratio.low is not None for comparison in comparisons for ratio in comparison.ratios.values()):
+        return ""
+    return "One block says nothing of its own spread, so that there is no verdict: run two or more (--blocks)."
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Say how many there are: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def capitalised(text: str) -> str:
     """Begin a sentence with a capital, unless its first word is a name that has its own way (gRPC, k6, users.get)."""
     first = text.split(" ", maxsplit=1)[0]
@@ -131,17 +148,7 @@ def _transport(factors: Factors) -> str:
 
 
 def _is_default(name: str, factors: Factors) -> bool:
-    facts = TRANSPORTS[cast("Transport", factors["transport"])]
-    defaults: Factors = {
-        "runtime": facts.runtimes[0],
-        "codec": facts.codecs[0],
-        "driver": facts.drivers[0],
-        "threads": None,
-        "workers": 1,
-        "store": "memory",
-        "connection": "keep",
-    }
-    return factors[name] == defaults[name]
+    return factors[name] == defaults(cast("Transport", factors["transport"]))[name]
 
 
 def _said(name: str, factors: Factors) -> str:
@@ -174,7 +181,7 @@ def _names(comparison: Comparison) -> tuple[str, str]:
 
 def _connections(factors: Factors) -> str:
     count = factors["concurrency"]
-    connections = f"{count} connection{'' if count == 1 else 's'}"
+    connections = counted(int(count or 0), "connection")
     return f"{factors['rate_per_s']:g} requests/s over {connections}" if factors["rate_per_s"] else connections
 
 
@@ -185,8 +192,6 @@ def _measured(comparison: Comparison) -> str:
         for name in names
         if name in comparison.ratios
     ]
-    if any(ratio.low is None for ratio in comparison.ratios.values()):
-        parts.append("in one block, which says nothing of its own spread")
     return ", ".join(parts) or "nothing"
 
 
@@ -205,7 +210,7 @@ def _disagreement(comparison: Comparison, other: str) -> str:
 def _how_much_more(comparison: Comparison) -> str:
     ratio = comparison.ratios[comparison.metric.name]
     if ratio.detectable is None:
-        return " Two blocks or more would tell: --blocks."
+        return ""
     unseen = _number(min(ratio.detectable, _RATIO_MAX))
     return f" {ratio.blocks} blocks as noisy as these don't see differences under {unseen}×; more blocks would."
 

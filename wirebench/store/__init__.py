@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from wirebench.drivers.histogram_file import ErrorText
 from wirebench.measure.record import Gate, Generator, Latency, Record, Server
-from wirebench.store.results import Run, RunWriter, find_run, list_runs, load_run, run_id
+from wirebench.store.results import DamagedRun, Run, RunWriter, find_run, list_runs, load_run, run_id
 from wirebench.store.run_info import RunInfo
 
 __all__ = [
+    "DamagedRun",
+    "ErrorText",
     "Gate",
     "Generator",
     "Latency",

@@ -7,7 +7,8 @@ results/20261121T101500Z-quick/
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,10 +17,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.files import cannot_write, write_whole
+from wirebench.findings import in_words
 from wirebench.measure.record import Record
 from wirebench.store.run_info import RunInfo
 
 DEFAULT_FOLDER = Path("results")
+#: The name that stands for the newest run.
+LAST = "last"
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -31,6 +36,14 @@ class Run:
     folder: Path
     info: RunInfo
     records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRun:
+    """A folder that is a run's and can't be read, and why."""
+
+    folder: Path
+    reason: str
 
 
 class RunWriter:
@@ -45,7 +58,7 @@ class RunWriter:
             for name in ("records", "histograms", "logs"):
                 (self.folder / name).mkdir()
         except OSError as error:
-            raise _cannot_write(self.folder, error) from error
+            raise cannot_write(self.folder, error) from error
         self._write_info()
 
     def histogram_path(self, record_id: str) -> Path:
@@ -58,7 +71,17 @@ class RunWriter:
 
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all."""
-        _write(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
+        write_whole(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
+
+    def is_worth_keeping(self, *, logs_count: bool) -> bool:
+        """Whether something was measured or found out, or, if that counts, a process has said something."""
+        if any((self.folder / "records").glob("*.json")) or self.info.conformance_mismatches:
+            return True
+        return logs_count and any(log.stat().st_size for log in (self.folder / "logs").iterdir())
+
+    def discard(self) -> None:
+        """Remove the run's folder: nothing in it is worth keeping."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
         """Change what is said of the run."""
@@ -66,7 +89,7 @@ class RunWriter:
         self._write_info()
 
     def _write_info(self) -> None:
-        _write(self.folder / "run.json", self.info.model_dump_json(indent=1))
+        write_whole(self.folder / "run.json", self.info.model_dump_json(indent=1))
 
 
 def run_id(scenario: str, now: datetime | None = None) -> str:
@@ -83,23 +106,43 @@ def load_run(folder: Path) -> Run:
     return Run(folder, info, tuple(sorted(records, key=lambda record: (record.block, record.order))))
 
 
-def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run]:
-    """Yield the runs of a results folder, oldest first."""
-    for path in sorted(folder.glob("*/run.json")):
-        yield load_run(path.parent)
+def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
+    """Yield the runs of a results folder, oldest first. Raises UsageError if it is no folder."""
+    return map(_load_if_whole, _run_folders(folder))
 
 
-def find_run(name: str, folder: Path = DEFAULT_FOLDER) -> Run:
-    """Read the run of that name, the `last` one, or the one in that folder. Raises UsageError if there is none."""
-    if name == "last":
-        paths = sorted(folder.glob("*/run.json"))
-        if not paths:
-            raise UsageError(f"no runs in {folder}/", "`make bench` makes one")
-        return load_run(paths[-1].parent)
+def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
+    """Read the run of that name, the `last` one that can be read, or the one in that folder.
+
+    `on_damaged` is told of each newer run that can't be read. Raises UsageError if there is no such run, WirebenchError
+    if the one that is named can't be read.
+    """
+    folders = _run_folders(folder)
+    if name == LAST:
+        for found in map(_load_if_whole, reversed(folders)):
+            if isinstance(found, Run):
+                return found
+            if on_damaged:
+                on_damaged(found)
+        raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`make bench` makes one")
     for path in (folder / name, Path(name)):
         if (path / "run.json").is_file():
             return load_run(path)
     raise UsageError(f"no run {name!r} in {folder}/", "`wirebench list` shows the runs")
+
+
+def _run_folders(folder: Path) -> list[Path]:
+    """Return the folders of the runs, oldest first. Raises UsageError."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder}: not a folder", "name the folder that the runs are in")
+    return sorted(path.parent for path in folder.glob("*/run.json"))
+
+
+def _load_if_whole(folder: Path) -> Run | DamagedRun:
+    try:
+        return load_run(folder)
+    except WirebenchError as error:
+        return DamagedRun(folder, error.message.replace(f"{folder}/", ""))
 
 
 def _read(path: Path, model: type[_Model]) -> _Model:
@@ -109,32 +152,16 @@ def _read(path: Path, model: type[_Model]) -> _Model:
         raise WirebenchError(f"can't read {path}: {error.strerror}", "is the folder that of a run?") from error
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        hint = "it was written by another version, or damaged; move the folder away"
-        raise WirebenchError(f"{path}: {field}: {first['msg']}", hint) from None
+        where = ": ".join(filter(None, (str(path), ".".join(map(str, first["loc"])))))
+        hint = "it was written by another version, or damaged; move the folder away, or name another run: --run"
+        raise WirebenchError(f"{where}: {in_words(first)}", hint) from None
 
 
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # gone, or a number that no process has
         return False
     except PermissionError:
         return True
     return True
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-
-
-def _cannot_write(path: Path, error: OSError) -> WirebenchError:
-    return WirebenchError(f"can't write {path}: {error.strerror}", "make room, or choose another --out")

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from wirebench.scenario.contract import Comparable
+
 
 class RunInfo(BaseModel):
     """What is said once for a run: `run.json`."""
@@ -32,7 +34,7 @@ class RunInfo(BaseModel):
     services_start_s: float | None
     conformance_requests: int
     conformance_mismatches: tuple[str, ...]
-    compare: str
+    compare: Comparable
     equivalence_margin: float
     versions: dict[str, str]
     machine: dict[str, str]

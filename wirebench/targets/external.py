@@ -25,8 +25,8 @@ class ExternalTarget:
         """Take `host:port` by transport."""
         self._addresses = {transport: _host_and_port(transport, address) for transport, address in addresses.items()}
 
-    def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
-        """Check that something listens for every transport. Raises WirebenchError."""
+    def prepare(self, services: Sequence[ServiceSpec]) -> None:
+        """Check that there is one service a transport, and that something listens there. Raises WirebenchError."""
         by_transport: dict[str, ServiceSpec] = {}
         for service in services:
             if service.transport not in self._addresses:
@@ -39,6 +39,10 @@ class ExternalTarget:
                     f"the scenario varies the {service.transport} service, which an external target can't restart",
                     "leave runtime, workers, threads and store at one level each",
                 )
+        self.start(services)
+
+    def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
+        """Say where the services are. Raises WirebenchError if nothing listens there."""
         return {service: self._endpoint(service) for service in services}
 
     def check(self) -> None:

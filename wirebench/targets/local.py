@@ -20,6 +20,9 @@ from wirebench.targets.target import Endpoint
 HOST = "127.0.0.1"
 _READY_TIMEOUT_S = 60.0
 _POLL_S = 0.02
+#: How long a service may take to finish requests in flight, and then to end its workers and itself.
+_DRAIN_TIMEOUT_S = 10.0
+_STOP_TIMEOUT_S = _DRAIN_TIMEOUT_S + 5.0
 
 
 class LocalTarget:
@@ -34,6 +37,9 @@ class LocalTarget:
         self._server_cores = cores.server
         self._log_path = log_path
         self._children: list[Child] = []
+
+    def prepare(self, services: Sequence[ServiceSpec]) -> None:
+        """Find nothing in the way: ports are taken as they are free."""
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Start all services at once and wait until each is ready. Raises WirebenchError."""
@@ -58,7 +64,7 @@ class LocalTarget:
         children, self._children = self._children, []
         if children:
             with ThreadPoolExecutor(len(children)) as pool:
-                list(pool.map(Child.stop, children))
+                list(pool.map(lambda child: child.stop(_STOP_TIMEOUT_S), children))
 
     def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
         # The commands stand beside the interpreter that runs us: both come with the same set-up.
@@ -72,6 +78,7 @@ class LocalTarget:
             "--threads": service.threads,
             "--store": service.store,
             "--drain-pause-s": 0,
+            "--drain-timeout-s": _DRAIN_TIMEOUT_S,
         }
         flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
         child = processes.start(

@@ -29,6 +29,9 @@ class Target(Protocol):
     #: Whether every block gets freshly started services.
     restarts_services: bool
 
+    def prepare(self, services: Sequence[ServiceSpec]) -> None:
+        """See that the services can be had, before anything is started or written. Raises WirebenchError."""
+
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Have the services running and ready. Raises WirebenchError; then none of them is left running."""
 

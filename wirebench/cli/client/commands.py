@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from wirebench import clients
 from wirebench.cli.client.demo import run_demo
 from wirebench.cli.client.menu import read_line, run_menu
 from wirebench.cli.client.show import require, show_json, show_reply
-from wirebench.cli.options import Json
+from wirebench.cli.options import Json, help_without_command
 from wirebench.clients import Client
 from wirebench.errors import UsageError
 
@@ -27,11 +26,11 @@ Address = Annotated[
 ]
 Timeout = Annotated[float, typer.Option("--timeout-s", min=0.01, max=3600, help="How long to wait for the service.")]
 Demo = Annotated[bool, typer.Option("--demo", help="Create, list, fetch, update and delete three users.")]
+Message = Annotated[str | None, typer.Option("--message", metavar="TEXT", help="Have this text upper-cased.")]
 Interactive = Annotated[
-    bool, typer.Option("--interactive", help="Ask what to do; also what happens without a command.")
+    bool,
+    typer.Option("--interactive", help="Ask what to do (socket: read lines, upper-case each); the default."),
 ]
-Message = Annotated[str | None, typer.Option("--message", help="Have this text upper-cased.")]
-Lines = Annotated[bool, typer.Option("--interactive", help="Read lines, and have each upper-cased.")]
 UserId = Annotated[int, typer.Argument(help="Id of the user.", metavar="ID")]
 NewId = Annotated[int, typer.Option("--id", help="Id of the user, greater than 0.")]
 Name = Annotated[str | None, typer.Option("--name")]
@@ -65,9 +64,6 @@ class Connection:
             show_json(data)
         else:
             show_reply(Console(), reply)
-
-
-app = typer.Typer(help="Talk to a service: one call, an interactive menu, or a demo.", no_args_is_help=True)
 
 
 def _make_connection(transport: str, host: str, port: int | None, address: str | None, timeout_s: float) -> Connection:
@@ -130,67 +126,18 @@ def _given(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _use_menu_or_demo(connection: Connection, *, demo: bool) -> None:
+def _converse(connection: Connection, message: str | None, *, demo: bool) -> None:
+    """Do what is done without a command."""
     console = Console()
     with connection.open() as client:
-        if demo:
+        if message is not None:
+            _upper(client, message)
+        elif demo:
             run_demo(client, console)
+        elif connection.transport == "socket":
+            _upper_lines(client)
         else:
             run_menu(client, console, f"{connection.transport} at {connection.address}")
-
-
-def _rest(  # noqa: PLR0913
-    context: typer.Context,
-    *,
-    host: Host = "127.0.0.1",
-    port: Port = None,
-    address: Address = None,
-    timeout_s: Timeout = 5.0,
-    demo: Demo = False,
-    interactive: Interactive = False,  # noqa: ARG001 - says what happens anyway
-) -> None:
-    """Talk to the REST service."""
-    context.obj = _make_connection("rest", host, port, address, timeout_s)
-    if context.invoked_subcommand is None:
-        _use_menu_or_demo(context.obj, demo=demo)
-
-
-def _grpc(  # noqa: PLR0913
-    context: typer.Context,
-    *,
-    host: Host = "127.0.0.1",
-    port: Port = None,
-    address: Address = None,
-    timeout_s: Timeout = 5.0,
-    demo: Demo = False,
-    interactive: Interactive = False,  # noqa: ARG001
-) -> None:
-    """Talk to the gRPC service."""
-    context.obj = _make_connection("grpc", host, port, address, timeout_s)
-    if context.invoked_subcommand is None:
-        _use_menu_or_demo(context.obj, demo=demo)
-
-
-def _socket(  # noqa: PLR0913
-    context: typer.Context,
-    *,
-    host: Host = "127.0.0.1",
-    port: Port = None,
-    address: Address = None,
-    timeout_s: Timeout = 5.0,
-    message: Message = None,
-    interactive: Lines = False,
-) -> None:
-    """Talk to the socket service; without a command, have texts upper-cased."""
-    if message is not None and interactive:
-        raise UsageError("--message and --interactive exclude each other", "give one of them")
-    context.obj = _make_connection("socket", host, port, address, timeout_s)
-    if context.invoked_subcommand is None:
-        with context.obj.open() as client:
-            if message is not None:
-                _upper(client, message)
-            else:
-                _upper_lines(client)
 
 
 def _upper(client: Client, text: str) -> None:
@@ -212,16 +159,39 @@ def _upper_lines(client: Client) -> None:
         sys.stdout.write("\n" if prompt else "")
 
 
-_CALLBACKS: dict[str, Callable[..., None]] = {"rest": _rest, "grpc": _grpc, "socket": _socket}
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "create": _create,
-    "get": _get,
-    "list": _list,
-    "update": _update,
-    "delete": _delete,
-}
-for _transport, _callback in _CALLBACKS.items():
-    _group = typer.Typer(invoke_without_command=True, callback=_callback)
-    for _name, _command in _COMMANDS.items():
-        _group.command(_name)(_command)
-    app.add_typer(_group, name=_transport)
+def _make_group(transport: str, name: str) -> typer.Typer:
+    """Return the commands of a transport: the same for all, but for where its service listens by default."""
+
+    def connect(  # noqa: PLR0913 - an option is an argument
+        context: typer.Context,
+        *,
+        host: Host = "127.0.0.1",
+        port: Port = None,
+        address: Address = None,
+        timeout_s: Timeout = 5.0,
+        message: Message = None,
+        demo: Demo = False,
+        interactive: Interactive = False,
+    ) -> None:
+        asked = (message is not None, demo, interactive, context.invoked_subcommand is not None)
+        if sum(asked) > 1:
+            raise UsageError("--message, --demo, --interactive and a command exclude each other", "give one of them")
+        if message == "":
+            raise UsageError("--message: the text is empty", "give a text; `--interactive` takes empty lines, too")
+        context.obj = _make_connection(transport, host, port, address, timeout_s)
+        if context.invoked_subcommand is None:
+            _converse(context.obj, message, demo=demo)
+
+    group = typer.Typer(invoke_without_command=True, callback=connect, help=f"Talk to the {name} service.")
+    for command in (_create, _get, _list, _update, _delete):
+        group.command(command.__name__.removeprefix("_"))(command)
+    return group
+
+
+app = typer.Typer(
+    help="Talk to a service: one call, an interactive menu, or a demo.",
+    callback=help_without_command,
+    invoke_without_command=True,
+)
+for _transport, _name in {"rest": "REST", "grpc": "gRPC", "socket": "socket"}.items():
+    app.add_typer(_make_group(_transport, _name), name=_transport)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from wirebench.cli.output import visible
 from wirebench.clients import Reply
 from wirebench.errors import WirebenchError
 
@@ -54,11 +55,6 @@ def show_json(data: object) -> None:
     """Print a reply's data as the JSON that the REST API has: bytes are base64."""
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_base64)
     sys.stdout.write(text.decode())
-
-
-def visible(text: str) -> str:
-    """Return the text with control characters escaped: what others have stored must not steer our terminal."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def _cell(value: object) -> str:

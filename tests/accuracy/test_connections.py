@@ -1,0 +1,49 @@
+"""Closed loads whose connections aren't all served, or not from the beginning: a gate fails that says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.accuracy.servers import Delay, server
+from tests.accuracy.test_drivers import CASES, cell, pytestmark  # noqa: F401 - the mark is pytest's
+from wirebench.drivers import Job
+from wirebench.measure import Subject, measure_cell
+from wirebench.scenario import Load
+from wirebench.scenario.contract import Driver, Transport
+from wirebench.targets import Endpoint
+
+CONCURRENCY = 8
+
+
+def failed_gates(folder: Path, transport: Transport, driver: Driver, delay_s: Delay) -> set[str]:
+    """Load a server of known latency, 0.4 s and then a second that is measured; return the gates that failed."""
+    measured = cell(transport, driver, concurrency=CONCURRENCY)
+    load = Load(model="closed", warmup_s=0.4, window_s=1.0)
+    with server(transport, delay_s) as address:
+        job = Job(measured, load, address, 1, 1, folder / "out.json", folder / "out.log", None)
+        endpoint = Endpoint(measured.service, address, None, None)
+        record = measure_cell(Subject("run", "test", "id", 1, 0, endpoint, None, Path("out.json"), {}, {}, None), job)
+    # A second has few samples, and the server one user for all.
+    return {gate.name for gate in record.gates if not gate.passed} - {"samples", "conformance"}
+
+
+@pytest.mark.parametrize(("transport", "driver"), CASES)
+def test_a_load_that_all_connections_carry_passes(tmp_path: Path, transport: Transport, driver: Driver) -> None:
+    """Every connection has its request answered after 20 ms, again and again."""
+    assert set() == failed_gates(tmp_path, transport, driver, lambda _: 0.02)
+
+
+@pytest.mark.parametrize(("transport", "driver"), CASES)
+def test_connections_without_an_answer_are_noticed(tmp_path: Path, transport: Transport, driver: Driver) -> None:
+    """Half of the connections wait until the window has closed: throughput and latency of the others are fine."""
+    delay_s: Delay = lambda number: 2.0 if number < CONCURRENCY // 2 else 0.02  # noqa: E731
+    assert {"connections"} == failed_gates(tmp_path, transport, driver, delay_s)
+
+
+@pytest.mark.parametrize(("transport", "driver"), CASES)
+def test_connections_that_open_late_are_noticed(tmp_path: Path, transport: Transport, driver: Driver) -> None:
+    """Each connection's first request takes longer than the warm-up, and ends in the window."""
+    delay_s: Delay = lambda number: 0.6 if number < CONCURRENCY else 0.02  # noqa: E731
+    assert {"warmup"} == failed_gates(tmp_path, transport, driver, delay_s)

@@ -1,0 +1,58 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from wirebench.drivers.histogram_file import DriverVersion, HistogramFile, Window
+from wirebench.errors import WirebenchError
+from wirebench.files import write_whole
+
+FILE = HistogramFile(
+    driver=DriverVersion(name="k6", version="0"),
+    window=Window(start_unix_ns=0, end_unix_ns=1),
+    series=(),
+    per_second=(),
+    requests_total={},
+    mismatches=0,
+    dropped_iterations=0,
+)
+
+
+@pytest.fixture
+def _full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no room when a file is to reach the disk."""
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
+@pytest.mark.usefixtures("_full_disk")
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    """The old content stays, nothing half is beside it, and the error is one line."""
+    path = tmp_path / "run.json"
+    path.write_text("old")
+    with pytest.raises(WirebenchError, match=r"can't write .*run\.json: No space left on device"):
+        write_whole(path, "new")
+    assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
+
+
+@pytest.mark.usefixtures("_full_disk")
+def test_a_histogram_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A run that meets a full disk leaves no file that reads as a measurement."""
+    with pytest.raises(WirebenchError, match="No space left"):
+        FILE.write(tmp_path / "cell.json")
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_histogram_file_reads_back(tmp_path: Path) -> None:
+    """What is written is what is read, and nothing is beside it."""
+    FILE.write(tmp_path / "cell.json")
+    assert FILE == HistogramFile.read(tmp_path / "cell.json")
+    assert ["cell.json"] == [each.name for each in tmp_path.iterdir()]

@@ -1,0 +1,64 @@
+"""Histogram files: what parts of one load come to together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wirebench.drivers.histogram import Histogram
+from wirebench.drivers.histogram_file import (
+    ERROR_TEXTS_MAX,
+    DriverVersion,
+    ErrorText,
+    HistogramFile,
+    Series,
+    Window,
+    merge,
+)
+
+SECOND_NS = 1_000_000_000
+
+
+def part(number: int, errors: dict[str, int], latencies_ms: dict[str, list[int]] | None = None) -> HistogramFile:
+    """Return the second that is so many after the beginning, with error texts and latencies by code."""
+    return HistogramFile(
+        driver=DriverVersion(name="ghz", version="0"),
+        window=Window(start_unix_ns=number * SECOND_NS, end_unix_ns=(number + 1) * SECOND_NS),
+        series=tuple(
+            Series(
+                operation="users.get",
+                code=code,
+                clock="service",
+                count=len(values),
+                histogram=Histogram.of_values(np.array(values) * 1_000_000).encode(),
+            )
+            for code, values in (latencies_ms or {}).items()
+        ),
+        per_second=(),
+        requests_total={},
+        mismatches=0,
+        dropped_iterations=0,
+        errors=tuple(ErrorText(code="unavailable", message=text, count=count) for text, count in errors.items()),
+    )
+
+
+def test_equal_error_texts_are_added_up() -> None:
+    """What failed often in every part is the most frequent, before what failed more often in one alone."""
+    merged = merge([part(0, {"reset": 5, "refused": 3}), part(1, {"timeout": 4, "refused": 3})])
+    assert ["unavailable: refused (6×)", "unavailable: reset (5×)", "unavailable: timeout (4×)"] == [
+        str(error) for error in merged.errors
+    ]
+
+
+def test_the_most_frequent_error_texts_are_kept() -> None:
+    """A part with many rare errors doesn't push out the frequent ones of a later part."""
+    rare = {f"rare {number}": 1 for number in range(ERROR_TEXTS_MAX)}
+    merged = merge([part(0, rare), part(1, {"frequent": 1000})])
+    assert ERROR_TEXTS_MAX == len(merged.errors)
+    assert ("frequent", 1000) == (merged.errors[0].message, merged.errors[0].count)
+
+
+def test_latencies_add_up_whatever_the_outcome() -> None:
+    """A request that failed was in flight too, and so was one of another part."""
+    merged = merge([part(0, {}, {"ok": [100, 300], "unavailable": [500]}), part(1, {}, {"ok": [100]})])
+    assert 1.0 == pytest.approx(merged.latency_sum_s, rel=1e-3)

@@ -1,0 +1,48 @@
+"""Running other programs: nothing that they started is left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from wirebench import processes
+from wirebench.errors import WirebenchError
+
+#: Starts a process that ignores SIGTERM in a group of its own, says its id, and ends or stays.
+STUBBORN = """
+import os, signal, sys, time
+child = os.fork()
+if child == 0:
+    os.setpgrp()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+if sys.argv[1] == "stays":
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("parent", ["stays", "ends"])
+def test_what_a_program_started_ends_with_it(tmp_path: Path, parent: str) -> None:
+    """A process in a group of its own is found and ended, even when its parent has gone before."""
+    log = tmp_path / "log"
+    child = processes.start("a program", [sys.executable, "-c", STUBBORN, parent], log)
+    deadline = time.monotonic() + 20
+    while not (text := log.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    stubborn = psutil.Process(int(text))
+    if parent == "ends":
+        child.wait(20)
+    assert stubborn.is_running()
+    child.stop(0.1)
+    assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_log_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """No room, or no folder, is one line and no traceback."""
+    with pytest.raises(WirebenchError, match=r"can't write .*log: No such file"):
+        processes.start("a program", [sys.executable], tmp_path / "nowhere" / "log")

@@ -1,0 +1,34 @@
+"""Writing a file whole or not at all, whatever stops the writing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from wirebench.errors import WirebenchError
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError.
+
+    A reader never meets a part: the text is on disk, under a name of its own, before it gets the right one.
+    """
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        # Also when interrupted; when all went well there is nothing of that name.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def cannot_write(path: Path, error: OSError) -> WirebenchError:
+    """Return the error that says so."""
+    return WirebenchError(f"can't write {path}: {error.strerror}", "make room, or choose another place")

@@ -1,0 +1,92 @@
+"""Ids for the users that a run creates: each creating load has some of its own, where nobody has a user yet."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wirebench import clients
+from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.scenario import Load, Plan, PlannedCell
+from wirebench.scenario.contract import WRITING_OPERATIONS
+from wirebench.targets import Endpoint
+
+_INT32_MAX = 2**31 - 1
+_STEPS = (_INT32_MAX + 1 - CREATED_FIRST_ID) // ID_STEP
+#: Several times what the generators of a large machine create.
+_CREATED_PER_S_MAX = 100_000
+_DRAWS = 20
+_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class IdLayout:
+    """How far behind the run's first id each creating load's ids begin, and how many ids there are in all."""
+
+    offsets: Mapping[PlannedCell, int]
+    count: int
+
+
+def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
+    """Give every creating load of a plan ids that no other one has on the same service.
+
+    On fresh services each block starts anew. Services that stay keep what was created, and may share a store: then
+    all loads of the run have ids of their own. Raises UsageError if there aren't as many ids as that.
+    """
+    steps_taken: Counter[object] = Counter()
+    offsets = {}
+    for planned in itertools.chain(*plan.blocks):
+        if planned.cell.operation in WRITING_OPERATIONS:
+            store = (planned.block, planned.cell.service) if fresh_services else None
+            offsets[planned] = steps_taken[store] * ID_STEP
+            steps_taken[store] += _steps(plan.scenario.load)
+    steps = max(steps_taken.values(), default=0)
+    if steps > _STEPS:
+        raise UsageError(
+            f"load.window_s: up to {steps * ID_STEP:,} users would be created, and int32 has {_STEPS * ID_STEP:,} ids",
+            "measure for a shorter time, or in fewer blocks",
+        )
+    return IdLayout(offsets, steps * ID_STEP)
+
+
+def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
+    """Return the first of so many ids, drawn at random, of which no service has a user.
+
+    Drawn anew for every run: what earlier runs created is avoided, and what runs at the same time create, most likely.
+    Raises WirebenchError if no such ids are found, ClientError if a service doesn't answer.
+    """
+    starts = range(_STEPS - count // ID_STEP + 1)
+    with contextlib.ExitStack() as opened:
+        connected = [
+            opened.enter_context(clients.connect(endpoint.service.transport, endpoint.address, _TIMEOUT_S))
+            for endpoint in endpoints
+        ]
+        for start in random.SystemRandom().sample(starts, min(_DRAWS, len(starts))):
+            first_id = CREATED_FIRST_ID + start * ID_STEP
+            if all(_is_free(client, first_id, count) for client in connected):
+                return first_id
+    raise WirebenchError(
+        f"the services have users everywhere: no {count:,} free ids in a row were found from {CREATED_FIRST_ID:,} on",
+        "delete the users that earlier runs have created there, or restart the services with an empty store",
+    )
+
+
+def _steps(load: Load) -> int:
+    return math.ceil(_CREATED_PER_S_MAX * (load.warmup_s + load.window_s) / ID_STEP)
+
+
+def _is_free(client: clients.Client, first_id: int, count: int) -> bool:
+    reply = client.call("users.list", {"after_id": first_id - 1, "limit": 1})
+    if not reply.ok:
+        raise WirebenchError(
+            f"{client.transport} can't list users: {reply.code}: {reply.message}", "see the service's log"
+        )
+    users: Any = reply.data
+    return not users or users[0]["id"] >= first_id + count

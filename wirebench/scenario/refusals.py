@@ -1,0 +1,126 @@
+"""What a plan refuses: cells whose answers or figures would be wrong, and questions that no cell answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wirebench.scenario.cell import Cell
+from wirebench.scenario.contract import (
+    CLOSING_RUNTIMES,
+    COMES_WITH,
+    COMPARABLE,
+    THREADED_RUNTIMES,
+    TRANSPORTS,
+    WRITING_OPERATIONS,
+)
+from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario
+from wirebench.scenario.source import FieldPath
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The field that asks for what can't be, what is wrong with it, and what to do."""
+
+    field: FieldPath
+    message: str
+    hint: str
+
+
+def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse a load that its factors don't fit."""
+    factors = scenario.factors
+    if scenario.load.model == "open" and not factors.rate_per_s:
+        yield Refusal(("load", "model"), "an open load needs a rate", "add factors.rate_per_s")
+    if scenario.load.model == "closed" and factors.rate_per_s:
+        hint = "remove factors.rate_per_s, or set load.model to open"
+        yield Refusal(("factors", "rate_per_s"), "a closed load has no rate", hint)
+
+
+def unfit_levels(factors: Factors) -> Iterator[Refusal]:
+    """Refuse levels that stand twice, and those of a transport that no cell has."""
+    for name in type(factors).model_fields:
+        levels = getattr(factors, name)
+        by_transport = levels if isinstance(levels, dict) else {EVERY_TRANSPORT: levels}
+        for transport, own in by_transport.items():
+            field = ("factors", name) if transport == EVERY_TRANSPORT else ("factors", name, transport)
+            if len(set(own)) < len(own):
+                yield Refusal(field, "a level stands twice in the list", "name each level once")
+            if transport not in (EVERY_TRANSPORT, *factors.transport):
+                hint = "add it there, or remove its levels here"
+                yield Refusal(field, f"{transport} is not in factors.transport", hint)
+
+
+def impossible(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    """Refuse a cell whose answers, or whose figures, would be wrong."""
+    facts = TRANSPORTS[cell.transport]
+    for name, possible in (("runtime", facts.runtimes), ("driver", facts.drivers), ("codec", facts.codecs)):
+        if getattr(cell, name) not in possible:
+            yield Refusal(
+                _written(factors, name, cell),
+                f"{cell.transport} has no {name} {getattr(cell, name)!r}",
+                f"choose from {', '.join(possible)}; for one transport alone: {name}: {{{cell.transport}: …}}",
+            )
+    if cell.operation in WRITING_OPERATIONS and cell.store == "memory" and cell.workers > 1:
+        yield Refusal(
+            _written(factors, "workers", cell),
+            f"{cell.operation} on {cell.workers} workers with a store in each one's memory: "
+            "a worker would not know what another one stored, and its answers would be wrong",
+            "set factors.store to sqlite, which the workers of one machine share, or workers to 1",
+        )
+    if cell.threads is not None and cell.runtime not in THREADED_RUNTIMES:
+        yield Refusal(
+            _written(factors, "threads", cell),
+            f"the runtime {cell.runtime!r} has no thread pool",
+            f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}",
+        )
+    if cell.runtime in CLOSING_RUNTIMES and cell.connection == "keep":
+        yield Refusal(
+            _written(factors, "runtime", cell),
+            f"{cell.runtime} closes the connection after each reply, so that none is kept",
+            "set factors.connection to reopen, for all that is compared with it",
+        )
+    if cell.driver == "ghz" and cell.rate_per_s is not None:
+        yield Refusal(
+            _written(factors, "driver", cell),
+            "ghz measures no queueing at a fixed rate, so an open load by it has no response time",
+            "drive open loads by k6",
+        )
+    if cell.driver == "ghz" and cell.connection == "reopen":
+        field = _written(factors, "connection", cell)
+        yield Refusal(field, "ghz keeps its connections", "drive reopened connections by k6")
+
+
+def incomparable(scenario: Scenario, cells: Sequence[Cell]) -> Iterator[Refusal]:
+    """Refuse a comparison that no two cells make, if one is asked for: in words, or by several transports."""
+    factor = scenario.compare
+    in_words = "compare" in scenario.model_fields_set
+    if _levels_compared(cells, factor) or not (in_words or len(scenario.factors.transport) > 1):
+        return
+    several = len({cell.factors[factor] for cell in cells}) > 1
+    fix = "give the cells the same levels of all others" if several else f"give factors.{factor} several levels"
+    compared = {name: levels for name in COMPARABLE if (levels := _levels_compared(cells, name))}
+    varied = ", ".join(f"{name} ({', '.join(map(str, levels))})" for name, levels in compared.items())
+    yield Refusal(
+        ("compare",) if in_words else ("factors", "transport"),
+        f"there is nothing to compare: no two cells differ in {factor} alone",
+        f"{fix}, or compare what varies: {varied}" if varied else fix,
+    )
+
+
+def _levels_compared(cells: Sequence[Cell], factor: str) -> tuple[object, ...]:
+    """Return the levels of a factor in which cells differ that are equal in all other factors."""
+    own = {factor, *COMES_WITH.get(factor, ())}
+    levels: dict[tuple[object, ...], dict[object, None]] = {}
+    for cell in cells:
+        others = tuple(level for name, level in cell.factors.items() if name not in own)
+        levels.setdefault(others, {})[cell.factors[factor]] = None
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(each for each in levels.values() if len(each) > 1)))
+
+
+def _written(factors: Factors, name: str, cell: Cell) -> FieldPath:
+    """Return where the level is written that a cell has of a factor."""
+    levels = getattr(factors, name)
+    owner = (cell.transport,) if cell.transport in levels else ()
+    return ("factors", name, *owner, levels[owner[0] if owner else EVERY_TRANSPORT].index(getattr(cell, name)))
