@@ -28,7 +28,7 @@ STEP := scripts/step
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
 PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
-PYTHON_CODE := $(wildcard wirebench services tests benchmarks)
+PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana)
 
 ##@ Measure
 .PHONY: bench report doctor bench-self
@@ -87,6 +87,12 @@ clean: ## remove all that was installed, built or cached here, and no results
 	  go install -mod=mod github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
 	@touch $@
 
+# And promtool beside it.
+.tools/bin/prometheus: scripts/build-prometheus tools.mk | .tools/.prerequisites
+	@$(STEP) "prometheus: building $(PROMETHEUS_VERSION) (minutes, if Go has nothing cached)" \
+	  scripts/build-prometheus $(PROMETHEUS_VERSION) .tools/bin
+	@touch $@
+
 ##@ Test
 .PHONY: test test-unit test-contract test-accuracy test-k6 test-python
 test: setup-dev ## everything that needs no cluster: lint, the Go tests, all Python tests
@@ -95,20 +101,20 @@ test: setup-dev ## everything that needs no cluster: lint, the Go tests, all Pyt
 test-unit: setup-dev ## the tests that take milliseconds
 	@$(BIN)/python -m pytest tests/unit $(ARGS)
 
-test-contract: setup-dev ## the same cases against all transports and runtimes
+test-contract: setup-dev .tools/bin/prometheus ## the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(ARGS)
 
 test-accuracy: setup-dev ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev ## these three together
+test-python: setup-dev .tools/bin/prometheus ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...
 
 ##@ Check and change the code
-.PHONY: lint lint-python lint-types lint-proto lint-go format proto proto-check lock
+.PHONY: lint lint-python lint-types lint-proto lint-go format proto proto-check dashboards lock
 lint: lint-python lint-types lint-proto lint-go ## ruff, mypy, buf, gofmt and go vet
 
 lint-python: setup-dev
@@ -136,6 +142,9 @@ proto: setup-dev ## generate proto/python from proto/wirebench/v1
 proto-check: setup-dev ## check that proto/python is what proto would write
 	@$(BIN)/python -m pytest tests/unit/test_proto_drift.py
 
+dashboards: setup-dev ## generate grafana/generated from grafana/boards
+	@$(BIN)/python -m grafana
+
 # One version of each package on every Python and platform: results of two machines are results of the same code.
 LOCK = .tools/uv/bin/uv pip compile --quiet --universal --fork-strategy fewest --generate-hashes \
   --no-emit-package wirebench-proto --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
@@ -145,11 +154,16 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	  $(LOCK) --group build pyproject.toml services/pyproject.toml --output-file requirements/bench.lock
 	@$(STEP) "requirements/dev.lock" $(LOCK) --group dev pyproject.toml services/pyproject.toml \
 	  --constraints requirements/bench.lock --output-file requirements/dev.lock
+	@$(STEP) "requirements/services.lock" $(LOCK) --group pyproject.toml:build services/pyproject.toml \
+	  --constraints requirements/bench.lock --output-file requirements/services.lock
 
 .tools/uv/bin/uv: tools.mk | .tools/.prerequisites
 	@$(STEP) "uv: installing $(UV_VERSION)" bash -c '$(PYTHON) -m venv --clear .tools/uv && \
 	  .tools/uv/bin/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)'
 	@touch $@
+
+include cluster.mk
+include chart.mk
 
 ##@ Help
 .PHONY: help

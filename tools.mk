@@ -2,3 +2,9 @@
 # (and with it buf, which comes as a wheel).
 GHZ_VERSION := v0.93.0
 UV_VERSION := 0.13.8
+# v0.315.0 is how Go modules write Prometheus 3.15.0.
+PROMETHEUS_VERSION := v0.315.0
+KIND_VERSION := v0.33.0
+HELM_VERSION := v4.3.1
+# The version that kubeadm of images/node/kubernetes asks for.
+COREDNS_VERSION := v1.12.1

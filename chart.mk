@@ -1,0 +1,31 @@
+# The charts: what checks them without a cluster.
+
+HELM_UNITTEST_VERSION := v1.1.2
+KUBECONFORM_VERSION := v0.8.0
+# What kubeconform checks against; the version is that of the cluster.
+SCHEMAS = .tools/schemas/$(KUBERNETES_VERSION)
+
+##@ Charts
+.PHONY: lint-charts test-charts
+lint-charts: .tools/bin/helm .tools/bin/kubeconform .tools/bin/prometheus $(SCHEMAS) ## the charts with all values in charts/*/ci: helm lint, Kubernetes' schemas, promtool
+	@for values in $(wildcard charts/*/ci/*-values.yaml); do \
+	  $(STEP) "$$values" scripts/charts/check $$values $(KUBERNETES_VERSION) $(SCHEMAS) || exit; \
+	done
+
+test-charts: .tools/bin/helm-unittest ## the unit tests of the charts
+	@$(STEP) "helm-unittest" .tools/bin/helm-unittest --strict $(dir $(wildcard charts/*/Chart.yaml))
+
+.tools/bin/kubeconform: chart.mk | .tools/.prerequisites
+	@GOBIN=$(CURDIR)/.tools/bin $(STEP) "kubeconform: building $(KUBECONFORM_VERSION)" \
+	  go $(GO_INSTALL) -ldflags '-s -w' github.com/yannh/kubeconform/cmd/kubeconform@$(KUBECONFORM_VERSION)
+	@touch $@
+
+.tools/bin/helm-unittest: chart.mk scripts/charts/build-unittest | .tools/.prerequisites
+	@$(STEP) "helm-unittest: building $(HELM_UNITTEST_VERSION) (minutes, if Go has nothing cached)" \
+	  scripts/charts/build-unittest $(HELM_UNITTEST_VERSION) $@
+	@touch $@
+
+$(SCHEMAS): scripts/charts/schemas | .tools/.prerequisites
+	@$(STEP) "kubeconform: reading the schemas of Kubernetes $(KUBERNETES_VERSION)" \
+	  $(PYTHON) scripts/charts/schemas $(KUBERNETES_VERSION) $@
+	@touch $@

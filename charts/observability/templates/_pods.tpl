@@ -1,0 +1,36 @@
+{{/* What all pods have in common. */}}
+
+{{/* The beginning of every pod's spec. Takes root and the user, a number. */}}
+{{- define "observability.podSpec" -}}
+enableServiceLinks: false
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: {{ .user }}
+  runAsGroup: {{ .user }}
+  fsGroup: {{ .user }}
+  seccompProfile:
+    type: RuntimeDefault
+{{- end }}
+
+{{- define "observability.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Where a pod may run. Takes anything that has nodeSelector and tolerations. */}}
+{{- define "observability.nodes" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,43 @@
+{{/* What a load generator's pod is made of. */}}
+
+{{/* Near the pods of the service, or away from them. Takes root and load. */}}
+{{- define "wirebench.loadAffinity" -}}
+{{- $kinds := dict "same-node" "podAffinity" "cross-node" "podAntiAffinity" -}}
+{{- with get $kinds .load.placement -}}
+affinity:
+  {{ . }}:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector:
+          matchLabels:
+            {{- include "wirebench.selectorLabels" (dict "root" $.root "component" $.load.transport "instance" $.load.target) | nindent 12 }}
+{{- end }}
+{{- end }}
+
+{{/* Takes root and load. */}}
+{{- define "wirebench.loadContainer" -}}
+name: load
+image: {{ include "wirebench.image" (dict "root" .root "image" .root.Values.image.load) }}
+imagePullPolicy: {{ .root.Values.image.load.pullPolicy }}
+command: [wirebench-load]
+env:
+  # What live metrics are labelled with. Which of the generators it is, JOB_COMPLETION_INDEX says.
+  {{- range $name, $path := dict "NAMESPACE" "metadata.namespace" "POD" "metadata.name" "NODE" "spec.nodeName" }}
+  - name: WIREBENCH_{{ $name }}
+    valueFrom:
+      fieldRef:
+        fieldPath: {{ $path }}
+  {{- end }}
+resources:
+  {{- include "wirebench.resources" .load.resources | trim | nindent 2 }}
+securityContext:
+  {{- include "wirebench.containerSecurityContext" . | nindent 2 }}
+volumeMounts:
+  - name: plan
+    mountPath: /etc/wirebench
+    readOnly: true
+  - name: out
+    mountPath: /out
+  - name: load-tmp
+    mountPath: /tmp
+{{- end }}

@@ -1,0 +1,50 @@
+{{/* What all pods have in common. */}}
+
+{{/*
+The beginning of every pod's spec. Service links would be environment variables that look like our settings: beside a
+Service called "wirebench", WIREBENCH_PORT would be an address. Takes the root.
+*/}}
+{{- define "wirebench.podSpec" -}}
+serviceAccountName: {{ include "wirebench.serviceAccountName" . }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+{{- end }}
+
+{{- define "wirebench.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Requests and limits, which are the same: a pod gets neither less nor more. Takes cpu and memory. */}}
+{{- define "wirebench.resources" }}
+{{- range $bound := list "requests" "limits" }}
+{{ $bound }}:
+  cpu: {{ $.cpu | toString | quote }}
+  memory: {{ $.memory | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Where a pod may run. Takes anything that has nodeSelector and tolerations. */}}
+{{- define "wirebench.nodes" -}}
+{{- with .nodeSelector -}}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

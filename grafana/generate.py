@@ -1,0 +1,157 @@
+"""From what a dashboard says to Grafana's JSON, by Grafana's own SDK (dashboard schema 42, Grafana 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from grafana_foundation_sdk.builders import bargauge, common, dashboard, prometheus, timeseries
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import common as options
+from grafana_foundation_sdk.models import dashboard as models
+
+from grafana.board import Board, Chart, Need, Query, Variable
+
+#: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
+COLOURS: Mapping[str, str] = MappingProxyType({"rest": "blue", "grpc": "orange", "socket": "green"})
+TAG = "wirebench"
+DATASOURCE = options.DataSourceRef(type_val="prometheus", uid="${datasource}")
+TIME_RANGE = "now-15m"
+REFRESH = "10s"
+
+#: Of the charts of a row, by how many they are; a line of the grid is 24 wide.
+_WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType(
+    {2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12), 5: (12, 12, 8, 8, 8)}
+)
+_CHART_HEIGHT = 9
+_EMPTY: Mapping[Need, str] = MappingProxyType(
+    {"cadvisor": "No data: this needs cAdvisor, which Kubernetes has", "cpu-limit": "No data: there is no CPU limit"}
+)
+_Panel = timeseries.Panel | bargauge.Panel
+
+
+def to_json(board: Board) -> str:
+    """Return a dashboard as a file that Grafana takes."""
+    return JSONEncoder(indent=2, sort_keys=True, ensure_ascii=False).encode(_dashboard(board)) + "\n"
+
+
+def _dashboard(board: Board) -> models.Dashboard:
+    builder = (
+        dashboard.Dashboard(board.title)
+        .uid(board.uid)
+        .description(board.description)
+        .tags([TAG])
+        .time(TIME_RANGE, "now")
+        .refresh(REFRESH)
+        .tooltip(models.DashboardCursorSync.CROSSHAIR)
+        .readonly()
+        .link(_link_to_the_others())
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+    )
+    for variable in board.variables:
+        builder.with_variable(_variable(variable))
+    number = 0
+    for row in board.rows:
+        number += 1
+        builder.with_row(dashboard.Row(row.title).id(number))
+        for chart, width in zip(row.charts, _WIDTHS[len(row.charts)], strict=True):
+            number += 1
+            builder.with_panel(_panel(chart).id(number).span(width).height(_CHART_HEIGHT))
+    return builder.build()
+
+
+def _link_to_the_others() -> dashboard.DashboardLink:
+    return (
+        dashboard.DashboardLink("wirebench dashboards")
+        .type(models.DashboardLinkType.DASHBOARDS)
+        .tags([TAG])
+        .keep_time(keep_time=True)
+        .include_vars(include_vars=True)
+    )
+
+
+def _variable(variable: Variable) -> dashboard.QueryVariable:
+    builder = (
+        dashboard.QueryVariable(variable.name)
+        .label(variable.title)
+        .datasource(DATASOURCE)
+        .query({"qryType": 1, "query": variable.query, "refId": f"variable-{variable.name}"})  # 1: label values
+        .definition(variable.query)
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.NATURAL_ASC)
+    )
+    if variable.several:
+        everything = models.VariableOption(selected=True, text=["All"], value=["$__all"])
+        builder.multi(multi=True).include_all(include_all=True).all_value(".*").current(everything)
+    return builder
+
+
+def _panel(chart: Chart) -> _Panel:
+    panel = _lines(chart) if chart.kind == "lines" else _bars()
+    panel.title(chart.title).description(chart.description).datasource(DATASOURCE).unit(chart.unit)
+    panel.color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
+    if chart.lowest is not None:
+        panel.min(chart.lowest)
+    if chart.highest is not None:
+        panel.max(chart.highest)
+    if chart.needs is not None:
+        panel.no_value(_EMPTY[chart.needs])
+    for transport, colour in COLOURS.items():
+        colouring = {"mode": _colour_mode(chart), "fixedColor": colour}
+        panel.override_by_regexp(rf"/^{transport}\b/", [_property("color", colouring)])
+    for ref_id, query in zip("ABCD", chart.queries, strict=False):
+        panel.with_target(_target(ref_id, query, instant=chart.kind == "bars"))
+        if query.dashed:
+            dashes = {"fill": "dash", "dash": [8, 8]}
+            panel.override_by_query(ref_id, [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)])
+    return panel
+
+
+def _colour_mode(chart: Chart) -> models.FieldColorModeId:
+    """Return shades of a transport's colour where there are many series of it."""
+    many = any(query.legend.count("{{") > 1 for query in chart.queries)
+    return models.FieldColorModeId.SHADES if many else models.FieldColorModeId.FIXED
+
+
+def _lines(chart: Chart) -> timeseries.Panel:
+    legend = (
+        common.VizLegendOptions()
+        .show_legend(show_legend=True)
+        .display_mode(options.LegendDisplayMode.TABLE)
+        .placement(options.LegendPlacement.BOTTOM)
+        .calcs(["mean", "max", "lastNotNull"])
+    )
+    tooltip = common.VizTooltipOptions().mode(options.TooltipDisplayMode.MULTI).sort(options.SortOrder.DESCENDING)
+    panel = (
+        timeseries.Panel()
+        .legend(legend)
+        .tooltip(tooltip)
+        .line_width(2)
+        .fill_opacity(5)
+        .show_points(options.VisibilityMode.NEVER)
+    )
+    if chart.limit is not None:
+        line = models.Threshold(value=chart.limit, color="red")
+        steps = [models.Threshold(value=None, color="transparent"), line]
+        panel.thresholds(dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(steps))
+        panel.thresholds_style(common.GraphThresholdsStyleConfig().mode(options.GraphThresholdsStyleMode.DASHED))
+    return panel
+
+
+def _bars() -> bargauge.Panel:
+    return (
+        bargauge.Panel()
+        .orientation(options.VizOrientation.HORIZONTAL)
+        .display_mode(options.BarGaugeDisplayMode.BASIC)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+    )
+
+
+def _target(ref_id: str, query: Query, *, instant: bool) -> prometheus.Dataquery:
+    target = prometheus.Dataquery().ref_id(ref_id).datasource(DATASOURCE).expr(query.expr).legend_format(query.legend)
+    return target.instant() if instant else target.range()
+
+
+def _property(name: str, value: Any) -> models.DynamicConfigValue:  # noqa: ANN401 - whatever the field option takes
+    return models.DynamicConfigValue(id_val=name, value=value)

@@ -1,0 +1,59 @@
+# shellcheck shell=bash disable=SC2034
+# What the scripts of the cluster share; they source it from the project's folder.
+
+# Files that only a living cluster and its images need; `make cluster-clean` removes them.
+state=build/cluster
+
+# Prints what is wrong and what to do next, and ends the script.
+fail() { # what is wrong, what to do [exit status]
+  printf '%s: %s\n%*s  next: %s\n' "${program:-cluster}" "$1" "${#program}" '' "$2" >&2
+  exit "${3:-1}"
+}
+
+# Prints one line of progress that is no step of its own.
+say() {
+  printf '%s\n' "$*"
+}
+
+# The engine that `docker` talks to answers.
+engine_answers() {
+  command -v docker >/dev/null && timeout 20 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
+}
+
+require_engine() {
+  engine_answers && return
+  fail "no Docker engine answers${DOCKER_HOST:+ at DOCKER_HOST=$DOCKER_HOST}" \
+    "start yours; as root on Debian, make docker-up installs and starts one"
+}
+
+# runc refuses to start a privileged container, which a kind node is, where the capability bounding set of this machine
+# lacks one of all capabilities. CAP_SYS_RESOURCE (bit 24) is what sandboxes are known to take away.
+lacks_sys_resource() {
+  local bounding
+  bounding=$(awk '/^CapBnd:/ { print $2 }' /proc/self/status 2>/dev/null) && [[ -n $bounding ]] &&
+    ! (((16#$bounding >> 24) & 1))
+}
+
+# The one line that says why a command failed: the last that isn't empty.
+last_line() {
+  awk 'NF { line = $0 } END { print line }'
+}
+
+# The first twelve digits of a hash of what comes on standard input, as a tag says it.
+short_hash() {
+  sha256sum | cut -c1-12
+}
+
+# A folder's names, contents and which files can be run, as bytes that are the same wherever and whenever it was made.
+folder_bytes() { # folder
+  tar -C "$1" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -c .
+}
+
+# Prints the name of an image of Debian with these packages, and makes it if the engine doesn't have it.
+debian() { # what it is for, packages with commas between
+  local image
+  image=wirebench/debian:$(cat scripts/cluster/debian - <<<"$2" | short_hash)
+  docker image inspect "$image" >/dev/null 2>&1 ||
+    scripts/step "$1: making Debian's root file system from packages" scripts/cluster/debian "$image" "$2" >&2
+  echo "$image"
+}

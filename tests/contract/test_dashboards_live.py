@@ -1,0 +1,192 @@
+"""Dashboards: every panel has data after a real load, in a Prometheus that scrapes the services and hears from k6.
+
+With WIREBENCH_PROMETHEUS_URL it is that of a cluster that had load on all transports in the last quarter of an hour;
+without, one is started here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from grafana.board import Board, Chart, Variable
+from grafana.boards import BOARDS
+from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S, Service, started, wait_until
+from tests.prometheus import Prometheus
+from wirebench.drivers.driver import SEEDED_USERS
+from wirebench.places import K6_SCRIPTS, ROOT, TOOLS
+
+CLUSTER_URL = os.environ.get("WIREBENCH_PROMETHEUS_URL")
+CLUSTER_RANGE_S = 15 * 60
+TRANSPORTS = {"rest", "grpc", "socket"}
+RULES = ROOT / "grafana/rules"
+LOAD_S = 15
+RATE_PER_S = 50
+
+CHARTS = [pytest.param(board, chart, id=f"{board.uid}-{chart.title}") for board in BOARDS for chart in board.charts()]
+VARIABLES = [
+    pytest.param(board, variable, id=f"{board.uid}-{variable.name}") for board in BOARDS for variable in board.variables
+]
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """Return a Prometheus that has seen a load on all transports."""
+    if CLUSTER_URL:
+        yield Prometheus(CLUSTER_URL, frozenset({"cadvisor", "cpu-limit"}), time.time(), CLUSTER_RANGE_S)
+        return
+    folder = tmp_path_factory.mktemp("prometheus")
+    with contextlib.ExitStack() as stack:
+        services = [
+            stack.enter_context(started(kind, folder, "--workers", 2)) for kind in (GTHREAD, GRPC_SYNC, ASYNCIO)
+        ]
+        url = stack.enter_context(started_prometheus(services, folder))
+        begin_s = time.time()
+        with ThreadPoolExecutor(len(services)) as pool:
+            list(pool.map(lambda service: send_load(service, url, folder), services))
+        time.sleep(2)  # two scrapes more
+        end_s = time.time()
+        yield Prometheus(url, frozenset(), end_s, int(end_s - begin_s))
+
+
+@contextlib.contextmanager
+def started_prometheus(services: list[Service], folder: Path) -> Iterator[str]:
+    """Start a Prometheus that scrapes the services under the labels that they have in a cluster; return its URL."""
+    targets = [
+        {
+            "targets": [f"{HOST}:{service.admin_port}"],
+            "labels": {
+                "namespace": "local",
+                "pod": f"{service.kind.transport}-0",
+                "node": "localhost",
+                "container": service.kind.transport,
+            },
+        }
+        for service in services
+    ]
+    configuration = {
+        "global": {"scrape_interval": "1s"},
+        "rule_files": [str(RULES / "wirebench.yaml")],
+        "scrape_configs": [{"job_name": "services", "static_configs": targets}],
+    }
+    (folder / "prometheus.yml").write_text(json.dumps(configuration))  # JSON is YAML
+    command: list[str | Path] = [
+        TOOLS / "prometheus",
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address={HOST}:0",
+        "--web.enable-remote-write-receiver",
+    ]
+    log = folder / "prometheus.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+        wait_until(lambda: "Server is ready" in log.read_text() or process.poll() is not None, "Prometheus is ready")
+        listening = re.search(r'msg="Listening on" .*address=(\S+)', log.read_text())
+        assert listening is not None, log.read_text()
+        yield f"http://{listening[1]}"
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+
+
+def send_load(service: Service, url: str, folder: Path) -> None:
+    """Send requests at a fixed rate by k6, which tells Prometheus as it goes. One in six asks for nobody."""
+    transport = service.kind.transport
+    settings = {
+        "ADDRESS": service.address,
+        "RATE": RATE_PER_S,
+        "CONCURRENCY": 4,
+        "WARMUP_S": 0,
+        "DURATION_S": LOAD_S,
+        "USERS": SEEDED_USERS * 6 // 5,
+    }
+    tags = {"namespace": "local", "pod": f"load-{transport}", "node": "localhost", "transport": transport}
+    command: list[str | Path] = [
+        *(TOOLS / "k6", "run", "--quiet", "--summary-mode=disabled", "--no-usage-report", "--address="),
+        *("--out", "experimental-prometheus-rw"),
+        *(part for name, value in settings.items() for part in ("-e", f"{name}={value}")),
+        *(part for name, value in tags.items() for part in ("--tag", f"{name}={value}")),
+        K6_SCRIPTS / f"{transport}.js",
+    ]
+    remote_write = {
+        "K6_PROMETHEUS_RW_SERVER_URL": f"{url}/api/v1/write",
+        "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM": "true",
+        "K6_PROMETHEUS_RW_PUSH_INTERVAL": "1s",
+        "K6_PROMETHEUS_RW_STALE_MARKERS": "true",
+    }
+    log = folder / f"k6-{transport}.log"
+    with log.open("wb") as output:
+        status = subprocess.run(
+            command, env={**os.environ, **remote_write}, stdout=output, stderr=output, check=False, timeout=60
+        ).returncode
+    assert (0, "") == (status, log.read_text())
+
+
+@pytest.mark.parametrize(("board", "chart"), CHARTS)
+def test_a_panel_has_data(prometheus: Prometheus, board: Board, chart: Chart) -> None:
+    """Each of its queries is valid and gives numbers, for all transports where it tells them apart."""
+    shown = [prometheus.chart(board, chart, query) for query in chart.queries]
+
+    if chart.needs is not None and chart.needs not in prometheus.has:
+        pytest.skip(f"not checked for data: {chart.needs} is only there in a cluster (WIREBENCH_PROMETHEUS_URL)")
+    for query, series in zip(chart.queries, shown, strict=True):
+        assert series, query.expr
+        if query.legend.startswith("{{transport}}"):
+            assert {labels.get("transport") for labels in series} == TRANSPORTS, query.expr
+        for label in re.findall(r"{{(\w+)}}", query.legend):
+            assert any(label in labels for labels in series), f"no {label} for the legend of {query.expr}"
+
+
+@pytest.mark.parametrize(("board", "variable"), VARIABLES)
+def test_a_variable_has_choices(prometheus: Prometheus, board: Board, variable: Variable) -> None:
+    """There is something to choose."""
+    assert prometheus.choices(board, variable)
+
+
+only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may have been there before")
+
+
+@only_here
+def test_k6_tells_prometheus_of_every_request(prometheus: Prometheus) -> None:
+    """What k6 has pushed as histograms is what the services have counted."""
+    counted = by_transport(prometheus, "sum by (transport) (wirebench_requests_total)")
+    histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_seconds"}[1m]'
+    pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({histograms})))")
+
+    assert counted == pushed
+    assert TRANSPORTS == counted.keys()
+    assert all(count > RATE_PER_S * LOAD_S / 2 for count in counted.values())
+
+
+@only_here
+def test_failures_are_seen_on_all_transports(prometheus: Prometheus) -> None:
+    """A status of HTTP, of gRPC and of the socket protocol that says `not found` is a failure, and no other is."""
+    failed = by_transport(prometheus, "sum by (transport) (namespace_transport_pod:k6_failed_requests:rate30s)")
+    sent = by_transport(prometheus, "sum by (transport) (namespace_transport_pod:k6_requests:rate30s)")
+
+    assert TRANSPORTS == failed.keys()
+    for transport in TRANSPORTS:
+        assert 0.08 < failed[transport] / sent[transport] < 0.25, transport
+
+
+def by_transport(prometheus: Prometheus, expr: str) -> dict[str, float]:
+    """Return the values of a query by transport."""
+    return {result["metric"]["transport"]: float(result["value"][1]) for result in prometheus.query(expr)}
+
+
+def test_recording_rules() -> None:
+    """The rules give what their own tests expect."""
+    command: list[str | Path] = [TOOLS / "promtool", "test", "rules", RULES / "wirebench.test.yaml"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert result.returncode == 0, result.stdout + result.stderr

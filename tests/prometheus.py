@@ -1,0 +1,73 @@
+"""A Prometheus, asked as Grafana asks it."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from grafana.board import Board, Chart, Need, Query, Variable
+
+TIMEOUT_S = 30.0
+STEP_S = 5
+#: What Grafana makes of `$__rate_interval` when the datasource's interval is 5 s: four times that and more.
+RATE_INTERVAL = "30s"
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """Where it is, what is there to be seen, and the time range of the load: Unix time and seconds."""
+
+    url: str
+    has: frozenset[Need]
+    end_s: float
+    range_s: int
+
+    def query(self, expr: str) -> list[dict[str, Any]]:
+        """Return what PromQL gives at the end of the load; a wrong query is an error."""
+        return self._results("query", query=expr, time=self.end_s)
+
+    def chart(self, board: Board, chart: Chart, query: Query) -> list[dict[str, str]]:
+        """Return the labels of each series that a chart would show, with everything chosen; NaN is nothing."""
+        expr = self._resolved(board, query.expr)
+        if chart.kind == "bars":
+            results = [{**result, "values": [result["value"]]} for result in self.query(expr)]
+        else:
+            start_s = self.end_s - self.range_s
+            results = self._results("query_range", query=expr, start=start_s, end=self.end_s, step=STEP_S)
+        return [result["metric"] for result in results if any(value != "NaN" for _, value in result["values"])]
+
+    def choices(self, board: Board, variable: Variable) -> list[str]:
+        """Return the values that a variable offers."""
+        selector = self._resolved(board, variable.selector)
+        start_s = self.end_s - self.range_s
+        values = self._get(
+            f"label/{variable.label}/values", **{"match[]": selector, "start": start_s, "end": self.end_s}
+        )
+        assert isinstance(values, list)
+        return values
+
+    def _resolved(self, board: Board, expr: str) -> str:
+        """Put in what Grafana puts in: the first choice of a single one, everything for several."""
+        names = {"__rate_interval": RATE_INTERVAL, "__range": f"{self.range_s}s"}
+        for variable in board.variables:
+            if f"${variable.name}" in expr:
+                names[variable.name] = ".*" if variable.several else self.choices(board, variable)[0]
+        return re.sub(r"\$(\w+)", lambda found: names[found[1]], expr)
+
+    def _results(self, path: str, **parameters: object) -> list[dict[str, Any]]:
+        results = self._get(path, **parameters)["result"]
+        assert isinstance(results, list)
+        return results
+
+    def _get(self, path: str, **parameters: object) -> Any:  # noqa: ANN401 - JSON
+        url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
+        try:
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - http, by the tests
+                return json.load(response)["data"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()) from error

@@ -1,0 +1,99 @@
+"""The charts say the same as the services, and as themselves. What they render, `make test-charts` tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from services.grpc.main import DEFAULTS as GRPC
+from services.platform.settings import Defaults
+from services.rest.main import DEFAULTS as REST
+from services.socket.main import DEFAULTS as SOCKET
+
+CHARTS = Path(__file__).parents[2] / "charts"
+TRANSPORTS = [pytest.param(defaults, id=defaults.transport) for defaults in (REST, GRPC, SOCKET)]
+NAMES = [pytest.param(folder.parent.name) for folder in CHARTS.glob("*/Chart.yaml")]
+
+Schema = dict[str, Any]
+
+
+def read_values(chart: str) -> dict[str, Any]:
+    """Return what a chart's values are without anybody's."""
+    values: dict[str, Any] = yaml.safe_load((CHARTS / chart / "values.yaml").read_text(encoding="utf-8"))
+    return values
+
+
+def read_schema(chart: str) -> Schema:
+    """Return the schema that a chart's values are checked against."""
+    schema: Schema = json.loads((CHARTS / chart / "values.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+def objects_in(schema: object) -> Iterator[Schema]:
+    """Yield the parts of a schema that describe an object by its properties."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema
+        for part in schema.values():
+            yield from objects_in(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from objects_in(part)
+
+
+@pytest.mark.parametrize("defaults", TRANSPORTS)
+def test_runtimes(defaults: Defaults) -> None:
+    """A service's runtimes are those that it has, and its default is the service's own."""
+    runtime = read_schema("wirebench")["properties"][defaults.transport]["properties"]["runtime"]
+    assert list(defaults.runtimes) == runtime["enum"]
+    assert defaults.runtimes[0] == read_values("wirebench")[defaults.transport]["runtime"]
+
+
+@pytest.mark.parametrize("defaults", TRANSPORTS)
+def test_threads(defaults: Defaults) -> None:
+    """A service has as many threads as it has without a chart."""
+    assert defaults.threads == read_values("wirebench")[defaults.transport]["threads"]
+
+
+@pytest.mark.parametrize("defaults", TRANSPORTS)
+def test_ports(defaults: Defaults) -> None:
+    """The ports of the templates are those of the contract."""
+    template = (CHARTS / "wirebench" / "templates" / "_services.tpl").read_text(encoding="utf-8")
+    assert f'"{defaults.transport}" {defaults.port}' in template
+
+
+@pytest.mark.parametrize("chart", NAMES)
+def test_schema_is_closed(chart: str) -> None:
+    """An object of values has no properties but those that are listed, so that a mistyped name is refused."""
+    schema = read_schema(chart)
+    # Listed again, and closed, by what refers to it.
+    shared = schema["definitions"].get("service")
+    assert [] == [
+        each for each in objects_in(schema) if each is not shared and each.get("additionalProperties") is not False
+    ]
+
+
+@pytest.mark.parametrize("transport", ["common", "rest", "grpc", "socket"])
+def test_each_service_takes_all_common_values(transport: str) -> None:
+    """What can be set for all services can be set for each."""
+    schema = read_schema("wirebench")
+    assert schema["definitions"]["service"]["properties"].keys() <= schema["properties"][transport]["properties"].keys()
+
+
+def test_common_values_have_defaults() -> None:
+    """Every value that services have in common is in the documented values."""
+    assert (
+        read_schema("wirebench")["definitions"]["service"]["properties"].keys()
+        == read_values("wirebench")["common"].keys()
+    )
+
+
+@pytest.mark.parametrize("name", ["rules.yaml", "dashboards"])
+def test_observability_has_the_projects_own(name: str) -> None:
+    """Rules and dashboards are not copied: what the chart packs is what grafana/ holds."""
+    assert (CHARTS.parent / "grafana") in (CHARTS / "observability" / "files" / name).resolve().parents

@@ -1,0 +1,146 @@
+"""What holds the cluster together and can be checked without an engine."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.test_locks import locked, normalized
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = ROOT / "images/node/runc"
+CAPABILITY = "CAP_SYS_RESOURCE"
+
+
+def without_capability(command: list[str]) -> list[str]:
+    """Give the command that runs another one on a machine that lacks the capability."""
+    bounding = re.search(r"^CapBnd:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert bounding is not None
+    if not int(bounding[1], 16) >> 24 & 1:
+        return command
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("only root, with setpriv, can take a capability out of the bounding set")
+    return ["setpriv", "--bounding-set=-sys_resource", *command]
+
+
+@pytest.fixture
+def fake_runc(tmp_path: Path) -> Path:
+    """Make a folder for PATH with a runc that prints its arguments."""
+    folder = tmp_path / "sbin"
+    folder.mkdir()
+    program = folder / "runc"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    return folder
+
+
+def run_runtime(folder: Path, *arguments: str) -> str:
+    """Run our OCI runtime in front of the runc in a folder; return what that printed."""
+    if not shutil.which("jq"):
+        pytest.skip("jq is missing; make docker-up installs it with the engine")
+    environment = {**os.environ, "PATH": f"{RUNTIME.parent}:{folder}:{os.environ['PATH']}"}
+    command = without_capability([str(RUNTIME), *arguments])
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=30)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("flag", ["--bundle {}", "--bundle={}", "-b {}"])
+def test_runtime_takes_the_capability_out_of_a_container(tmp_path: Path, fake_runc: Path, flag: str) -> None:
+    """A container that is to be created asks for what the machine can grant, and else stays as it was."""
+    spec = {
+        "process": {
+            "args": ["sleep", "1"],
+            "capabilities": {"bounding": ["CAP_CHOWN", CAPABILITY], "ambient": [CAPABILITY]},
+            "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 1048576, "soft": 1048576}],
+        },
+        "linux": {"resources": {"memory": {"limit": 17179869184}}},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(spec))
+    arguments = ["create", *flag.format(tmp_path).split(), "a-container"]
+
+    assert " ".join(arguments) == run_runtime(fake_runc, *arguments)
+    granted = json.loads((tmp_path / "config.json").read_text())
+    assert {"args": ["sleep", "1"], "capabilities": {"bounding": ["CAP_CHOWN"], "ambient": []}} == granted["process"]
+    assert spec["linux"] == granted["linux"]
+
+
+def test_runtime_takes_the_capability_out_of_a_process(tmp_path: Path, fake_runc: Path) -> None:
+    """A process that is to be started in a container has a file of its own."""
+    process = tmp_path / "process.json"
+    process.write_text(json.dumps({"args": ["ls"], "capabilities": {"bounding": [CAPABILITY]}, "rlimits": []}))
+
+    run_runtime(fake_runc, "exec", "--process", str(process), "a-container")
+
+    assert {"args": ["ls"], "capabilities": {"bounding": []}} == json.loads(process.read_text())
+
+
+def test_runtime_hands_over_what_starts_nothing(fake_runc: Path) -> None:
+    """Commands without a bundle or a process reach runc as they are."""
+    assert "delete --force a-container" == run_runtime(fake_runc, "delete", "--force", "a-container")
+
+
+def test_published_images_have_digests() -> None:
+    """A tag alone may name another image tomorrow."""
+    lines = (ROOT / "images/published.txt").read_text().splitlines()
+    images = dict(line.split() for line in lines if line and not line.startswith("#"))
+
+    assert {"base", "grafana", "node", "postgres", "prometheus"} == images.keys()
+    for name, image in images.items():
+        assert re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image), name
+
+
+def test_host_ports_are_on_loopback() -> None:
+    """Nobody else reaches the services, Prometheus or a Grafana that asks nobody's name."""
+    config = yaml.safe_load((ROOT / "kind-config.yaml").read_text())
+    ports = [port for node in config["nodes"] for port in node.get("extraPortMappings", ())]
+
+    assert {9090: 30090, 3000: 30030, 30500: 30500, 30051: 30051, 30900: 30900} == {
+        port["hostPort"]: port["containerPort"] for port in ports
+    }
+    assert {"127.0.0.1"} == {port["listenAddress"] for port in ports}
+
+
+def test_workers_have_roles() -> None:
+    """The charts tell servers and load generators apart by these labels."""
+    config = yaml.safe_load((ROOT / "kind-config.yaml").read_text())
+
+    assert [("control-plane", None), ("worker", "server"), ("worker", "load")] == [
+        (node["role"], node.get("labels", {}).get("wirebench.dev/role")) for node in config["nodes"]
+    ]
+
+
+def test_kubernetes_is_of_one_version() -> None:
+    """The modules that Kubernetes is made of are of the version of the whole, and of the published image's line."""
+    module = (ROOT / "images/node/kubernetes/go.mod").read_text()
+    whole = re.search(r"k8s\.io/kubernetes v1\.(\d+)\.(\d+)$", module, re.MULTILINE)
+    assert whole is not None
+    parts = re.findall(r"=> k8s\.io/\S+ (\S+)$", module, re.MULTILINE)
+    published = re.search(r"kindest/node:v1\.(\d+)\.", (ROOT / "images/published.txt").read_text())
+    assert published is not None
+
+    assert {f"v0.{whole[1]}.{whole[2]}"} == set(parts)
+    assert whole[1] == published[1]
+
+
+def test_services_lock_holds_every_dependency_of_the_services() -> None:
+    """A dependency that is missing there would be missing in the image."""
+    declared: list[str] = []
+    for project in ("services/pyproject.toml", "proto/pyproject.toml"):
+        content = tomllib.loads((ROOT / project).read_text())
+        declared += content["project"]["dependencies"] + content["build-system"]["requires"]
+
+    assert {"wirebench-proto"} == {normalized(name) for name in declared} - locked("services.lock").keys()
+
+
+def test_services_lock_is_part_of_bench_lock() -> None:
+    """The image runs the versions that `make bench` measures, and none of the harness's packages."""
+    bench, services = locked("bench.lock"), locked("services.lock")
+
+    assert services == {name: bench.get(name) for name in services}
+    assert "numpy" not in services

@@ -1,0 +1,161 @@
+"""Dashboards: Grafana's schema, and what everybody may expect of every panel."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models import units
+
+from grafana.__main__ import GENERATED
+from grafana.board import Board, Chart
+from grafana.boards import BOARDS
+from grafana.generate import COLOURS, to_json
+from wirebench.places import ROOT
+
+DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
+#: What Grafana puts in itself.
+BUILT_IN = {"__rate_interval", "__range"}
+UNITS = {value for name, value in vars(units).items() if not name.startswith("_") and isinstance(value, str)}
+
+every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.uid)
+every_chart = pytest.mark.parametrize(
+    ("board", "chart"),
+    [pytest.param(board, chart, id=f"{board.uid}-{chart.title}") for board in BOARDS for chart in board.charts()],
+)
+
+
+def generated(board: Board) -> dict[str, Any]:
+    """Return a dashboard's JSON."""
+    dashboard = json.loads(to_json(board))
+    assert isinstance(dashboard, dict)
+    return dashboard
+
+
+def panels(board: Board) -> list[dict[str, Any]]:
+    """Return the panels of a dashboard that show something."""
+    return [panel for panel in generated(board)["panels"] if panel["type"] != "row"]
+
+
+def values_of(key: str, node: object) -> Iterator[object]:
+    """Yield the values of a key, at any depth."""
+    if isinstance(node, dict):
+        yield from (value for name, value in node.items() if name == key)
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for child in children:
+        yield from values_of(key, child)
+
+
+def test_generated_files_are_current() -> None:
+    """`make dashboards` would change no file, add none and leave none behind."""
+    expected = {f"{board.uid}.json": to_json(board) for board in BOARDS}
+    actual = {path.name: path.read_text(encoding="utf-8") for path in GENERATED.iterdir()}
+
+    stale = {name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name)}
+    assert set() == stale, "run: make dashboards"
+
+
+def test_addresses_stay() -> None:
+    """Links to dashboards go by their uid."""
+    assert ["wirebench-transports", "wirebench-scaling", "wirebench-generators"] == [board.uid for board in BOARDS]
+
+
+@every_board
+def test_the_schema(board: Board) -> None:
+    """Grafana's own types read it and write the same again, in the schema of Grafana 12."""
+    register_default_plugins()
+    dashboard = generated(board)
+
+    assert dashboard == json.loads(JSONEncoder().encode(models.Dashboard.from_json(dashboard)))
+    assert 42 == dashboard["schemaVersion"]
+
+
+@every_board
+def test_one_datasource(board: Board) -> None:
+    """Every panel, query and variable has the datasource that is chosen above the dashboard, and none by its uid."""
+    dashboard = generated(board)
+    variables = dashboard["templating"]["list"]
+
+    assert ["datasource"] == [variable["name"] for variable in variables if variable["type"] == "datasource"]
+    found = list(values_of("datasource", dashboard))
+    targets = sum(len(panel["targets"]) for panel in panels(board))
+    assert [DATASOURCE] * (len(panels(board)) + targets + len(variables) - 1) == found
+    assert {board.uid, "${datasource}"} == set(values_of("uid", dashboard))
+
+
+@every_board
+def test_panels_can_be_told_apart(board: Board) -> None:
+    """Ids and titles are unique, and no panel lies on another or reaches out of the grid."""
+    everything = generated(board)["panels"]
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in everything)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+
+    assert len(everything) == len({panel["id"] for panel in everything})
+    assert len(everything) == len({panel["title"] for panel in everything})
+    assert len(cells) == len(set(cells))
+    assert 24 > max(x for x, _ in cells)
+
+
+@every_board
+def test_every_panel_explains_itself(board: Board) -> None:
+    """It has a title, a description in sentences, a unit that Grafana knows, and a name for each series."""
+    for panel in panels(board):
+        unit = panel["fieldConfig"]["defaults"]["unit"]
+
+        assert panel["title"]
+        assert re.fullmatch(r"[A-Z].{40,}\.", panel["description"]), panel["title"]
+        assert unit in UNITS or unit.startswith("suffix: "), panel["title"]
+        assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
+
+
+@every_board
+def test_transports_have_the_same_colours_everywhere(board: Board) -> None:
+    """Each panel gives each transport its colour, by what a series' name begins with."""
+    for panel in panels(board):
+        colours = {
+            override["matcher"]["options"]: override["properties"][0]["value"]["fixedColor"]
+            for override in panel["fieldConfig"]["overrides"]
+            if override["matcher"]["id"] == "byRegexp"
+        }
+        assert {rf"/^{transport}\b/": colour for transport, colour in COLOURS.items()} == colours
+
+
+@every_chart
+def test_a_query_names_its_transports_first(board: Board, chart: Chart) -> None:
+    """A legend that has the transport begins with it, so that it gets its colour."""
+    assert chart in board.charts()
+    for query in chart.queries:
+        assert query.legend.find("{{transport}}") <= 0
+
+
+@every_chart
+def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
+    """Its variables are the dashboard's or Grafana's, and its recorded series are recorded."""
+    rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
+    recorded = {rule["record"] for group in rules["groups"] for rule in group["rules"]}
+    known = {variable.name for variable in board.variables} | BUILT_IN
+
+    for query in chart.queries:
+        assert set(re.findall(r"\$(\w+)", query.expr)) <= known
+        assert set(re.findall(r"\w+:\w+:\w+", query.expr)) <= recorded
+
+
+@every_board
+def test_every_variable_filters_something(board: Board) -> None:
+    """None is there for show."""
+    queries = itertools.chain.from_iterable(chart.queries for chart in board.charts())
+    used = set(itertools.chain.from_iterable(re.findall(r"\$(\w+)", query.expr) for query in queries))
+
+    assert {variable.name for variable in board.variables} <= used
