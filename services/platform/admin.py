@@ -1,8 +1,9 @@
-"""The admin port: liveness, readiness and metrics, served by the supervisor."""
+"""The admin port: liveness, readiness, metrics and usage, served by the supervisor."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -10,14 +11,17 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import orjson
+
 from services.platform import addresses
 from services.platform.settings import Settings
+from services.platform.usage import read_usage
 
 _READ_TIMEOUT_S = 5.0
 
 
 class AdminServer:
-    """Answers /livez, /readyz and /metrics from threads of its own."""
+    """Answers /livez, /readyz, /metrics and /usage from threads of its own."""
 
     def __init__(self, settings: Settings, is_live: Callable[[], bool], is_ready: Callable[[], bool]) -> None:
         """Bind the port; raises OSError if that fails."""
@@ -61,7 +65,10 @@ class AdminServer:
             from services.platform import exposition  # noqa: PLC0415
 
             return HTTPStatus.OK, exposition.CONTENT_TYPE, exposition.metrics_page(self._settings)
-        return HTTPStatus.NOT_FOUND, "text/plain", b"try /livez, /readyz or /metrics\n"
+        if path == "/usage":
+            reading = read_usage(os.getpid(), self._settings)
+            return HTTPStatus.OK, "application/json", orjson.dumps(reading)
+        return HTTPStatus.NOT_FOUND, "text/plain", b"try /livez, /readyz, /metrics or /usage\n"
 
 
 class _Server(ThreadingHTTPServer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -185,6 +186,16 @@ def ask_for_nothing(client: Client, number: int) -> None:
         call: Callable[..., bytes] = client.channel.unary_unary(f"/nope/{number}")
         with pytest.raises(grpc.RpcError):
             call(b"", timeout=10)
+
+
+@every_runtime
+def test_usage_at_a_moment(service: Service) -> None:
+    """CPU time and memory can be read with their time, many times a second, and agree with the metrics."""
+    before, after = (json.loads(service.admin("/usage")[1]) for _ in range(2))
+    ((_, scraped_s),) = service.samples("wirebench_cpu_seconds_total")
+    assert before["time_unix_ns"] < after["time_unix_ns"] <= time.time_ns()
+    assert 0 < before["cpu_s"] <= after["cpu_s"] <= scraped_s
+    assert after["memory_bytes"] > 10_000_000
 
 
 @every_runtime

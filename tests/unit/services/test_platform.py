@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from services.platform.limits import CONNECTIONS_MAX, Notice
-from services.platform.resources import ProcessTree, ResourceCollector
+from services.platform.resources import ResourceCollector
 from services.platform.settings import Defaults, parse
+from services.platform.usage import ProcessTree
 from wirebench.scenario.model import CONCURRENCY_MAX
 
 DEFAULTS = Defaults(transport="rest", port=5000, runtimes=("gunicorn-gthread", "uvicorn"), threads=8)
