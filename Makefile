@@ -13,6 +13,8 @@ SCENARIO ?= scenarios/quick.yaml ## the question that bench asks
 TARGET ?= local ## where bench runs it: local, or external with addresses in ARGS
 BLOCKS ?= ## repetitions of every cell, if not those of the scenario
 SEED ?= ## seed of the order of the cells, to repeat a run's
+REPLICAS ?= ## pods of each service that deploy makes
+WORKERS ?= ## processes in each pod
 OUT ?= ## folder of the results, if not one of its own in results/
 ARGS ?= ## further options of bench, report, doctor and the Python tests
 PYTHON ?= python3 ## the Python that .venv is made of (to change it, make clean)
@@ -94,7 +96,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 	@touch $@
 
 ##@ Test
-.PHONY: test test-unit test-contract test-accuracy test-k6 test-python
+.PHONY: test test-unit test-contract test-accuracy test-cluster test-k6 test-python
 test: setup-dev ## everything that needs no cluster: lint, the Go tests, all Python tests
 	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-python
 
@@ -109,6 +111,9 @@ test-accuracy: setup-dev ## the measurements against servers whose latency is kn
 
 test-python: setup-dev .tools/bin/prometheus ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped where there is none
+	@$(BIN)/python -m pytest tests/cluster $(ARGS)
 
 test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...

@@ -13,20 +13,33 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 NODE_PROGRAMS := .tools/node/kubernetes .tools/node/etcd .tools/node/coredns .tools/node/pause
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-down cluster-clean
+.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
 
 docker-down: ## end the engine that docker-up has started
 	@scripts/cluster/engine down
 
-cluster-up: cluster-preflight $(CLUSTER_TOOLS) images ## three nodes on this machine, with our images on them
+cluster-up: cluster-preflight $(CLUSTER_TOOLS) images ## three nodes on this machine, with our services, Prometheus and Grafana
 	@scripts/cluster/node-image
 	@scripts/cluster/cluster up
 	@scripts/cluster/cluster load
+	@scripts/cluster/deploy up
 
 cluster-load: images ## build the images that have changed and load them onto the nodes
 	@scripts/cluster/cluster load
+
+deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
+	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
+
+undeploy: ## remove the charts and their namespaces from the cluster
+	@scripts/cluster/deploy down
+
+prometheus: ## print the address of Prometheus
+	@scripts/cluster/deploy $@
+
+grafana: ## print the address of Grafana and who may look, or why it is not there
+	@scripts/cluster/deploy $@
 
 cluster-down: ## remove the cluster; images and tools stay, for the next
 	@scripts/cluster/cluster down

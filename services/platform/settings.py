@@ -85,7 +85,7 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
 
     add("--host", "127.0.0.1", str, "address to listen on")
     add("--port", defaults.port, _integer(0, PORT_MAX), "port of the service; 0 takes a free one")
-    add("--admin-port", None, _integer(0, PORT_MAX), "port of /livez, /readyz, /metrics and /usage; default: port + 1000")
+    add("--admin-port", None, _integer(0, PORT_MAX), "port of /livez, /readyz, /metrics, /usage; default: port + 1000")
     add("--runtime", defaults.runtimes[0], _one_of(defaults.runtimes), f"one of {', '.join(defaults.runtimes)}")
     add("--workers", 1, _integer(1, 64), "processes")
     add("--threads", defaults.threads, _integer(1, 1024), "threads a worker, in runtimes that have a thread pool")
