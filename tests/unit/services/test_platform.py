@@ -146,8 +146,8 @@ def test_a_process_that_has_ended_makes_the_sum_unknown() -> None:
 
 
 def test_as_many_connections_as_the_harness_opens() -> None:
-    """No runtime leaves clients waiting that the harness may send."""
-    assert CONCURRENCY_MAX == CONNECTIONS_MAX
+    """No runtime leaves clients waiting that the harness may send, nor those that look on meanwhile."""
+    assert CONCURRENCY_MAX < CONNECTIONS_MAX
 
 
 def test_a_notice_is_given_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import cast
@@ -17,6 +18,7 @@ from services.platform import addresses
 from services.platform import settings as settings_module
 from services.platform.lifecycle import Worker
 from services.platform.metrics import Recorder
+from services.socket import threaded_runtime
 from services.socket.main import DEFAULTS
 from services.socket.threaded_runtime import Server
 
@@ -75,6 +77,19 @@ def test_a_full_house_is_said_once_and_clients_wait(caplog: pytest.LogCaptureFix
 
     expected = "2 connections are open, as many as a worker serves: further clients wait until one leaves"
     assert [expected] == [record.message for record in caplog.records]
+
+
+def test_many_threads_take_turns_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every interval each waiting thread asks for its turn: the more there are, the longer it has to be."""
+    monkeypatch.setattr(threaded_runtime, "_SWITCH_INTERVAL_PER_CONNECTION_S", 0.01)
+    before_s = sys.getswitchinterval()
+    try:
+        with serving(10) as connect:
+            for count in (1, 2, 3):
+                assert b"A\n" == upper(connect())
+                assert max(0.005, 0.01 * count) == pytest.approx(sys.getswitchinterval())
+    finally:
+        sys.setswitchinterval(before_s)
 
 
 def test_a_system_without_a_thread_to_spare(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
