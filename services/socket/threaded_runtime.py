@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import socket
+import sys
 import threading
 import time
 
@@ -18,6 +19,10 @@ from services.socket.session import LINGER_BYTES_MAX, Session
 #: Of address space, for each connection's thread: the usual 8 MiB would be 80 GB of it, which container limits
 #: and strict overcommitment refuse. Requests nest no deeper than the JSON reader allows, which this is enough for.
 _STACK_BYTES = 512 * 1024
+#: A thread that waits for the interpreter's lock asks for it after each interval. Were that 5 ms, Python's default, for
+#: thousands of threads, they would do little else.
+_SWITCH_INTERVAL_S = 0.005
+_SWITCH_INTERVAL_PER_CONNECTION_S = 50e-6
 _READ_BYTES = 256 * 1024
 _ACCEPT_PAUSE_S = 0.1
 
@@ -73,6 +78,7 @@ class Server:
             return self._fail(error)
         connection = _Connection(self, connected)
         self._connections.add(connection)
+        sys.setswitchinterval(max(_SWITCH_INTERVAL_S, _SWITCH_INTERVAL_PER_CONNECTION_S * len(self._connections)))
         try:
             threading.Thread(target=connection.run, name="connection", daemon=True).start()
         except RuntimeError as error:  # the system allows no more threads

@@ -116,6 +116,15 @@ def test_unknown_methods_and_bad_bodies(service: Service, preface: bytes) -> Non
     assert (0, "Users retrieved successfully") == answers[2**32 - 1]
 
 
+@pytest.mark.parametrize("depth", [1000, 100_000])
+def test_deeply_nested_bodies(service: Service, depth: int) -> None:
+    """JSON may nest as deep as it likes and breaks nothing, however small the stack of a thread is."""
+    nested = b'{"text": ' + b"[" * depth + b"]" * depth + b"}"
+    received = exchange(service.address, b"WB1J", frame(1, b"echo.upper", nested))
+
+    assert [(1, INVALID_ARGUMENT)] == [(number, status) for number, status, _, _ in replies_of(received)]
+
+
 def test_frames_at_the_limit(service: Service) -> None:
     """A payload of exactly the limit is read."""
     fixed = len(frame(1, b"echo.upper", b'{"text": ""}')) - 4
