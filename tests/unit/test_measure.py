@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from dataclasses import replace
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wirebench.measure.counters import fairness, parse_counters
+from wirebench.measure import counters
+from wirebench.measure.counters import Counters, fairness, parse_counters, wait_until_settled
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.sampler import Sampler, cpu_s, process_tree
 from wirebench.measure.throttling import throttled_periods
@@ -58,6 +60,15 @@ def test_what_was_added_counts_workers_that_are_new() -> None:
     """A worker's first requests count from zero."""
     before = parse_counters('wirebench_requests_total{worker="0"} 10.0\n')
     assert {"0": 2, "1": 5} == parse_counters(METRICS).since(before).requests_by_worker
+
+
+def test_counters_settle_though_memory_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting ends when requests stand still: memory, which never does, would make every run wait in vain."""
+    readings = (Counters({"0": min(n, 2)}, None, memory_bytes=n) for n in itertools.count())
+    monkeypatch.setattr(counters, "read_counters", lambda _url: next(readings))
+    monkeypatch.setattr(counters, "_STILL_S", 0.0)
+    wait_until_settled(["http://127.0.0.1:1"])
+    assert 4 == next(readings).memory_bytes
 
 
 @pytest.mark.parametrize(("counts", "expected"), [([5, 5], 1.0), ([10, 0], 0.5), ([4, 4, 4, 0], 0.75), ([0, 0], None)])

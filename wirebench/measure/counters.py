@@ -62,10 +62,10 @@ def read_counters(admin_url: str) -> Counters:
 
 
 def wait_until_settled(admin_urls: Sequence[str]) -> None:
-    """Wait until what services were sent before has reached their counters: until these stand still for a while."""
+    """Wait until what services were sent before has been counted: until their requests stand still for a while."""
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
-    before: list[Counters] = []
-    while (now := [read_counters(url) for url in admin_urls]) != before and time.monotonic() < deadline:
+    before: list[int] = []
+    while (now := [read_counters(url).requests for url in admin_urls]) != before and time.monotonic() < deadline:
         before = now
         time.sleep(_STILL_S)
 
