@@ -97,7 +97,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 
 ##@ Test
 .PHONY: test test-unit test-contract test-accuracy test-cluster test-k6 test-python
-test: setup-dev ## everything that needs no cluster: lint, the Go tests, all Python tests
+test: setup-dev ## lint, the Go tests, and all Python tests that need no cluster
 	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-python
 
 test-unit: setup-dev ## the tests that take milliseconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -14,7 +15,9 @@ def write_whole(path: Path, text: str) -> None:
 
     A reader never meets a part: the text is on disk, under a name of its own, before it gets the right one.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
+    if path.is_dir():
+        raise cannot_write(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")

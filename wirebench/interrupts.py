@@ -33,7 +33,10 @@ def interruptible(announcement: str = "") -> Iterator[None]:
             os.write(_STDERR, announcement.encode())
         raise Interrupted(signal.Signals(number).name)
 
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # Who started us with `nohup` wants no SIGHUP to end us.
+    signals = [
+        each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN
+    ]
     previous = {number: signal.signal(number, interrupt) for number in signals}
     try:
         yield

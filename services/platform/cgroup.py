@@ -62,8 +62,10 @@ def _folders(proc: Path) -> dict[str, Path]:
     folders: dict[str, Path] = {}
     for line in _lines(proc / "mountinfo"):
         place, _, source = line.partition(" - ")
+        if not source.startswith("cgroup"):
+            continue
         top, mount = place.split()[3:5]
-        kind, _, options = source.split()[:3]
+        kind, _, options = source.split(" ")[:3]
         mounted = {"cgroup": options.split(","), "cgroup2": [_V2]}.get(kind, [])
         for name in groups.keys() & mounted:
             folders.setdefault(name, _below(Path(mount), top, groups[name]))

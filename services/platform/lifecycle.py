@@ -91,12 +91,22 @@ class Site:
         """Return how many workers have said that they accept connections."""
         return sum(1 for _ in self.folder.glob("ready-*"))
 
+    def stop(self) -> None:
+        """Say that the supervisor stops the workers: it needs the folder until they have ended, and then removes it."""
+        with contextlib.suppress(OSError):  # a full disk must not keep workers from draining
+            self._stop_file.touch()
+
     def leave(self, workers: Iterable[int]) -> None:
-        """Note that workers have ended; where the supervisor is gone, the last of them removes the folder."""
+        """Note that workers have ended; if the supervisor hasn't stopped them, the last one removes the folder."""
         for index in workers:
             self._ready_file(index).unlink(missing_ok=True)
-        if os.getppid() != self.supervisor_pid and not self.ready_workers():
+        # To ask whether the supervisor is gone would not do: its other threads may outlive the one that forked us.
+        if not self._stop_file.exists() and not self.ready_workers():
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def _stop_file(self) -> Path:
+        return self.folder / "stop"
 
     def _ready_file(self, index: int) -> Path:
         return self.folder / f"ready-{index}"
@@ -106,7 +116,7 @@ class Site:
 class Runtime:
     """A server stack. `run` blocks in a process of its own until SIGTERM, and drains before it returns.
 
-    With `own_master` one process gets the site and keeps all workers itself (gunicorn does);
+    With `run_master` one process gets the site and keeps all workers itself (gunicorn does);
     otherwise there is one process a worker.
     """
 
@@ -151,7 +161,7 @@ class _Supervisor:
                 self._start_workers(site, admin)
                 admin.start()
                 self._watch(site, stop)
-                self._drain(admin, stop)
+                self._drain(site, admin, stop)
             finally:
                 self._end_workers()
                 admin.close()
@@ -194,10 +204,11 @@ class _Supervisor:
                 announced = True
                 log.info("%s", _announcement(self._settings))
 
-    def _drain(self, admin: AdminServer, stop: socket.socket) -> None:
+    def _drain(self, site: Site, admin: AdminServer, stop: socket.socket) -> None:
         admin.draining = True
         log.info("stopping: no longer ready, finishing what is in flight")
         wait([stop], timeout=self._settings.drain_pause_s)
+        site.stop()
         for process in self._processes:
             process.terminate()
         deadline = time.monotonic() + self._settings.drain_timeout_s + _KILL_GRACE_S
@@ -231,15 +242,16 @@ def _run_worker(runtime: Runtime, site: Site, index: int, admin: AdminServer) ->
     signals.begin_anew()
     signals.die_with_parent(site.supervisor_pid)
     admin.close_socket()
-    try:
-        if runtime.run_master:
+    if runtime.run_master:
+        try:
             runtime.run_master(site)
-        elif runtime.run:
-            worker = site.make_worker(index)
-            runtime.run(worker)
-            worker.close()
-    finally:
-        site.leave(range(site.settings.workers) if runtime.run_master else (index,))
+        finally:
+            site.leave(range(site.settings.workers))
+    elif runtime.run:
+        worker = site.make_worker(index)
+        runtime.run(worker)
+        worker.close()
+        site.leave((index,))
 
 
 @contextlib.contextmanager

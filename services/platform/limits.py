@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import resource
 
@@ -18,7 +19,8 @@ def allow_open_files() -> None:
     The limit that processes begin with, often 1024, is for programs that use select(2); Go's do the same.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with contextlib.suppress(ValueError, OSError):  # a system may call "no limit" what it doesn't grant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Notice:

@@ -35,7 +35,7 @@ class Reading:
 
 
 def read_usage(root_pid: int, settings: Settings) -> Reading:
-    """Read all figures at once; far cheaper than a page of metrics, so that it can be done many times a second."""
+    """Read all figures at once: far cheaper than a page of metrics; of a cgroup, many times a second."""
     cgroup = Cgroup()
     usage: Usage = cgroup if settings.resources_from == CGROUP else ProcessTree(root_pid)
     return Reading(time.time_ns(), usage.cpu_seconds(), cgroup.throttled_periods(), usage.memory_bytes())

@@ -29,7 +29,7 @@ class Worker(ThreadWorker):
 
     def set_accept_enabled(self, enabled: bool | None) -> None:  # noqa: FBT001 - gunicorn's signature
         """Accept further clients, or don't, and say so."""
-        if self.alive and not enabled:
+        if self.alive and not enabled and self.nr_conns >= CONNECTIONS_MAX:
             self._full.give(CONNECTIONS_FULL, CONNECTIONS_MAX)
         super().set_accept_enabled(enabled)
 

@@ -141,6 +141,22 @@ def test_a_watch_does_not_hold_up_a_stop(service: Service, tmp_path: Path, name:
         assert "Traceback" not in stopping.logged()
 
 
+def test_a_watch_that_has_just_begun_does_not_hold_up_a_stop(service: Service, tmp_path: Path) -> None:
+    """Also one whose first word is still being sent is ended; that needs a few tries to be met."""
+    for _ in range(4):
+        with started(service.kind, tmp_path) as stopping, grpc.insecure_channel(str(stopping.address)) as channel:
+            stub: Any = health_pb2_grpc.HealthStub(channel)
+            watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=30)
+            next(watch)
+            before = time.monotonic()
+
+            assert 0 == stopping.stop()
+
+            assert time.monotonic() - before < 5
+            assert [2] == [response.status for response in watch]
+            assert grpc.StatusCode.OK == watch.code()
+
+
 def test_a_watch_ends_with_its_client(service: Service, channel: grpc.Channel, client: Client) -> None:
     """A client that stops watching harms nobody else."""
     stub: Any = health_pb2_grpc.HealthStub(channel)

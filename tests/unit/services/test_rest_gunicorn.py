@@ -20,7 +20,7 @@ def test_a_full_house_is_said_once(
     """The operator learns why clients wait; a worker that stops takes none anyway."""
     monkeypatch.setattr(Worker, "_full", Notice())
     worker = object.__new__(Worker)
-    vars(worker).update(alive=alive, sockets=[], _accepting=True)
+    vars(worker).update(alive=alive, sockets=[], _accepting=True, nr_conns=CONNECTIONS_MAX)
     with caplog.at_level(logging.WARNING):
         for enabled in (False, True, False):
             worker.set_accept_enabled(enabled)
