@@ -33,10 +33,10 @@ def interruptible(announcement: str = "") -> Iterator[None]:
             os.write(_STDERR, announcement.encode())
         raise Interrupted(signal.Signals(number).name)
 
-    # Who started us with `nohup` wants no SIGHUP to end us.
-    signals = [
-        each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN
-    ]
+    signals = [signal.SIGINT, signal.SIGTERM]
+    # Who started us with `nohup` wants no hang-up to end us.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signals.append(signal.SIGHUP)
     previous = {number: signal.signal(number, interrupt) for number in signals}
     try:
         yield

@@ -309,6 +309,20 @@ def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
+def test_figures_that_cannot_be_printed_cost_no_report(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Nobody reads, or the disk is full: the report is written all the same, and one line says what was lost."""
+    text = "question: Is it written?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [WIREBENCH, "run", scenario(text), "--out", tmp_path / "results"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=110,
+        )  # fmt: skip
+    assert 1 == done.returncode
+    assert "can't print the figures: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (only_run(tmp_path / "results").folder / "report.html").is_file()
+
+
 def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """The figures are printed before, the error says how to have the report written, and nothing half is left."""
     out = tmp_path / "results"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.scenario import Plan, make_plan, read_scenario
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.words import counted
-from wirebench.store import RunWriter, load_run, run_id
+from wirebench.store import Run, RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER
 from wirebench.targets import Cores, ExternalTarget, LocalTarget, Target, divide_cores
 
@@ -82,11 +83,7 @@ def _conclude(folder: Path, *, json: bool) -> None:
     again = f"write the report by: wirebench report --run {folder}"
     try:
         result = load_run(folder)
-        if json:
-            sys.stdout.write(as_json(result) + "\n")
-        else:
-            print_run(result, stdout_console())
-        sys.stdout.flush()
+        unprinted = _show(result, json=json)
         report = write_report(result)
     except WirebenchError as error:
         raise WirebenchError(error.message, f"{error.hint}; then {again}") from error
@@ -94,6 +91,23 @@ def _conclude(folder: Path, *, json: bool) -> None:
         sys.stderr.write(f"\nall records are on disk; {again}\n")
         raise
     sys.stderr.write(f"\nReport: {report}\n")
+    if unprinted:
+        raise WirebenchError(f"can't print the figures: {unprinted}", f"`wirebench results --run {folder}` shows them")
+
+
+def _show(result: Run, *, json: bool) -> str:
+    """Print the figures; return why they can't be, if they can't."""
+    try:
+        if json:
+            sys.stdout.write(as_json(result) + "\n")
+        else:
+            print_run(result, stdout_console())
+        sys.stdout.flush()
+    except OSError as error:  # a closed pipe, a full disk
+        # What is still in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error.strerror or str(error)
+    return ""
 
 
 def _target(name: str, addresses: dict[str, str], cores: Cores, folder: Path) -> Target:

@@ -101,11 +101,13 @@ def claim(comparison: Comparison) -> str:
             return f"{subject} is {verdict} than {baseline}: {measured}."
 
 
-def caveat(comparisons: Iterable[Comparison]) -> str:
-    """Say what holds for all comparisons that were measured in one block only; nothing if none was."""
-    if all(ratio.low is not None for comparison in comparisons for ratio in comparison.ratios.values()):
+def caveat(comparisons: Sequence[Comparison]) -> str:
+    """Say what holds for the comparisons that were measured in one block only; nothing if none was."""
+    without = [each for each in comparisons if any(ratio.low is None for ratio in each.ratios.values())]
+    if not without:
         return ""
-    return "One block says nothing of its own spread, so that there is no verdict: run two or more (--blocks)."
+    which = "" if len(without) == len(comparisons) else f" of {counted(len(without), 'comparison')} here"
+    return f"One block says nothing of its own spread, so that there is no verdict{which}: run two or more (--blocks)."
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -1,0 +1,30 @@
+"""Signals that ask us to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from wirebench.interrupts import Interrupted, interruptible
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_interrupts_once(number: signal.Signals) -> None:
+    """It is told by name, and a second one doesn't disturb what stops us."""
+    with pytest.raises(Interrupted, match=number.name), interruptible():
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            os.kill(os.getpid(), number)
+
+
+def test_a_hang_up_that_was_ignored_stays_ignored() -> None:
+    """`nohup wirebench run …` goes on when its terminal closes."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
