@@ -10,14 +10,20 @@ import pytest
 from wirebench.interrupts import Interrupted, interruptible
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_interrupts_once(number: signal.Signals) -> None:
-    """It is told by name, and a second one doesn't disturb what stops us."""
-    with pytest.raises(Interrupted, match=number.name), interruptible():
+def interrupt_twice(number: signal.Signals) -> None:
+    """Send ourselves a signal, and once more while the first is being dealt with."""
+    with interruptible():
         try:
             os.kill(os.getpid(), number)
         finally:
             os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_interrupts_once(number: signal.Signals) -> None:
+    """It is told by name, and a second one doesn't disturb what stops us."""
+    with pytest.raises(Interrupted, match=number.name):
+        interrupt_twice(number)
 
 
 def test_a_hang_up_that_was_ignored_stays_ignored() -> None:
