@@ -86,7 +86,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 
 .tools/bin/ghz: tools.mk | .tools/.prerequisites
 	@GOBIN=$(CURDIR)/.tools/bin $(STEP) "ghz: building $(GHZ_VERSION)" \
-	  go install -mod=mod github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
+	  go install -mod=mod -ldflags '-s -w -X main.version=$(GHZ_VERSION)' github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
 	@touch $@
 
 # And promtool beside it.
@@ -161,6 +161,8 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	  --constraints requirements/bench.lock --output-file requirements/dev.lock
 	@$(STEP) "requirements/services.lock" $(LOCK) --group pyproject.toml:build services/pyproject.toml \
 	  --constraints requirements/bench.lock --output-file requirements/services.lock
+	@$(STEP) "requirements/load.lock" $(LOCK) --group pyproject.toml:build --group pyproject.toml:load \
+	  --constraints requirements/bench.lock --output-file requirements/load.lock
 
 .tools/uv/bin/uv: tools.mk | .tools/.prerequisites
 	@$(STEP) "uv: installing $(UV_VERSION)" bash -c '$(PYTHON) -m venv --clear .tools/uv && \

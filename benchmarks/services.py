@@ -9,15 +9,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from wirebench import processes
 from wirebench.drivers import K6, Job
-from wirebench.measure.sampler import Sampler, cpu_s, process_tree
+from wirebench.measure.observe import CLOCK_INTERVAL_S
+from wirebench.measure.usage import Watch, cpu_s, of_processes, process_tree
 from wirebench.processes import Child
 from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.scenario.contract import Transport
-from wirebench.targets import Endpoint, LocalTarget, divide_cores
+from wirebench.targets import Endpoint, LocalTarget, Replica, divide_cores
 
 REPETITIONS = 5
 CONNECTIONS = 32
@@ -74,7 +76,7 @@ def _bare(runtime: str, log: Path, cores: frozenset[int]) -> Iterator[Endpoint]:
     try:
         _wait_for(port, child)
         spec = ServiceSpec("rest", runtime, 1, None, "memory")
-        yield Endpoint(spec, f"127.0.0.1:{port}", None, child.pid)
+        yield Endpoint(spec, f"127.0.0.1:{port}", (Replica("bare", None, child.pid),))
     finally:
         child.stop()
 
@@ -94,7 +96,7 @@ def _wait_for(port: int, child: Child) -> None:
 
 def _cpu_us(transport: Transport, endpoint: Endpoint, folder: Path, cores: frozenset[int]) -> float:
     """Return the CPU time of one request, in microseconds."""
-    pids = process_tree(endpoint.root_pid or 0)
+    pids = process_tree(endpoint.replicas[0].root_pid or 0)
     if transport == "socket":
         return _socket_cpu_us(pids, endpoint.address, folder / "load.log", cores)
     cell = Cell(
@@ -112,11 +114,11 @@ def _cpu_us(transport: Transport, endpoint: Endpoint, folder: Path, cores: froze
     )
     load = Load(warmup_s=0.5, window_s=SECONDS)
     job = Job(cell, load, endpoint.address, 1, 1, folder / "histograms.json", folder / "k6.log", cores)
-    with Sampler(pids) as sampler:
-        (file,) = K6().run(job, sampler.watch)
+    with Watch(partial(of_processes, pids), CLOCK_INTERVAL_S) as server:
+        (file,) = K6().run(job, lambda _: None)
     window = file.checked_window()
-    used_s = sampler.server_cpu_s(window.start_unix_ns, window.end_unix_ns)
-    return (used_s or 0.0) / sum(file.counts_by_code().values()) * 1e6
+    used = server.between(window.start_unix_ns, window.end_unix_ns)
+    return (used.cpu_s or 0.0 if used else 0.0) / sum(file.counts_by_code().values()) * 1e6
 
 
 def _socket_cpu_us(pids: tuple[int, ...], address: str, log: Path, cores: frozenset[int]) -> float:

@@ -8,4 +8,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPTS = ROOT / "k6"
 CONTRACT = ROOT / "proto" / "python" / "wirebench_proto" / "contract.binpb"
+CHARTS = ROOT / "charts"
+#: What `make cluster-up` leaves: who may enter its cluster, and which images are in it.
+KUBECONFIG = ROOT / "build" / "cluster" / "kubeconfig"
+IMAGES = ROOT / "build" / "cluster" / "images.yaml"
 TOOLS = ROOT / ".tools" / "bin"

@@ -72,7 +72,7 @@ class Child:
         deadline = time.monotonic() + _KILL_TIMEOUT_S
         while (left := _session(self.pid)) and time.monotonic() < deadline:
             for each in left:
-                with contextlib.suppress(psutil.NoSuchProcess):
+                with contextlib.suppress(psutil.Error):
                     each.kill()
             time.sleep(_POLL_S)
         self.process.wait()
@@ -120,7 +120,38 @@ def _session(leader: int) -> list[psutil.Process]:
     return members
 
 
-def capture(arguments: Sequence[str | Path], timeout_s: float = 10.0) -> str | None:
+def run(name: str, arguments: Sequence[str | Path], timeout_s: float, text_in: str = "") -> str:
+    """Run a program to its end and return what it prints; its errors become those of ProcessError.
+
+    In a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
+    """
+    try:
+        process = subprocess.Popen(
+            list(map(str, arguments)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
+    try:
+        printed, errors = process.communicate(text_in, timeout_s)
+    except subprocess.TimeoutExpired:
+        raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
+    finally:  # also when interrupted
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    if process.returncode:
+        said = "\n".join(errors.strip().splitlines()[-LAST_LINES:])
+        raise ProcessError(f"{name} {describe_status(process.returncode)}", "its last lines are above", said)
+    return printed
+
+
+def capture(arguments: Sequence[str | Path], timeout_s: float = 10.0, *, from_stderr: bool = False) -> str | None:
     """Return what a short program prints, or None if there is no such program or it fails."""
     try:
         done = subprocess.run(
@@ -128,7 +159,7 @@ def capture(arguments: Sequence[str | Path], timeout_s: float = 10.0) -> str | N
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode(errors="replace").strip()
+    return (done.stderr if from_stderr else done.stdout).decode(errors="replace").strip()
 
 
 def last_lines(log: Path, count: int = LAST_LINES) -> str:

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from wirebench import clients
 from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
-from wirebench.measure import Subject, environment, measure_cell
-from wirebench.measure.conformance import Conformance, check
+from wirebench.measure import Observation, Subject, environment, make_record, observe
+from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
-from wirebench.scenario import Plan, PlannedCell, ServiceSpec
-from wirebench.scenario.contract import TRANSPORTS
+from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.store import RunInfo, RunWriter
-from wirebench.targets import Endpoint, Target
-
-CONFORMANCE_REQUESTS = 100
-#: Ids that conformance creates and deletes again: below the seeded ones and every job's range.
-CONFORMANCE_FIRST_ID = 100_000
+from wirebench.targets import Description, Endpoint, Target
 
 
 class Progress(Protocol):
@@ -52,6 +49,7 @@ class _Execution:
     writer: RunWriter
     progress: Progress
     ids: IdLayout
+    description: Description
     #: The least id that the run creates users with.
     first_id: int = CREATED_FIRST_ID
     started: float = field(default_factory=time.monotonic)
@@ -63,21 +61,57 @@ class _Execution:
         number = block[0].block
         starting = ": starting services" if self.target.restarts_services else ""
         self.progress.step(f"block {number} of {len(self.plan.blocks)}{starting}")
+        if number == 1 and not self.target.runs_all_services:
+            self._verify_in_turns()
+        for group in (block,) if self.target.runs_all_services else ((planned,) for planned in block):
+            with self._running(tuple(dict.fromkeys(planned.cell.service for planned in group))) as endpoints:
+                if number == 1 and self.target.runs_all_services:
+                    self._verify(endpoints)
+                for planned in group:
+                    self._measure(planned, endpoints[planned.cell.service])
+
+    @contextlib.contextmanager
+    def _running(self, services: Sequence[ServiceSpec]) -> Iterator[Mapping[ServiceSpec, Endpoint]]:
+        """Have services running for as long as they are needed."""
         before = time.monotonic()
-        endpoints = self.target.start(self.plan.services)
+        endpoints = self.target.start(services)
         self.services_s += time.monotonic() - before
         try:
-            if number == 1:
-                self.progress.step("verifying that all services answer alike")
-                _verify(endpoints, self.plan.seed, self.writer)
-                self._find_ids(endpoints)
-                wait_until_settled([each.admin_url for each in endpoints.values() if each.admin_url])
-            for planned in block:
-                self._measure(planned, endpoints[planned.cell.service])
+            yield endpoints
         finally:
             before = time.monotonic()
             self.target.stop()
             self.services_s += time.monotonic() - before
+
+    def _verify_in_turns(self) -> None:
+        """Verify as many services at a time as there are transports: a cluster may have no room for more."""
+        services = [dataclasses.replace(each, beside_load=False) for each in self.plan.services]
+        by_transport: dict[str, dict[ServiceSpec, None]] = {}
+        for service in services:
+            by_transport.setdefault(service.transport, {})[service] = None
+        for turn in itertools.zip_longest(*by_transport.values()):
+            with self._running([service for service in turn if service]) as endpoints:
+                self._verify(endpoints)
+
+    def _verify(self, endpoints: Mapping[ServiceSpec, Endpoint]) -> None:
+        self.progress.step("verifying that all services answer alike")
+        load_pods, seed = self.target.load_pods, self.plan.seed
+        outcome = pods.verify(load_pods, endpoints.values(), seed) if load_pods else verify(endpoints.values(), seed)
+        info = self.writer.info
+        self.writer.update(
+            conformance_requests=info.conformance_requests + outcome.requests,
+            conformance_mismatches=(*info.conformance_mismatches, *outcome.mismatches),
+        )
+        if not outcome.passed:
+            raise WirebenchError(
+                f"the services don't answer alike: {len(outcome.mismatches)} of {outcome.requests} requests differ",
+                "what differs is no fair comparison; correct the service, and try `wirebench verify`",
+                "\n".join(outcome.mismatches[:10]),
+            )
+        if not load_pods:
+            self._find_ids(endpoints)
+            replicas = [replica for endpoint in endpoints.values() for replica in endpoint.replicas]
+            wait_until_settled([replica.admin_url for replica in replicas if replica.admin_url])
 
     def _find_ids(self, endpoints: Mapping[ServiceSpec, Endpoint]) -> None:
         """Choose ids that are free on services that have a past, and say in the run which ones: they stay there."""
@@ -89,9 +123,9 @@ class _Execution:
         self.writer.update(notes=(*self.writer.info.notes, note))
 
     def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
-        output = self.writer.histogram_path(planned.id)
+        cell, output = planned.cell, self.writer.histogram_path(planned.id)
         job = Job(
-            cell=planned.cell,
+            cell=cell,
             load=self.plan.scenario.load,
             address=endpoint.address,
             seed=self.plan.seed + planned.block,
@@ -100,6 +134,12 @@ class _Execution:
             log=self.writer.log_path(planned.id),
             cores=self.target.cores.generator if self.target.cores else None,
         )
+        try:
+            observed = self._observe(job, endpoint)
+        except WirebenchError:
+            # If a service has died, that is the news, and not that its driver then failed.
+            self.target.check()
+            raise
         info = self.writer.info
         subject = Subject(
             run=info.id,
@@ -107,28 +147,39 @@ class _Execution:
             record_id=planned.id,
             block=planned.block,
             order=planned.order,
-            endpoint=endpoint,
+            cell=cell,
+            load=job.load,
             cores=self.target.cores,
+            host_share=self._host_share(cell),
             histogram_file=output.relative_to(self.writer.folder),
             versions=info.versions,
             machine=info.machine,
             commit=info.commit,
         )
-        try:
-            record = measure_cell(subject, job)
-        except WirebenchError:
-            # If a service has died, that is the news, and not that its driver then failed.
-            self.target.check()
-            raise
+        record = make_record(subject, observed, output)
         self.writer.add(record)
         self.measured_s += job.load.warmup_s + job.load.window_s
         cells = len(self.plan.cells)
         self.progress.measured(record, (planned.block - 1) * cells + planned.order + 1, cells * len(self.plan.blocks))
 
+    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
+        if self.target.load_pods:
+            return pods.observe(self.target.load_pods, job, endpoint)
+        return (observe(job, endpoint.replicas, len(job.cores) if job.cores else None),)
+
+    def _host_share(self, cell: Cell) -> float | None:
+        """Return which share of a machine's cores its services and generators may use by their limits."""
+        load_pods, shared_cores = self.target.load_pods, self.description.shared_cores
+        if not (load_pods and shared_cores and cell.cpu_limit_millicores):
+            return None
+        generators = load_pods.cores * self.plan.scenario.load.generators
+        return (cell.cpu_limit_millicores / 1000 * cell.replicas + generators) / shared_cores
+
 
 def prepare(plan: Plan, target: Target) -> None:
     """See that all that a plan needs can be had, before anything is written. Raises WirebenchError."""
-    for name in sorted({cell.driver for cell in plan.cells}):
+    here = {cell.driver for cell in plan.cells} if target.load_pods is None else ()
+    for name in sorted(here):
         if DRIVERS[name].version() is None:
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
     _lay_out_ids(plan, target)
@@ -137,6 +188,7 @@ def prepare(plan: Plan, target: Target) -> None:
 
 def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> RunInfo:
     """Return what is said of a run before it starts."""
+    description = target.describe()
     return RunInfo(
         id=run,
         scenario=scenario_path.stem,
@@ -158,16 +210,16 @@ def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> Run
         conformance_mismatches=(),
         compare=plan.scenario.compare,
         equivalence_margin=plan.scenario.equivalence_margin,
-        versions=environment.versions(),
-        machine=environment.machine() | ({"core_separation": str(target.cores)} if target.cores else {}),
-        notes=(*_notes(target), *environment.warnings(target.cores)),
+        versions={**environment.versions(), **description.versions},
+        machine={**environment.machine(), **description.machine},
+        notes=(*_left_out(plan, target), *description.notes, *environment.warnings(target.cores)),
         commit=environment.commit(),
     )
 
 
-def _notes(target: Target) -> Iterator[str]:
-    if not target.restarts_services:
-        yield "services were not restarted between blocks: intervals leave out what differs from start to start"
+def _left_out(plan: Plan, target: Target) -> Iterator[str]:
+    if plan.left_out:
+        yield f"left out, as the {target.name} target has no such thing: {', '.join(plan.left_out)}"
 
 
 def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -> None:
@@ -176,7 +228,7 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
     However it ends, services are stopped, and the run is marked complete, or incomplete with the reason. Where nothing
     was measured, the folder stays only for what a failed process has said. Raises WirebenchError, Interrupted.
     """
-    execution = _Execution(plan, target, writer, progress, _lay_out_ids(plan, target))
+    execution = _Execution(plan, target, writer, progress, _lay_out_ids(plan, target), target.describe())
     status, reason, logs_count = "incomplete", "it failed", True
     try:
         for block in plan.blocks:
@@ -189,43 +241,27 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
         reason = error.message
         raise
     finally:
-        target.stop()
-        writer.update(
-            status=status,
-            reason=reason,
-            duration_s=round(time.monotonic() - execution.started, 3),
-            measured_s=round(execution.measured_s, 3),
-            services_start_s=round(execution.services_s, 3),
-        )
-        if not writer.is_worth_keeping(logs_count=logs_count):
-            writer.discard()
+        try:
+            target.stop()
+            target.clean_up()
+        finally:
+            writer.update(
+                status=status,
+                reason=reason,
+                duration_s=round(time.monotonic() - execution.started, 3),
+                measured_s=round(execution.measured_s, 3),
+                services_start_s=round(execution.services_s, 3),
+            )
+            if not writer.is_worth_keeping(logs_count=logs_count):
+                writer.discard()
 
 
-def _verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int, writer: RunWriter) -> None:
-    outcome = verify(endpoints, seed)
-    writer.update(conformance_requests=outcome.requests, conformance_mismatches=outcome.mismatches)
-    if not outcome.passed:
-        raise WirebenchError(
-            f"the services don't answer alike: {len(outcome.mismatches)} of {outcome.requests} requests differ",
-            "what differs is no fair comparison; correct the service, and try `wirebench verify`",
-            "\n".join(outcome.mismatches[:10]),
-        )
-
-
-def verify(endpoints: Mapping[ServiceSpec, Endpoint], seed: int) -> Conformance:
+def verify(endpoints: Iterable[Endpoint], seed: int) -> Conformance:
     """Send the same random requests to all services, in all their codecs, and compare their answers.
 
     Raises ClientError.
     """
-    # A worker's memory doesn't know what another worker stored: such services are only read.
-    writes = all(service.workers == 1 or service.store != "memory" for service in endpoints)
-    with contextlib.ExitStack() as opened:
-        connected = [
-            opened.enter_context(contextlib.closing(clients.connect(service.transport, endpoint.address, codec=codec)))
-            for service, endpoint in endpoints.items()
-            for codec in TRANSPORTS[service.transport].codecs
-        ]
-        return check(connected, seed, CONFORMANCE_REQUESTS, CONFORMANCE_FIRST_ID, writes=writes)
+    return check_services([(each.service, each.address) for each in endpoints], seed)
 
 
 def _lay_out_ids(plan: Plan, target: Target) -> IdLayout:

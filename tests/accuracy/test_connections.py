@@ -9,10 +9,9 @@ import pytest
 from tests.accuracy.servers import Delay, server
 from tests.accuracy.test_drivers import CASES, cell, pytestmark  # noqa: F401 - the mark is pytest's
 from wirebench.drivers import Job
-from wirebench.measure import Subject, measure_cell
+from wirebench.measure import Subject, make_record, observe
 from wirebench.scenario import Load
 from wirebench.scenario.contract import Driver, Transport
-from wirebench.targets import Endpoint
 
 CONCURRENCY = 8
 
@@ -23,8 +22,9 @@ def failed_gates(folder: Path, transport: Transport, driver: Driver, delay_s: De
     load = Load(model="closed", warmup_s=0.4, window_s=1.0)
     with server(transport, delay_s) as address:
         job = Job(measured, load, address, 1, 1, folder / "out.json", folder / "out.log", None)
-        endpoint = Endpoint(measured.service, address, None, None)
-        record = measure_cell(Subject("run", "test", "id", 1, 0, endpoint, None, Path("out.json"), {}, {}, None), job)
+        observed = observe(job, replicas=(), cores=None)
+    subject = Subject("run", "test", "id", 1, 0, measured, load, None, None, Path("out.json"), {}, {}, None)
+    record = make_record(subject, (observed,), folder / "out.json")
     # A second has few samples, and the server one user for all.
     return {gate.name for gate in record.gates if not gate.passed} - {"samples", "conformance"}
 

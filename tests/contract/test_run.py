@@ -252,7 +252,7 @@ def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
     """Workers that don't even notice that their supervisor was killed are gone when the target has stopped."""
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
     (endpoint,) = target.start([ServiceSpec("rest", "gunicorn-gthread", 2, None, "sqlite")]).values()
-    supervisor = psutil.Process(endpoint.root_pid)
+    supervisor = psutil.Process(endpoint.replicas[0].root_pid)
     family = supervisor.children(recursive=True)
     for each in family:
         each.suspend()

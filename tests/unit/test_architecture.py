@@ -11,7 +11,19 @@ import pytest
 from wirebench.places import ROOT
 
 #: From left to right, as a measurement goes.
-STAGES = ("scenario", "targets", "clients", "drivers", "measure", "store", "stats", "report", "runner", "cli")
+STAGES = (
+    "scenario",
+    "targets",
+    "clients",
+    "drivers",
+    "measure",
+    "generator",
+    "store",
+    "stats",
+    "report",
+    "runner",
+    "cli",
+)
 #: What every stage may use.
 COMMON = ("errors", "files", "findings", "interrupts", "places", "processes")
 

@@ -13,8 +13,8 @@ import pytest
 from wirebench.measure import counters
 from wirebench.measure.counters import Counters, fairness, parse_counters, wait_until_settled
 from wirebench.measure.gates import Evidence, check
-from wirebench.measure.sampler import Sampler, cpu_s, process_tree
 from wirebench.measure.throttling import throttled_periods
+from wirebench.measure.usage import Usage, Watch, cpu_s, of_processes, process_tree
 from wirebench.targets import divide_cores
 
 METRICS = """\
@@ -40,8 +40,10 @@ GOOD = Evidence(
     generator_cpu_share=0.5,
     generator_cores_busy=0.5,
     shares_cores=False,
-    fairness=1.0,
+    host_share=1.0,
     workers=2,
+    worker_fairness=1.0,
+    replica_fairness=1.0,
     sent=12_000,
     counted_by_server=12_000,
     generator_throttled_periods=0,
@@ -81,7 +83,7 @@ def test_good_evidence_passes_every_gate() -> None:
     """No gate fails without cause."""
     gates = check(GOOD)
     assert [] == [gate.name for gate in gates if not gate.passed]
-    assert 11 == len(gates)
+    assert 13 == len(gates)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,9 @@ def test_good_evidence_passes_every_gate() -> None:
         ("drift", replace(GOOD, per_second=(1000, 1000, 700, 700))),
         ("counts", replace(GOOD, counted_by_server=11_999)),
         ("shared_cores", replace(GOOD, shares_cores=True)),
-        ("balance", replace(GOOD, fairness=0.6)),
+        ("balance", replace(GOOD, worker_fairness=0.6)),
+        ("replica_balance", replace(GOOD, replica_fairness=0.6)),
+        ("shared_host", replace(GOOD, host_share=1.1)),
         ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
     ],
 )
@@ -125,7 +129,15 @@ def test_a_closed_load_on_all_connections_passes(concurrency: int, in_flight: fl
 
 def test_what_was_not_seen_has_no_gate() -> None:
     """An external server's counters can't pass or fail."""
-    unseen = replace(GOOD, counted_by_server=None, fairness=None, generator_cpu_share=None, shares_cores=None)
+    unseen = replace(
+        GOOD,
+        counted_by_server=None,
+        worker_fairness=None,
+        replica_fairness=None,
+        host_share=None,
+        generator_cpu_share=None,
+        shares_cores=None,
+    )
     assert {"counts", "balance", "generator_cpu", "shared_cores"}.isdisjoint(gate.name for gate in check(unseen))
 
 
@@ -162,14 +174,22 @@ def test_a_process_that_has_ended_has_no_clock() -> None:
     assert () == process_tree(pid)
 
 
-def test_a_sampler_tells_only_what_it_watched() -> None:
-    """CPU time of a moment before sampling began is not made up."""
-    with Sampler((os.getpid(),)) as sampler:
+def test_a_watch_tells_only_what_it_watched() -> None:
+    """CPU time of a moment before reading began is not made up, nor that of a process that isn't there."""
+    with Watch(lambda: of_processes([os.getpid()]), 0.01) as own, Watch(lambda: of_processes([]), 0.01) as nobody:
         time.sleep(0.1)
     now_ns = time.time_ns()
-    assert sampler.server_cpu_s(now_ns - 10**10, now_ns) is None
-    assert sampler.server_cpu_s(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
-    assert sampler.generator_cpu_s(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+    assert own.between(now_ns - 10**10, now_ns) is None
+    assert own.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
+    assert nobody.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+
+
+def test_usage_at_the_edges_of_a_window_is_interpolated() -> None:
+    """Between two readings CPU time grows evenly; memory is that of the later one."""
+    readings = iter([Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70)])
+    with Watch(lambda: next(readings, None), 0.001) as watch:
+        time.sleep(0.1)
+    assert Usage(150, 0.5, 10.0, 70) == watch.between(50, 150)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,11 @@ from typing import Annotated
 import typer
 
 from wirebench.errors import UsageError
-from wirebench.places import SCENARIOS
+from wirebench.places import IMAGES, KUBECONFIG, SCENARIOS
+from wirebench.targets.kubernetes import Access
+
+#: The context of `make cluster-up`.
+OUR_CONTEXT = "kind-wirebench"
 
 Rest = Annotated[
     str | None, typer.Option("--rest", metavar="URL", help="Address of the REST service (external target).")
@@ -44,3 +48,21 @@ def scenario_path(name: str) -> Path:
         if path.is_file():
             return path
     raise UsageError(f"no scenario {name!r}", "`wirebench list` shows the scenarios that come with wirebench")
+
+
+def cluster_access(context: str | None, kubeconfig: Path | None, values: list[Path]) -> tuple[Access, list[Path]]:
+    """Return who may enter which cluster, and the values that name its images: ours, unless another one is named.
+
+    Never a context that happens to be the current one: a load is nothing to send to a cluster by mistake. Raises
+    UsageError.
+    """
+    for path in filter(None, (kubeconfig, *values)):
+        if not path.is_file():
+            raise UsageError(f"{path}: no such file", "correct the path")
+    if context is None and kubeconfig is not None:
+        raise UsageError("--kubeconfig: no context is named", "add --context NAME")
+    if context not in (None, OUR_CONTEXT) or kubeconfig is not None:
+        return Access(context, kubeconfig), values
+    if not (KUBECONFIG.is_file() and IMAGES.is_file()):
+        raise UsageError("no cluster of ours is there", "make cluster-up makes one; --context NAME takes another")
+    return Access(OUR_CONTEXT, KUBECONFIG), [IMAGES, *values]

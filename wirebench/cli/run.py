@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
 from wirebench import runner
-from wirebench.cli.options import Grpc, Json, Out, Rest, Socket, given_addresses, scenario_path
+from wirebench.cli.options import Grpc, Json, Out, Rest, Socket, cluster_access, given_addresses, scenario_path
 from wirebench.cli.output import TerminalProgress, print_run, stdout_console
 from wirebench.cli.results import as_json
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.scenario import Plan, make_plan, read_scenario
+from wirebench.scenario.contract import TargetName
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.words import counted
 from wirebench.store import Run, RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER
-from wirebench.targets import Cores, ExternalTarget, LocalTarget, Target, divide_cores
+from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
+from wirebench.targets.kubernetes import KubernetesTarget
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 #: What a cell takes besides warm-up and window, in seconds: for the first guess of the time left.
@@ -31,12 +34,22 @@ _CELL_OVERHEAD_S = 0.5
 def run(  # noqa: PLR0913 - one parameter an option
     scenario: Annotated[str, typer.Argument(help="A scenario file, or the name of one in scenarios/.")],
     *,
-    target: Annotated[str, typer.Option(help="Where services run: local or external.")] = "local",
+    target: Annotated[str, typer.Option(help="Where services run: local, kubernetes or external.")] = "local",
     blocks: Annotated[
         int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Repetitions; default: the scenario's.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Context of the cluster; default: that of `make cluster-up`.")
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the context is; default: where kubectl looks.")
+    ] = None,
+    values: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
     ] = None,
     rest: Rest = None,
     grpc: Grpc = None,
@@ -49,11 +62,20 @@ def run(  # noqa: PLR0913 - one parameter an option
     read = read_scenario(path)
     if blocks is not None:
         read = read.model_copy(update={"blocks": blocks})
-    plan = make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed)
-    addresses = given_addresses(rest, grpc, socket)
+    kind = _checked_target(target, addresses := given_addresses(rest, grpc, socket))
+    if kind != "kubernetes" and (context or kubeconfig or values):
+        raise UsageError("--context, --kubeconfig and --values are for clusters", "add --target kubernetes")
+    plan = make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, kind)
     run_name = run_id(path.stem)
     with interruptible(STOPPING):
-        chosen = _target(target, addresses, divide_cores(), out / run_name)
+        chosen: Target
+        match kind:
+            case "local":
+                chosen = LocalTarget(divide_cores(), lambda service: out / run_name / "logs" / f"{service}.log")
+            case "external":
+                chosen = ExternalTarget(addresses)
+            case "kubernetes":
+                chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
         runner.prepare(plan, chosen)
         writer = RunWriter(out, runner.start_info(plan, path, chosen, run_name))
         _announce(plan, chosen, writer)
@@ -110,17 +132,15 @@ def _show(result: Run, *, json: bool) -> str:
     return ""
 
 
-def _target(name: str, addresses: dict[str, str], cores: Cores, folder: Path) -> Target:
-    if name == "local":
-        if addresses:
-            flags = ", ".join(f"--{transport}" for transport in addresses)
-            raise UsageError(f"{flags}: the local target starts its services itself", "add --target external")
-        return LocalTarget(cores, lambda service: folder / "logs" / f"{service}.log")
-    if name == "external":
-        if not addresses:
-            raise UsageError("--target external: no address is given", "add --rest URL, --grpc ADDR, --socket ADDR")
-        return ExternalTarget(addresses)
-    raise UsageError(f"--target: no target {name!r}", "local or external")
+def _checked_target(name: str, addresses: Mapping[str, str]) -> TargetName:
+    if name not in get_args(TargetName):
+        raise UsageError(f"--target: no target {name!r}", "local, kubernetes or external")
+    if name == "external" and not addresses:
+        raise UsageError("--target external: no address is given", "add --rest URL, --grpc ADDR, --socket ADDR")
+    if name != "external" and addresses:
+        flags = ", ".join(f"--{transport}" for transport in addresses)
+        raise UsageError(f"{flags}: the {name} target starts its services itself", "add --target external")
+    return cast("TargetName", name)
 
 
 def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:

@@ -37,7 +37,7 @@ def verify(
         )
         try:
             target.prepare(services)
-            outcome = runner.verify(target.start(services), seed)
+            outcome = runner.verify(target.start(services).values(), seed)
         finally:
             target.stop()
     if not outcome.passed:

@@ -24,8 +24,9 @@ ID_STEP = 1_000_000
 class Job:
     """The load of one cell in one block.
 
-    `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
-    tool prints.
+    `address` is host:port; where the client is to balance, `replicas` are the addresses that the host's name stands
+    for. `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
+    tool prints. Of several generators that share the load, `generator` says which this one is, and of how many.
     """
 
     cell: Cell
@@ -36,6 +37,8 @@ class Job:
     output: Path
     log: Path
     cores: frozenset[int] | None
+    replicas: tuple[str, ...] = ()
+    generator: tuple[int, int] = (0, 1)
 
 
 class Driver(Protocol):

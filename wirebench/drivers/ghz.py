@@ -120,22 +120,24 @@ class Ghz:
             "--call": _CALLS[job.cell.operation],
             "--data-file": data,
             "--concurrency": concurrency,
-            "--connections": concurrency,
+            "--connections": str(job.cell.connections or job.cell.concurrency),
             "--duration": f"{job.load.warmup_s + window_s + _SLACK_S:.3f}s",
             "--duration-stop": "wait",
             "--format": "json",
             "--output": output,
         }
+        address = job.address
+        if job.replicas:
+            # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
+            flags["--lb-strategy"], address = "round_robin", f"dns:///{address}"
         pairs = [part for flag, value in flags.items() for part in (flag, value)]
-        return [self.path(), "--insecure", "--count-errors", *pairs, job.address]
+        return [self.path(), "--insecure", "--count-errors", *pairs, address]
 
 
 @functools.cache  # asked for with every load
 def _built_version(path: Path) -> str | None:
-    # It calls itself `dev` when `go install` built it; what Go wrote into the binary is right.
-    text = processes.capture(["go", "version", "-m", path])
-    module = [line.split() for line in (text or "").splitlines() if line.split()[:1] == ["mod"]]
-    return module[0][2].removeprefix("v") if module else None
+    text = processes.capture([path, "--version"], from_stderr=True)
+    return text.removeprefix("v") if text else None
 
 
 def fold(details: list[dict[str, Any]], job: Job, window_s: float, driver: DriverVersion) -> HistogramFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -147,6 +148,18 @@ def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
 
     The window spans from the first part's start to the last one's end.
     """
+    return _merge(parts, _join_seconds(parts))
+
+
+def merge_parallel(files: Sequence[HistogramFile]) -> HistogramFile:
+    """Merge what generators measured side by side, in windows that are equally long; exact, as `merge` is.
+
+    The window spans from the first one's start to the last one's end: they start when the slowest of them is ready.
+    """
+    return _merge(files, _add_seconds(files))
+
+
+def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) -> HistogramFile:
     first, *others = parts
     if not others:
         return first
@@ -160,12 +173,15 @@ def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
     windows = [part.checked_window() for part in parts]
     return HistogramFile(
         driver=first.driver,
-        window=Window(start_unix_ns=windows[0].start_unix_ns, end_unix_ns=windows[-1].end_unix_ns),
+        window=Window(
+            start_unix_ns=min(window.start_unix_ns for window in windows),
+            end_unix_ns=max(window.end_unix_ns for window in windows),
+        ),
         series=tuple(
             Series(operation=operation, code=code, clock=clock, count=each.count, histogram=each.encode())
             for (operation, code, clock), each in histograms.items()
         ),
-        per_second=_join_seconds(parts),
+        per_second=per_second,
         requests_total=dict(totals),
         mismatches=sum(part.mismatches for part in parts),
         dropped_iterations=sum(part.dropped_iterations for part in parts),
@@ -198,6 +214,15 @@ def _join_seconds(parts: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:
             padded = (*counts.get(key, ()), *([0] * seconds))
             joined[key].extend(padded[:seconds])
     return tuple(PerSecond(operation=key[0], code=key[1], counts=tuple(counts)) for key, counts in joined.items())
+
+
+def _add_seconds(files: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:
+    """Add up what the files count in the same second of their windows."""
+    totals: dict[tuple[str, str], list[int]] = {}
+    for each in (each for file in files for each in file.per_second):
+        key = (each.operation, each.code)
+        totals[key] = [sum(pair) for pair in itertools.zip_longest(totals.get(key, ()), each.counts, fillvalue=0)]
+    return tuple(PerSecond(operation=key[0], code=key[1], counts=tuple(counts)) for key, counts in totals.items())
 
 
 def _sum_known(values: Sequence[int | None]) -> int | None:

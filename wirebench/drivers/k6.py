@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 from wirebench import processes
@@ -50,7 +51,7 @@ class K6:
         load, cell = job.load, job.cell
         output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
         environment = {
-            "ADDRESS": job.address,
+            "ADDRESS": ",".join(job.replicas) or job.address,
             "OPERATION": cell.operation,
             "CONCURRENCY": cell.concurrency,
             "RATE": cell.rate_per_s,
@@ -69,4 +70,24 @@ class K6:
         quiet = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--no-thresholds", "--address="]
         # The caller's environment is not ours: a variable called USERS must not change the load.
         quiet.append("--include-system-env-vars=false")
-        return [self.path(), "run", *quiet, "--out", output, *settings, K6_SCRIPTS / f"{cell.transport}.js"]
+        return [
+            self.path(),
+            "run",
+            *quiet,
+            *_segment(*job.generator),
+            "--out",
+            output,
+            *settings,
+            K6_SCRIPTS / f"{cell.transport}.js",
+        ]
+
+
+def _segment(index: int, count: int) -> list[str]:
+    """Return the flags that make k6 take its share of a load: users, iterations and rate are those of the whole."""
+    if count == 1:
+        return []
+    ends = [Fraction(each, count) for each in range(count + 1)]
+    return [
+        f"--execution-segment={ends[index]}:{ends[index + 1]}",
+        f"--execution-segment-sequence={','.join(map(str, ends))}",
+    ]

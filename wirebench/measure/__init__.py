@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from wirebench.measure.cell import Subject, measure_cell
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.observation import Observation
+from wirebench.measure.observe import observe
 
-__all__ = ["Subject", "measure_cell"]
+__all__ = ["Observation", "Subject", "make_record", "observe"]

@@ -1,140 +1,103 @@
-"""Measuring one cell in one block: load it, watch it, and write down what came of it."""
+"""From what was observed of a cell to its record: what was counted, what was used, and whether it is fit to be used."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wirebench.drivers import DRIVERS, HistogramFile, Job
-from wirebench.drivers.histogram_file import OK, Clock, merge
-from wirebench.measure.counters import Counters, fairness, read_counters
+from wirebench.drivers import HistogramFile
+from wirebench.drivers.histogram_file import OK, Clock, merge_parallel
+from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
+from wirebench.measure.observation import Observation, ServerUse
 from wirebench.measure.record import Generator, Latency, Record, Server
-from wirebench.measure.sampler import Sampler, process_tree
-from wirebench.measure.throttling import throttled_periods
-from wirebench.targets import Cores, Endpoint
-
-#: Services fold their counters twenty times a second; after this long the busiest machine has let them.
-_COUNTERS_SETTLE_S = 3.0
-_COUNTERS_POLL_S = 0.02
+from wirebench.scenario import Cell, Load
+from wirebench.targets import Cores
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured, in whose name: all of a record that is known beforehand."""
+    """What was measured, in whose name: all of a record that isn't observed.
+
+    `host_share` are the CPU limits of services and generators that share a machine, as a share of its cores; None where
+    they have machines or cores of their own.
+    """
 
     run: str
     scenario: str
     record_id: str
     block: int
     order: int
-    endpoint: Endpoint
+    cell: Cell
+    load: Load
     cores: Cores | None
+    host_share: float | None
     histogram_file: Path
     versions: dict[str, str]
     machine: dict[str, str]
     commit: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Observed:
-    """What was seen while the load ran."""
+def make_record(subject: Subject, observations: Sequence[Observation], output: Path) -> Record:
+    """Make the record of what one generator or several observed; their histograms are merged into `output`.
 
-    parts: tuple[HistogramFile, ...]
-    sampler: Sampler
-    counted: Counters | None
-    generator_throttled: int | None
-
-
-def measure_cell(subject: Subject, job: Job) -> Record:
-    """Run a job's load against an endpoint and return its record; the histogram file is left at `job.output`.
-
-    Raises WirebenchError if the driver fails, or if no request was sent at all.
+    Raises WirebenchError if no request was sent at all.
     """
-    observed = _observe(subject.endpoint, job)
-    merged = merge(observed.parts)
-    merged.write(job.output)
-    window_s = sum(part.window.duration_s for part in observed.parts if part.window)
-    return _record(subject, job, observed, merged, window_s)
-
-
-def _observe(endpoint: Endpoint, job: Job) -> _Observed:
-    pids = process_tree(endpoint.root_pid) if endpoint.root_pid else ()
-    before = read_counters(endpoint.admin_url) if endpoint.admin_url else None
-    throttled_before = throttled_periods()
-    with Sampler(pids) as sampler:
-        parts = DRIVERS[job.cell.driver].run(job, sampler.watch)
-    sent = sum(sum(part.requests_total.values()) for part in parts)
-    throttled_after = throttled_periods()
-    return _Observed(
-        parts=parts,
-        sampler=sampler,
-        counted=_settled_counters(endpoint.admin_url, before, sent) if endpoint.admin_url and before else None,
-        generator_throttled=None
-        if throttled_before is None or throttled_after is None
-        else throttled_after - throttled_before,
-    )
-
-
-def _settled_counters(admin_url: str, before: Counters, sent: int) -> Counters:
-    """Read the counters once the service has folded in its last requests."""
-    deadline = time.monotonic() + _COUNTERS_SETTLE_S
-    while True:
-        counted = read_counters(admin_url).since(before)
-        if counted.requests >= sent or time.monotonic() > deadline:
-            return counted
-        time.sleep(_COUNTERS_POLL_S)
-
-
-def _record(subject: Subject, job: Job, observed: _Observed, merged: HistogramFile, window_s: float) -> Record:
+    merged = merge_parallel([each.file for each in observations])
+    merged.write(output)
+    # Each has a window of its own, all of them equally long: rates add up.
+    window_s = sum(each.window_s for each in observations) / len(observations)
     counts = merged.counts_by_code()
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
-    server = _server(observed, requests)
-    generator_cpu_s = _in_windows(observed.parts, observed.sampler.generator_cpu_s)
-    generator = _generator(subject.cores, generator_cpu_s, window_s)
+    server = _server(observations[0].server, requests)
+    generator = _generator(subject.cores, observations)
+    busy_s = _sum_known([each.generator.cpu_s for each in observations])
     service = latency(merged, "service")
     window = merged.checked_window()
     per_request = merged.bytes_requests or None
+    counted = observations[0].server.requests
     evidence = Evidence(
         requests=requests,
         failed=requests - counts.get(OK, 0),
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
         rate_achieved_per_s=rate,
-        rate_asked_per_s=job.cell.rate_per_s,
-        concurrency=job.cell.concurrency,
+        rate_asked_per_s=subject.cell.rate_per_s,
+        concurrency=subject.cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
         in_flight=merged.latency_sum_s / window_s,
-        warmup_s=job.load.warmup_s,
+        warmup_s=subject.load.warmup_s,
         p99_s=service.p99_ms / 1e3 if service else None,
         per_second=merged.full_seconds(),
         generator_cpu_share=generator.cpu_share,
-        generator_cores_busy=generator_cpu_s / window_s if generator_cpu_s is not None else None,
+        generator_cores_busy=busy_s / window_s if busy_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
-        fairness=server.fairness,
-        workers=job.cell.workers,
+        host_share=subject.host_share,
+        workers=subject.cell.workers,
+        worker_fairness=server.fairness,
+        # Only a client that balances promises to spread what it sends.
+        replica_fairness=server.replica_fairness if subject.cell.balancing == "headless" else None,
         sent=sum(merged.requests_total.values()),
-        counted_by_server=observed.counted.requests if observed.counted else None,
-        generator_throttled_periods=observed.generator_throttled,
+        counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
+        generator_throttled_periods=_sum_known([each.generator.throttled_periods for each in observations]),
     )
     return Record(
         run=subject.run,
         scenario=subject.scenario,
         id=subject.record_id,
-        cell=job.cell.id,
+        cell=subject.cell.id,
         block=subject.block,
         order=subject.order,
-        factors=job.cell.factors,
+        factors=subject.cell.factors,
         window_start_unix_ns=window.start_unix_ns,
         window_end_unix_ns=window.end_unix_ns,
         window_s=window_s,
         requests=requests,
         requests_total=evidence.sent,
         rate_achieved_per_s=rate,
-        rate_asked_per_s=job.cell.rate_per_s,
+        rate_asked_per_s=subject.cell.rate_per_s,
         errors={code: count for code, count in counts.items() if code != OK},
         error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
@@ -179,30 +142,47 @@ def latency(file: HistogramFile, clock: Clock) -> Latency | None:
     )
 
 
-def _server(observed: _Observed, requests: int) -> Server:
-    seconds = _in_windows(observed.parts, observed.sampler.server_cpu_s)
-    by_worker = observed.counted.requests_by_worker if observed.counted else None
+def _server(use: ServerUse, requests: int) -> Server:
+    by_worker, by_replica = None, None
+    if use.requests is not None:
+        alone = len(use.requests) == 1
+        by_worker = {
+            worker if alone else f"{replica}/{worker}": count
+            for replica, workers in use.requests.items()
+            for worker, count in workers.items()
+        }
+        by_replica = {replica: sum(workers.values()) for replica, workers in use.requests.items()}
     return Server(
-        cpu_s=seconds,
-        cpu_ms_per_request=seconds / requests * 1e3 if seconds is not None and requests else None,
-        memory_bytes=observed.counted.memory_bytes if observed.counted else None,
-        throttled_periods=observed.counted.throttled_periods if observed.counted else None,
+        cpu_s=use.cpu_s,
+        cpu_ms_per_request=use.cpu_s / requests * 1e3 if use.cpu_s is not None and requests else None,
+        memory_bytes=use.memory_bytes,
+        throttled_periods=use.throttled_periods,
         requests_by_worker=by_worker,
-        fairness=fairness(list(by_worker.values())) if by_worker else None,
+        fairness=_least_fairness(use),
+        requests_by_replica=by_replica,
+        replica_fairness=fairness(list(by_replica.values())) if by_replica else None,
     )
 
 
-def _generator(cores: Cores | None, seconds: float | None, window_s: float) -> Generator:
-    if cores is None:
-        return Generator(cpu_share=None, cores=None, shares_cores_with_server=None)
+def _least_fairness(use: ServerUse) -> float | None:
+    """Return how even the workers' shares are in the replica where they are least even."""
+    by_replica = [fairness(list(workers.values())) for workers in (use.requests or {}).values()]
+    return min((each for each in by_replica if each is not None), default=None)
+
+
+def _generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
+    """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be."""
+    uses = [(each.generator, each.window_s) for each in observations]
+    shares = [
+        use.cpu_s / (window_s * use.cores) for use, window_s in uses if use.cpu_s is not None and use.cores is not None
+    ]
     return Generator(
-        cpu_share=seconds / (window_s * len(cores.generator)) if seconds is not None else None,
-        cores=tuple(sorted(cores.generator)),
-        shares_cores_with_server=cores.shared,
+        cpu_share=max(shares) if len(shares) == len(uses) else None,
+        cores=tuple(sorted(cores.generator)) if cores else None,
+        shares_cores_with_server=cores.shared if cores else None,
     )
 
 
-def _in_windows(parts: Sequence[HistogramFile], cpu_s: Callable[[int, int], float | None]) -> float | None:
-    seconds = [cpu_s(part.window.start_unix_ns, part.window.end_unix_ns) for part in parts if part.window]
-    known = [value for value in seconds if value is not None]
-    return sum(known) if known and len(known) == len(seconds) else None
+def _sum_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None

@@ -9,10 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wirebench.clients import Client, ClientError, Reply
+from wirebench.clients import Client, ClientError, Reply, connect
 from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS
 from wirebench.errors import WirebenchError
+from wirebench.scenario import ServiceSpec
+from wirebench.scenario.contract import TRANSPORTS
 
+REQUESTS = 100
+#: Ids that conformance creates and deletes again: below the seeded ones and every job's range.
+FIRST_ID = 100_000
 #: Every client gets so many ids of its own; few of them are used, so that requests meet what others have done.
 ID_SPAN = 1000
 _IDS_USED = 12
@@ -73,6 +78,19 @@ def check(clients: Sequence[Client], seed: int, requests: int, first_id: int, *,
         raise
     _clear(subjects)
     return Conformance(requests, mismatches)
+
+
+def check_services(services: Sequence[tuple[ServiceSpec, str]], seed: int) -> Conformance:
+    """Compare services at their addresses, each in all its codecs. Raises ClientError."""
+    # What one process or one replica keeps for itself, the next one doesn't know: such services are only read.
+    writes = all(each.replicas == 1 and (each.workers == 1 or each.store != "memory") for each, _ in services)
+    with contextlib.ExitStack() as opened:
+        connected = [
+            opened.enter_context(contextlib.closing(connect(service.transport, address, codec=codec)))
+            for service, address in services
+            for codec in TRANSPORTS[service.transport].codecs
+        ]
+        return check(connected, seed, REQUESTS, FIRST_ID, writes=writes)
 
 
 class _Subject:

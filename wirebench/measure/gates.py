@@ -49,11 +49,15 @@ class Evidence:
     generator_cpu_share: float | None
     generator_cores_busy: float | None
     shares_cores: bool | None
-    fairness: float | None
+    #: CPU limits of all that was at work on a machine that they share, as a share of its cores.
+    host_share: float | None
     workers: int
+    worker_fairness: float | None
+    #: None also where nobody promises that replicas get equal shares.
+    replica_fairness: float | None
     sent: int
     counted_by_server: int | None
-    generator_throttled_periods: int | None
+    generator_throttled_periods: float | None
 
 
 def check(evidence: Evidence) -> tuple[Gate, ...]:
@@ -173,10 +177,28 @@ def _machine_gates(evidence: Evidence) -> Iterator[Gate]:
             metrics=_SPEED,
             advice="server and generator take CPU time from each other: use a machine with two cores or more",
         )
-    if evidence.fairness is not None and evidence.workers > 1:
+    if evidence.host_share is not None:
+        yield _at_most(
+            "shared_host",
+            evidence.host_share,
+            1.0,
+            unit="of its cores are promised",
+            metrics=_SPEED,
+            advice="the nodes are one machine, which hasn't the cores for all limits at once: lower limits or replicas",
+        )
+    if evidence.replica_fairness is not None:
+        yield _at_least(
+            "replica_balance",
+            evidence.replica_fairness,
+            FAIRNESS_MIN,
+            unit="Jain's index over replicas",
+            metrics=_ALL,
+            advice="some replicas had most of the connections: make the concurrency a multiple of the replicas",
+        )
+    if evidence.worker_fairness is not None and evidence.workers > 1:
         yield _at_least(
             "balance",
-            evidence.fairness,
+            evidence.worker_fairness,
             FAIRNESS_MIN,
             unit="Jain's index over workers",
             metrics=_ALL,

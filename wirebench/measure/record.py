@@ -41,13 +41,15 @@ class Server(_Frozen):
     memory_bytes: int | None
     throttled_periods: int | None
     #: Requests that the service itself counted during the whole load, by worker, and how even they are
-    #: (Jain's fairness index: 1 is even, 1/n is all on one of n).
+    #: (Jain's fairness index: 1 is even, 1/n is all on one of n); within the replica where they are least even.
     requests_by_worker: dict[str, int] | None
     fairness: float | None
+    requests_by_replica: dict[str, int] | None = None
+    replica_fairness: float | None = None
 
 
 class Generator(_Frozen):
-    """What the load driver used: its share of the CPU time that its cores had in the window."""
+    """What the load driver used: its share of the CPU time that its cores, or its limit, gave it in the window."""
 
     cpu_share: float | None
     cores: tuple[int, ...] | None
@@ -106,9 +108,13 @@ class Record(_Frozen):
     @field_validator("factors")
     @classmethod
     def _are_those_of_a_cell(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
-        missing = [field.name for field in dataclasses.fields(Cell) if field.name not in factors]
+        later = {
+            field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
+        }
+        complete = {**later, **factors}
+        missing = [field.name for field in dataclasses.fields(Cell) if field.name not in complete]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")
         if factors["transport"] not in TRANSPORTS:
             raise ValueError(f"no transport {factors['transport']!r}")
-        return factors
+        return complete

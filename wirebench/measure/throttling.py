@@ -16,9 +16,11 @@ def throttled_periods(membership: Path = Path("/proc/self/cgroup"), root: Path =
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "" or "cpu" in controllers.split(","):
-            count = _nr_throttled(root / controllers / path.lstrip("/") / "cpu.stat")
-            if count is not None:
-                return count
+            # In a container only its own cgroup is mounted, at the root, though it has its path on the host.
+            for folder in (root / controllers / path.lstrip("/"), root / controllers):
+                count = _nr_throttled(folder / "cpu.stat")
+                if count is not None:
+                    return count
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from wirebench.scenario.contract import Codec, Connection, Driver, Operation, Store, Transport
+from wirebench.scenario.contract import Balancing, Codec, Connection, Driver, Operation, Placement, Store, Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +17,28 @@ class ServiceSpec:
     workers: int
     threads: int | None
     store: Store
+    replicas: int = 1
+    #: Of each replica, in a cluster; None elsewhere.
+    cpu_limit_millicores: int | None = None
+    memory_limit_mib: int | None = None
+    #: Whether it runs in the pod that its load comes from, and has no pod of its own.
+    beside_load: bool = False
 
     def __str__(self) -> str:
         """Name the service in messages and log files."""
         threads = f"-t{self.threads}" if self.threads else ""
-        return f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}"
+        limits = f"-{self.cpu_limit_millicores}m-{self.memory_limit_mib}Mi" if self.cpu_limit_millicores else ""
+        replicas = f"-x{self.replicas}" if self.replicas > 1 else ""
+        return f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{replicas}{limits}"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of factors; `rate_per_s` is None under a closed load."""
+    """One combination of factors.
+
+    `rate_per_s` is None under a closed load, `connections` where each of the load's users has its own, and outside
+    clusters what only they have. What has a default here came later than the first records.
+    """
 
     transport: Transport
     runtime: str
@@ -39,11 +51,27 @@ class Cell:
     store: Store
     codec: Codec
     connection: Connection
+    connections: int | None = None
+    replicas: int = 1
+    placement: Placement | None = None
+    balancing: Balancing | None = None
+    cpu_limit_millicores: int | None = None
+    memory_limit_mib: int | None = None
 
     @property
     def service(self) -> ServiceSpec:
         """The service that this cell loads."""
-        return ServiceSpec(self.transport, self.runtime, self.workers, self.threads, self.store)
+        return ServiceSpec(
+            self.transport,
+            self.runtime,
+            self.workers,
+            self.threads,
+            self.store,
+            self.replicas,
+            self.cpu_limit_millicores,
+            self.memory_limit_mib,
+            beside_load=self.placement == "same-pod",
+        )
 
     @property
     def factors(self) -> dict[str, str | int | float | None]:
@@ -54,5 +82,6 @@ class Cell:
     def id(self) -> str:
         """A name that is unique in its plan, and fit for a file."""
         load = f"r{self.rate_per_s}-c{self.concurrency}" if self.rate_per_s else f"c{self.concurrency}"
+        connections = f"n{self.connections}" if self.connections else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
-        return "-".join(map(str, parts))
+        return "-".join(map(str, (*parts, *filter(None, (connections, self.placement, self.balancing)))))

@@ -11,8 +11,15 @@ Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
 Operation = Literal["users.get", "users.create", "echo.upper"]
 Store = Literal["memory", "sqlite"]
+#: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
+Placement = Literal["same-pod", "same-node", "cross-node"]
+Balancing = Literal["service", "headless", "pod"]
+TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
-Comparable = Literal["transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection"]
+Comparable = Literal[
+    "transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection", "connections",
+    "replicas", "placement", "balancing", "cpu_limit_millicores", "memory_limit_mib",
+]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
 
@@ -41,7 +48,19 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
 }
 
 
-def defaults(transport: Transport) -> dict[str, str | int | None]:
+#: What only a cluster can vary, and the levels there where a scenario doesn't name one: limits are always set.
+CLUSTER_DEFAULTS: dict[str, str | int] = {
+    "replicas": 1,
+    "placement": "cross-node",
+    "balancing": "service",
+    "cpu_limit_millicores": 500,
+    "memory_limit_mib": 512,
+}
+#: Of these, what other targets don't have at all; of replicas they have one.
+CLUSTER_ONLY = tuple(name for name in CLUSTER_DEFAULTS if name != "replicas")
+
+
+def defaults(transport: Transport, target: TargetName = "local") -> dict[str, str | int | None]:
     """Return the level of each factor where a scenario doesn't name one; None is what the service or load chooses."""
     facts = TRANSPORTS[transport]
     return {
@@ -55,6 +74,8 @@ def defaults(transport: Transport) -> dict[str, str | int | None]:
         "store": "memory",
         "codec": facts.codecs[0],
         "connection": "keep",
+        "connections": None,
+        **(CLUSTER_DEFAULTS if target == "kubernetes" else {**dict.fromkeys(CLUSTER_ONLY), "replicas": 1}),
     }
 
 

@@ -6,7 +6,18 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
-from wirebench.scenario.contract import TRANSPORTS, Codec, Comparable, Connection, Driver, Operation, Store, Transport
+from wirebench.scenario.contract import (
+    TRANSPORTS,
+    Balancing,
+    Codec,
+    Comparable,
+    Connection,
+    Driver,
+    Operation,
+    Placement,
+    Store,
+    Transport,
+)
 from wirebench.scenario.source import FieldPath, Source, dotted
 
 CONCURRENCY_MAX = 10_000
@@ -59,6 +70,12 @@ class Factors(_Strict):
     store: Levels[Store] = _LEFT_OUT
     codec: Levels[Codec] = _LEFT_OUT
     connection: Levels[Connection] = _LEFT_OUT
+    connections: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
+    replicas: Levels[Annotated[int, Field(ge=1, le=100)]] = _LEFT_OUT
+    placement: Levels[Placement] = _LEFT_OUT
+    balancing: Levels[Balancing] = _LEFT_OUT
+    cpu_limit_millicores: Levels[Annotated[int, Field(ge=10, le=256_000)]] = _LEFT_OUT
+    memory_limit_mib: Levels[Annotated[int, Field(ge=64, le=1_048_576)]] = _LEFT_OUT
 
 
 class Load(_Strict):
@@ -67,6 +84,8 @@ class Load(_Strict):
     model: Literal["closed", "open"] = "closed"
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
     window_s: Annotated[float, Field(ge=0.5, le=3600)] = 5.0
+    #: Pods that share the load, in a cluster.
+    generators: Annotated[int, Field(ge=1, le=64)] = 1
 
 
 class Scenario(_Strict):

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 from wirebench.errors import UsageError
 from wirebench.scenario.cell import Cell, ServiceSpec
-from wirebench.scenario.contract import Transport, defaults
+from wirebench.scenario.contract import CLUSTER_ONLY, TargetName, Transport, defaults
 from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario
-from wirebench.scenario.refusals import Refusal, impossible, incomparable, unfit_levels, unfit_load
+from wirebench.scenario.refusals import Refusal, impossible, incomparable, unfit_levels, unfit_load, unfit_target
 
 CELLS_MAX = 10_000
 
@@ -40,6 +40,8 @@ class Plan:
     seed: int
     cells: tuple[Cell, ...]
     blocks: tuple[tuple[PlannedCell, ...], ...]
+    #: Factors that the scenario sets and the target doesn't have.
+    left_out: tuple[str, ...] = ()
 
     @property
     def services(self) -> tuple[ServiceSpec, ...]:
@@ -53,16 +55,17 @@ class Plan:
         return sum(map(len, self.blocks)) * (load.warmup_s + load.window_s)
 
 
-def make_plan(scenario: Scenario, seed: int) -> Plan:
-    """Lay out all cells and blocks.
+def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Plan:
+    """Lay out all cells and blocks, for a target: it has a say in what can be, and in what a factor is by default.
 
     Raises UsageError, with line and field, for what can't be measured or compared, before anything starts.
     """
     factors = scenario.factors
     _refuse(scenario, unfit_load(scenario))
+    _refuse(scenario, unfit_target(scenario, target))
     _refuse(scenario, unfit_levels(factors))
-    _refuse(scenario, _too_many(factors))
-    cells = tuple(_cells(factors))
+    _refuse(scenario, _too_many(factors, target))
+    cells = tuple(_cells(factors, target))
     _refuse(scenario, (refusal for cell in cells for refusal in impossible(cell, factors)))
     _refuse(scenario, incomparable(scenario, cells))
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
@@ -70,7 +73,8 @@ def make_plan(scenario: Scenario, seed: int) -> Plan:
     for block in range(1, scenario.blocks + 1):
         order = shuffle.sample(cells, k=len(cells))
         blocks.append(tuple(PlannedCell(block, place, cell) for place, cell in enumerate(order)))
-    return Plan(scenario, seed, cells, tuple(blocks))
+    left_out = () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if getattr(factors, name))
+    return Plan(scenario, seed, cells, tuple(blocks), left_out)
 
 
 def _refuse(scenario: Scenario, refusals: Iterable[Refusal]) -> None:
@@ -79,24 +83,24 @@ def _refuse(scenario: Scenario, refusals: Iterable[Refusal]) -> None:
         raise UsageError(f"{scenario.where(refusal.field)}: {refusal.message}", refusal.hint)
 
 
-def _too_many(factors: Factors) -> Iterator[Refusal]:
+def _too_many(factors: Factors, target: TargetName) -> Iterator[Refusal]:
     """Refuse more cells than anybody can measure, before they are laid out."""
-    cells = sum(math.prod(map(len, _levels(factors, transport).values())) for transport in factors.transport)
+    cells = sum(math.prod(map(len, _levels(factors, transport, target).values())) for transport in factors.transport)
     if cells > CELLS_MAX:
         yield Refusal(("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario")
 
 
-def _cells(factors: Factors) -> Iterator[Cell]:
+def _cells(factors: Factors, target: TargetName) -> Iterator[Cell]:
     for transport in factors.transport:
-        levels = _levels(factors, transport)
+        levels = _levels(factors, transport, target)
         for values in itertools.product(*levels.values()):
             yield Cell(transport=transport, **cast("dict[str, Any]", dict(zip(levels, values, strict=True))))
 
 
-def _levels(factors: Factors, transport: Transport) -> dict[str, tuple[Any, ...]]:
+def _levels(factors: Factors, transport: Transport, target: TargetName) -> dict[str, tuple[Any, ...]]:
     """Return a transport's levels of all factors, by name."""
     levels = {}
-    for name, default in defaults(transport).items():
-        written = getattr(factors, name)
+    for name, default in defaults(transport, target).items():
+        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else getattr(factors, name)
         levels[name] = written.get(transport) or written.get(EVERY_TRANSPORT) or (default,)
     return levels

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from wirebench.scenario.cell import Cell
 from wirebench.scenario.contract import (
     CLOSING_RUNTIMES,
+    CLUSTER_DEFAULTS,
     COMES_WITH,
     COMPARABLE,
     THREADED_RUNTIMES,
     TRANSPORTS,
     WRITING_OPERATIONS,
+    TargetName,
 )
 from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario
 from wirebench.scenario.source import FieldPath
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,41 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     if scenario.load.model == "closed" and factors.rate_per_s:
         hint = "remove factors.rate_per_s, or set load.model to open"
         yield Refusal(("factors", "rate_per_s"), "a closed load has no rate", hint)
+    yield from _unshared_load(scenario)
+
+
+def _unshared_load(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse several generators for a load that can't be shared among them."""
+    factors, generators = scenario.factors, scenario.load.generators
+    if generators == 1:
+        return
+    field: FieldPath = ("load", "generators")
+    if "ghz" in _all_levels(factors.driver):
+        yield Refusal(field, "ghz can't share a load with others of its kind", "drive it by k6, or use one generator")
+    if "same-pod" in _all_levels(factors.placement):
+        hint = "use one generator, or another placement"
+        yield Refusal(field, "each of them would have a service of its own in its pod", hint)
+    least = min(_all_levels(factors.concurrency), default=1)
+    if least < generators:
+        message = f"{generators} generators can't share {least} connection{'s' if least > 1 else ''}"
+        yield Refusal(field, message, "raise factors.concurrency, or use fewer generators")
+
+
+def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
+    """Refuse what only a cluster can vary, anywhere else; a single level is a setting that is left out there."""
+    if target == "kubernetes":
+        return
+    for name in CLUSTER_DEFAULTS:
+        by_transport = getattr(scenario.factors, name)
+        if len(set(by_transport.values())) > 1 or any(len(levels) > 1 for levels in by_transport.values()):
+            hint = "run it with --target kubernetes, or leave the factor at one level"
+            yield Refusal(("factors", name), f"the target {target} can't vary {name}", hint)
+    if any(levels != (1,) for levels in scenario.factors.replicas.values()):
+        hint = "run it with --target kubernetes, or remove the factor"
+        yield Refusal(("factors", "replicas"), f"the target {target} has one replica", hint)
+    if scenario.load.generators > 1:
+        hint = "run it with --target kubernetes, or remove the key"
+        yield Refusal(("load", "generators"), f"the target {target} has one generator", hint)
 
 
 def unfit_levels(factors: Factors) -> Iterator[Refusal]:
@@ -62,12 +102,24 @@ def impossible(cell: Cell, factors: Factors) -> Iterator[Refusal]:
                 f"{cell.transport} has no {name} {getattr(cell, name)!r}",
                 f"choose from {', '.join(possible)}; for one transport alone: {name}: {{{cell.transport}: …}}",
             )
+    yield from _impossible_service(cell, factors)
+    yield from _impossible_load(cell, factors)
+
+
+def _impossible_service(cell: Cell, factors: Factors) -> Iterator[Refusal]:
     if cell.operation in WRITING_OPERATIONS and cell.store == "memory" and cell.workers > 1:
         yield Refusal(
             _written(factors, "workers", cell),
             f"{cell.operation} on {cell.workers} workers with a store in each one's memory: "
             "a worker would not know what another one stored, and its answers would be wrong",
             "set factors.store to sqlite, which the workers of one machine share, or workers to 1",
+        )
+    if cell.operation in WRITING_OPERATIONS and cell.replicas > 1:
+        yield Refusal(
+            _written(factors, "replicas", cell),
+            f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
+            "a replica would not know what another one stored, and its answers would be wrong",
+            "set factors.replicas to 1",
         )
     if cell.threads is not None and cell.runtime not in THREADED_RUNTIMES:
         yield Refusal(
@@ -81,6 +133,25 @@ def impossible(cell: Cell, factors: Factors) -> Iterator[Refusal]:
             f"{cell.runtime} closes the connection after each reply, so that none is kept",
             "set factors.connection to reopen, for all that is compared with it",
         )
+
+
+def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    if cell.placement == "same-pod" and cell.replicas > 1:
+        message = f"a load in the same pod has one service to go to, and not {cell.replicas}"
+        yield Refusal(_written(factors, "placement", cell), message, "set factors.replicas to 1, or another placement")
+    if cell.placement == "same-pod" and cell.balancing != "service":
+        yield Refusal(
+            _written(factors, "placement", cell),
+            f"a load in the same pod has one service to go to, and nothing to balance by {cell.balancing}",
+            "set factors.balancing to service, or another placement",
+        )
+    if cell.connections is not None and (cell.driver != "ghz" or cell.connections > cell.concurrency):
+        yield Refusal(
+            _written(factors, "connections", cell),
+            f"{cell.concurrency} users of {cell.driver} can't have {cell.connections} connections: "
+            + ("that is more than one each" if cell.driver == "ghz" else "each has one of its own"),
+            "leave connections out, which gives each user one; fewer are for the driver ghz",
+        )
     if cell.driver == "ghz" and cell.rate_per_s is not None:
         yield Refusal(
             _written(factors, "driver", cell),
@@ -90,6 +161,10 @@ def impossible(cell: Cell, factors: Factors) -> Iterator[Refusal]:
     if cell.driver == "ghz" and cell.connection == "reopen":
         field = _written(factors, "connection", cell)
         yield Refusal(field, "ghz keeps its connections", "drive reopened connections by k6")
+
+
+def _all_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
+    return set(itertools.chain(*by_transport.values()))
 
 
 def incomparable(scenario: Scenario, cells: Sequence[Cell]) -> Iterator[Refusal]:

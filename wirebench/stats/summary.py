@@ -96,8 +96,11 @@ def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
 
 
 _TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
-_ORDER = ("operation", "rate_per_s", "concurrency", "workers", "threads", "store", "connection")
-_LAST_ORDER = ("runtime", "codec", "driver")
+_ORDER = (
+    "operation", "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
+    "workers", "threads", "store", "connection",
+)  # fmt: skip
+_LAST_ORDER = ("placement", "balancing", "runtime", "codec", "driver")
 
 
 def _by_factors(summary: CellSummary) -> tuple[object, ...]:

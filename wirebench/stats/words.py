@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from wirebench.scenario.contract import Transport, defaults
+from wirebench.scenario.contract import CLUSTER_DEFAULTS, Transport, defaults
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
 from wirebench.stats.summary import METRICS
@@ -23,11 +23,26 @@ SUMMARY_SENTENCES_MAX = 3
 _RATIO_MAX = 1000
 
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
-_WITH_TRANSPORT = ("runtime", "codec", "threads", "workers", "store", "connection", "driver")
+_WITH_TRANSPORT = (
+    "runtime", "codec", "threads", "workers", "store", "connection", "replicas", "cpu_limit_millicores",
+    "memory_limit_mib", "placement", "balancing", "driver",
+)  # fmt: skip
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 _OF_TRANSPORT = ("runtime", "codec", "threads")
 
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
+_COUNTABLE = frozenset({"workers", "threads", "replicas"})
+_LEVELS = {
+    "keep": "connections kept",
+    "reopen": "connections reopened",
+    "same-pod": "load from the same pod",
+    "same-node": "load from the same node",
+    "cross-node": "load from another node",
+    "service": "balanced by the Service",
+    "headless": "balanced by the client",
+    "pod": "on one of the pods",
+}
+_SAYINGS = {"runtime": "on {}", "driver": "by {}", "cpu_limit_millicores": "{}m CPU", "memory_limit_mib": "{} MiB"}
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("faster", "faster in"),
@@ -150,22 +165,15 @@ def _transport(factors: Factors) -> str:
 
 
 def _is_default(name: str, factors: Factors) -> bool:
-    return factors[name] == defaults(cast("Transport", factors["transport"]))[name]
+    default = defaults(cast("Transport", factors["transport"]))[name]
+    return factors[name] in (default, CLUSTER_DEFAULTS.get(name, default))
 
 
 def _said(name: str, factors: Factors) -> str:
     level = factors[name]
-    match name:
-        case "workers" | "threads":
-            return f"{level or 'default'} {name if level != 1 else name.removesuffix('s')}"
-        case "connection":
-            return "connections kept" if level == "keep" else "connections reopened"
-        case "runtime":
-            return f"on {level}"
-        case "driver":
-            return f"by {level}"
-        case _:
-            return f"with {level}"
+    if name in _COUNTABLE:
+        return f"{level or 'default'} {name if level != 1 else name.removesuffix('s')}"
+    return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:
@@ -174,16 +182,18 @@ def _names(comparison: Comparison) -> tuple[str, str]:
     match comparison.factor:
         case "transport":
             subject, baseline = (_named(factors, _OF_TRANSPORT) for factors in cells)
-        case "workers" | "threads" | "connection" as factor:
-            subject, baseline = (_said(factor, factors) for factors in cells)
-        case _:
+        case "runtime" | "driver" | "store" | "codec":
             subject, baseline = comparison.subject_level, comparison.baseline_level
+        case factor:
+            subject, baseline = (_said(factor, factors) for factors in cells)
     return subject, baseline
 
 
 def _connections(factors: Factors) -> str:
     count = factors["concurrency"]
     connections = counted(int(count or 0), "connection")
+    if factors["connections"]:
+        connections = f"{counted(int(count or 0), 'user')} on {counted(int(factors['connections']), 'connection')}"
     return f"{factors['rate_per_s']:g} requests/s over {connections}" if factors["rate_per_s"] else connections
 
 

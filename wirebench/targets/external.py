@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.scenario import ServiceSpec
 from wirebench.targets.cores import Cores
-from wirebench.targets.target import Endpoint
+from wirebench.targets.target import Description, Endpoint, LoadPods
 
 _CONNECT_TIMEOUT_S = 5.0
 
@@ -19,7 +19,9 @@ class ExternalTarget:
 
     name = "external"
     restarts_services = False
+    runs_all_services = True
     cores: Cores | None = None
+    load_pods: LoadPods | None = None
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         """Take `host:port` by transport."""
@@ -45,11 +47,19 @@ class ExternalTarget:
         """Say where the services are. Raises WirebenchError if nothing listens there."""
         return {service: self._endpoint(service) for service in services}
 
+    def describe(self) -> Description:
+        """Say what can't be seen there."""
+        note = "services were not restarted between blocks: intervals leave out what differs from start to start"
+        return Description(notes=(note,))
+
     def check(self) -> None:
         """See nothing: a dead service shows in its errors."""
 
     def stop(self) -> None:
         """Leave running what runs."""
+
+    def clean_up(self) -> None:
+        """Leave no trace but the users that were created."""
 
     def _endpoint(self, service: ServiceSpec) -> Endpoint:
         host, port = self._addresses[service.transport]
@@ -61,7 +71,7 @@ class ExternalTarget:
                 f"nothing answers at {address} for {service.transport}: {error.strerror or error}",
                 "start the service there, or correct the address",
             ) from None
-        return Endpoint(service, address, None, None)
+        return Endpoint(service, address)
 
 
 def _host_and_port(transport: str, address: str) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from wirebench import processes
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario import ServiceSpec
 from wirebench.targets.cores import Cores
-from wirebench.targets.target import Endpoint
+from wirebench.targets.target import Description, Endpoint, LoadPods, Replica
 
 HOST = "127.0.0.1"
 _READY_TIMEOUT_S = 60.0
@@ -30,6 +30,8 @@ class LocalTarget:
 
     name = "local"
     restarts_services = True
+    runs_all_services = True
+    load_pods: LoadPods | None = None
 
     def __init__(self, cores: Cores, log_path: Callable[[str], Path]) -> None:
         """Take the cores to use, and where a service of a name logs to."""
@@ -41,14 +43,18 @@ class LocalTarget:
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """Find nothing in the way: ports are taken as they are free."""
 
+    def describe(self) -> Description:
+        """Say who has which cores."""
+        return Description(machine={"core_separation": str(self.cores)})
+
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Start all services at once and wait until each is ready. Raises WirebenchError."""
         try:
             with _free_ports(2 * len(services)) as ports:
                 pairs = list(zip(ports[::2], ports[1::2], strict=True))
             endpoints = [self._start(service, *pair) for service, pair in zip(services, pairs, strict=True)]
-            for child, endpoint in zip(self._children, endpoints, strict=True):
-                _wait_ready(child, endpoint)
+            for child, (_, admin_port) in zip(self._children, pairs, strict=True):
+                _wait_ready(child, f"{HOST}:{admin_port}")
         except BaseException:  # also when interrupted
             self.stop()
             raise
@@ -65,6 +71,9 @@ class LocalTarget:
         if children:
             with ThreadPoolExecutor(len(children)) as pool:
                 list(pool.map(lambda child: child.stop(_STOP_TIMEOUT_S), children))
+
+    def clean_up(self) -> None:
+        """Leave nothing: services end with their block."""
 
     def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
         # The commands stand beside the interpreter that runs us: both come with the same set-up.
@@ -85,7 +94,8 @@ class LocalTarget:
             f"the service {service}", [command, *flags], self._log_path(str(service)), self._server_cores
         )
         self._children.append(child)
-        return Endpoint(service, f"{HOST}:{port}", f"http://{HOST}:{admin_port}", child.pid)
+        replica = Replica(service.transport, f"http://{HOST}:{admin_port}", child.pid)
+        return Endpoint(service, f"{HOST}:{port}", (replica,))
 
 
 @contextlib.contextmanager
@@ -98,9 +108,8 @@ def _free_ports(count: int) -> Iterator[list[int]]:
         yield [each.getsockname()[1] for each in sockets]
 
 
-def _wait_ready(child: Child, endpoint: Endpoint) -> None:
+def _wait_ready(child: Child, address: str) -> None:
     deadline = time.monotonic() + _READY_TIMEOUT_S
-    address = (endpoint.admin_url or "").removeprefix("http://")
     while True:
         child.check_alive()
         if _is_ready(address):

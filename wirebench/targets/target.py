@@ -3,21 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from wirebench.scenario import ServiceSpec
+from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.targets.cores import Cores
+
+#: As JSON; `wirebench.generator.task` says what is in it.
+Task = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One replica of a service. `root_pid` is None on other machines, `admin_url` where it can't be asked."""
+
+    name: str
+    admin_url: str | None
+    root_pid: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A running service. `root_pid` and `admin_url` are None where it can't be seen into."""
+    """A running service, and those of its replicas that can be seen into.
+
+    `address` is where it is reached. In a cluster, `addresses` are those of the replicas one by one, and
+    `headless_address` is the name that stands for them all.
+    """
 
     service: ServiceSpec
     address: str
-    admin_url: str | None
-    root_pid: int | None
+    replicas: tuple[Replica, ...] = ()
+    headless_address: str = ""
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is to be said of a target in every result: in words, by name."""
+
+    machine: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    #: The cores of the one machine that services and generators share under limits; None if they don't.
+    shared_cores: int | None = None
+
+
+class LoadPods(Protocol):
+    """Where load comes from if not from this process: pods that each carry out a task (`wirebench.generator`)."""
+
+    #: How many cores each of them may use.
+    cores: float
+
+    def measure(self, cell: Cell, load: Load, task: Task) -> tuple[str, ...]:
+        """Have a pod for each of the load's generators carry out the task, and return what each has printed.
+
+        They are placed as the cell says. Raises WirebenchError if one can't be started, or fails.
+        """
+
+    def once(self, task: Task) -> str:
+        """Have a single pod, anywhere, carry out the task, and return what it has printed. Raises WirebenchError."""
 
 
 class Target(Protocol):
@@ -26,11 +70,17 @@ class Target(Protocol):
     name: str
     #: Which cores the services have and which the drivers are to use; None where the target can't tell.
     cores: Cores | None
-    #: Whether every block gets freshly started services.
+    #: Whether services are freshly started, for every block or for every cell.
     restarts_services: bool
+    #: Whether the services of all cells of a block run at once, or each for its cells alone.
+    runs_all_services: bool
+    load_pods: LoadPods | None
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the services can be had, before anything is started or written. Raises WirebenchError."""
+
+    def describe(self) -> Description:
+        """Return what is to be said of the place, once it is prepared."""
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Have the services running and ready. Raises WirebenchError; then none of them is left running."""
@@ -40,3 +90,6 @@ class Target(Protocol):
 
     def stop(self) -> None:
         """Stop what `start` has started, in order; does nothing when nothing runs."""
+
+    def clean_up(self) -> None:
+        """Remove all that was put there for the run; does nothing when nothing is there. Raises WirebenchError."""

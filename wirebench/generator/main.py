@@ -1,0 +1,96 @@
+"""`wirebench-load`: carries out the task of a load pod, and prints the answer.
+
+It takes no arguments: where it is and which of several it is, Kubernetes tells it by the environment and the host name.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from wirebench.clients.address import parse_address
+from wirebench.drivers import Job
+from wirebench.errors import WirebenchError
+from wirebench.generator.task import MeasureTask, Task, Verified, VerifyTask, encode_answer, read_task
+from wirebench.generator.together import together
+from wirebench.interrupts import Interrupted, interruptible
+from wirebench.measure import observe
+from wirebench.measure.conformance import check_services
+
+TASK = Path("/etc/wirebench/load.json")
+OUTPUT = Path("/out")
+#: A name server may remember for half a minute who stood behind a name.
+_NAME_TIMEOUT_S = 60.0
+_NAME_POLL_S = 0.2
+
+
+def main() -> None:
+    """Carry out the task; exit status 0 if the answer is printed."""
+    try:
+        with interruptible():
+            print(encode_answer(_carry_out(read_task(TASK))), end="", flush=True)  # noqa: T201 - its output
+    except Interrupted:
+        sys.exit(130)
+    except WirebenchError as error:
+        details = f"{error.details}\n" if error.details else ""
+        sys.exit(f"{details}wirebench-load: {error.message}\n  next: {error.hint}")
+
+
+def _carry_out(task: Task) -> BaseModel:
+    match task:
+        case MeasureTask():
+            return _measure(task)
+        case VerifyTask():
+            outcome = check_services([(each.service, each.address) for each in task.services], task.seed)
+            return Verified(requests=outcome.requests, mismatches=outcome.mismatches)
+
+
+def _measure(task: MeasureTask) -> BaseModel:
+    index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.load.generators
+    # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
+    job_name = socket.gethostname().rpartition("-")[0]
+    with together(index, count, f"{job_name}-0.{job_name}") as acting:
+        _wait_for_name(task)
+        job = Job(
+            cell=task.cell,
+            load=task.load,
+            address=task.address,
+            seed=task.seed,
+            id_base=task.id_base,
+            output=OUTPUT / "histograms.json",
+            log=OUTPUT / "driver.log",
+            cores=None,
+            replicas=task.addresses,
+            generator=(index, count),
+        )
+        # The drivers run on as many threads as the pod has cores: with more they would meet its limit in bursts.
+        os.environ["GOMAXPROCS"] = str(max(1, int(task.cores)))
+        return observe(job, task.replicas if index == 0 else (), task.cores, acting)
+
+
+def _wait_for_name(task: MeasureTask) -> None:
+    """Wait until the name that is balanced over stands for the replicas that there are, and for no others."""
+    if not task.addresses:
+        return
+    host, port = parse_address(task.address)
+    expected = {parse_address(each).host for each in task.addresses}
+    deadline = time.monotonic() + _NAME_TIMEOUT_S
+    while (found := _resolve(host, port)) != expected:
+        if time.monotonic() > deadline:
+            raise WirebenchError(
+                f"{host} stands for {', '.join(sorted(found)) or 'nothing'} and not for {', '.join(sorted(expected))}",
+                "see whether the cluster's DNS is well",
+            )
+        time.sleep(_NAME_POLL_S)
+
+
+def _resolve(host: str, port: int) -> set[str]:
+    try:
+        return {str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+    except OSError:
+        return set()

@@ -1,0 +1,41 @@
+"""The harness's side: asking load pods for what `measure` does in this process elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wirebench.drivers import Job
+from wirebench.generator.task import MeasureTask, ServiceAt, Verified, VerifyTask, decode_answer
+from wirebench.measure import Observation
+from wirebench.measure.conformance import Conformance
+from wirebench.targets import Endpoint, LoadPods
+
+
+def observe(load_pods: LoadPods, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
+    """Send a job's load from pods, and return what each of them observed. Raises WirebenchError."""
+    address = endpoint.address
+    addresses: tuple[str, ...] = ()
+    if job.cell.balancing == "headless":
+        address, addresses = endpoint.headless_address, endpoint.addresses
+    elif job.cell.balancing == "pod":
+        address = endpoint.addresses[0]
+    task = MeasureTask(
+        cell=job.cell,
+        load=job.load,
+        address=address,
+        addresses=addresses,
+        replicas=endpoint.replicas,
+        seed=job.seed,
+        id_base=job.id_base,
+        cores=load_pods.cores,
+    )
+    printed = load_pods.measure(job.cell, job.load, task.model_dump(mode="json"))
+    return tuple(Observation.model_validate(decode_answer(each)) for each in printed)
+
+
+def verify(load_pods: LoadPods, endpoints: Iterable[Endpoint], seed: int) -> Conformance:
+    """Have a pod see whether services answer alike. Raises WirebenchError."""
+    services = tuple(ServiceAt(service=each.service, address=each.address) for each in endpoints)
+    printed = load_pods.once(VerifyTask(services=services, seed=seed).model_dump(mode="json"))
+    verified = Verified.model_validate(decode_answer(printed))
+    return Conformance(verified.requests, verified.mismatches)

@@ -1,0 +1,38 @@
+"""What is observed of a load from where it comes from: the driver's figures, and what server and generator used."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from wirebench.drivers import HistogramFile
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServerUse(_Frozen):
+    """What all replicas of a service used in the windows; None is what wasn't seen."""
+
+    cpu_s: float | None = None
+    memory_bytes: int | None = None
+    throttled_periods: int | None = None
+    #: Requests that the service itself counted during the whole load, by replica and in it by worker.
+    requests: dict[str, dict[str, int]] | None = None
+
+
+class GeneratorUse(_Frozen):
+    """What one generator used in the windows, of the cores that it had; None is what wasn't seen."""
+
+    cpu_s: float | None
+    cores: float | None
+    throttled_periods: int | None
+
+
+class Observation(_Frozen):
+    """One generator's view of one cell; only the first of several looks at the server."""
+
+    file: HistogramFile
+    window_s: float
+    generator: GeneratorUse
+    server: ServerUse

@@ -1,0 +1,45 @@
+"""helm, on one context and one namespace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wirebench import processes
+from wirebench.places import CHARTS, TOOLS
+from wirebench.targets.kubernetes.kubectl import Access, while_away
+
+_TIMEOUT_S = 60.0
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Helm:
+    """Calls helm; `values_files` come before what a call itself sets."""
+
+    access: Access
+    namespace: str
+    values_files: tuple[Path, ...]
+
+    def upgrade(self, release: str, values: Values) -> None:
+        """Install our chart as a release, or bring it to these values; doesn't wait for pods. Raises WirebenchError."""
+        files = [part for path in self.values_files for part in ("--values", path)]
+        # One revision of history: a run makes hundreds, and nobody rolls back to a cell.
+        flags = ["--install", "--history-max=1", "--reset-values", *files, "--values=-"]
+        self._call(["upgrade", release, CHARTS / "wirebench", *flags], json.dumps(values))
+
+    def uninstall(self, release: str) -> None:
+        """Remove a release, if it is there. Raises WirebenchError."""
+        self._call(["uninstall", release, "--ignore-not-found"])
+
+    def _call(self, arguments: list[str | Path], text_in: str = "") -> str:
+        access = self.access
+        flags = ["--namespace", self.namespace]
+        flags += ["--kube-context", access.context] if access.context else []
+        flags += ["--kubeconfig", str(access.kubeconfig)] if access.kubeconfig else []
+        command = [TOOLS / "helm", *arguments, *flags]
+        return while_away(lambda: processes.run("helm", command, _TIMEOUT_S, text_in))

@@ -1,0 +1,97 @@
+"""Load pods: an Indexed Job for each load, and what its pods have printed."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wirebench.errors import WirebenchError
+from wirebench.scenario import Cell, Load, ServiceSpec
+from wirebench.targets.kubernetes import values
+from wirebench.targets.kubernetes.helm import Helm
+from wirebench.targets.kubernetes.kubectl import Kubectl
+from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless
+from wirebench.targets.target import Task
+
+#: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
+_EXTRA_S = 240.0
+_POLL_S = 0.5
+_SUCCEEDED = "Succeeded"
+
+
+@dataclass(slots=True)
+class KubernetesLoadPods:
+    """Starts load pods and waits for them; those that aren't to be on a server's node go by `node_selector`."""
+
+    kubectl: Kubectl
+    helm: Helm
+    node_selector: Mapping[str, str]
+    cores: float
+    memory_mib: int
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def measure(self, cell: Cell, load: Load, task: Task) -> tuple[str, ...]:
+        """Carry out a task in a pod for each of the load's generators. Raises WirebenchError."""
+        away = cell.placement == "cross-node"
+        placed: dict[str, object] = {
+            "transport": cell.transport,
+            "generators": load.generators,
+            "placement": cell.placement,
+            "nodeSelector": dict(self.node_selector) if away else {},
+        }
+        return self._run(cell.service, placed, task, load.generators, load.warmup_s + load.window_s)
+
+    def once(self, task: Task) -> str:
+        """Carry out a task in one pod. Raises WirebenchError."""
+        (printed,) = self._run(None, {"nodeSelector": dict(self.node_selector)}, task, 1, 0)
+        return printed
+
+    def _run(
+        self, service: ServiceSpec | None, placed: Mapping[str, object], task: Task, count: int, load_s: float
+    ) -> tuple[str, ...]:
+        # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
+        name = f"load-{next(self._numbers)}"
+        deadline_s = load_s + _EXTRA_S
+        settings = {
+            "name": name,
+            "plan": task,
+            "resources": {"cpu": f"{self.cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"},
+            "activeDeadlineSeconds": round(deadline_s),
+            **placed,
+        }
+        self.helm.upgrade(values.LOAD, values.of_load(service, settings))
+        deadline = time.monotonic() + deadline_s + _POLL_S
+        self._wait(name, count, deadline, lambda pod: pod.phase in ("Running", _SUCCEEDED))
+        # Nobody asks the API server while the load runs: on one machine that would take CPU time from it.
+        time.sleep(load_s)
+        pods = self._wait(name, count, deadline, lambda pod: pod.phase == _SUCCEEDED)
+        return tuple(self.kubectl.logs(pod.name, "load") for pod in pods)
+
+    def _wait(self, job: str, count: int, deadline: float, done: Callable[[Pod], bool]) -> tuple[Pod, ...]:
+        """Wait until all pods of a Job are as far as that, and return them in the order of their indices."""
+        seen = 0
+        while True:
+            pods = self._pods(job)
+            fail_if_hopeless(self.kubectl, pods)
+            if len(pods) == count and all(map(done, pods)):
+                return tuple(sorted(pods, key=lambda pod: pod.index))
+            if len(pods) < seen or time.monotonic() > deadline:
+                self._fail(job, pods)
+            seen = len(pods)
+            time.sleep(_POLL_S)
+
+    def _pods(self, job: str) -> list[Pod]:
+        return [Pod.read(each) for each in self.kubectl.get("pods", f"batch.kubernetes.io/job-name={job}")]
+
+    def _fail(self, job: str, pods: Sequence[Pod]) -> None:
+        """Raise what the Job says of itself: a pod has gone, or time is up."""
+        (found,) = self.kubectl.get("jobs", f"batch.kubernetes.io/job-name={job}") or ({},)
+        conditions = found.get("status", {}).get("conditions", ())
+        said = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
+        raise WirebenchError(
+            f"the load's Job {job} has failed: {said or 'its pods have gone, or it took too long'}",
+            "see whether the cluster's nodes are well: kubectl describe nodes",
+            "\n".join(explain(self.kubectl, pod) for pod in pods),
+        )

@@ -1,0 +1,91 @@
+"""The nodes of a cluster: what is said of them in results, and whether they have room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wirebench.errors import UsageError
+from wirebench.targets.kubernetes.kubectl import Kubectl
+from wirebench.targets.target import Description
+
+#: `server` or `load`, on nodes that are for the one or for the other; kind-config.yaml sets it.
+_ROLE = "wirebench.dev/role"
+_ONE_MACHINE = "all nodes are one machine: placements show topology here, not what a network costs or more nodes can do"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What of a node matters here."""
+
+    role: str
+    takes_pods: bool
+    millicores: int
+    memory: str
+    system: str
+    boot_id: str
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Node:
+        """Read kubectl's JSON."""
+        info, capacity = data["status"]["nodeInfo"], data["status"]["capacity"]
+        taints = data["spec"].get("taints", ())
+        return cls(
+            role=data["metadata"]["labels"].get(_ROLE, ""),
+            takes_pods=not any(taint["effect"] in ("NoSchedule", "NoExecute") for taint in taints),
+            millicores=_millicores(capacity["cpu"]),
+            memory=capacity["memory"],
+            system=f"{info['osImage']}, {info['kernelVersion']}, {info['containerRuntimeVersion']}",
+            boot_id=info["bootID"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """All nodes of a cluster."""
+
+    all: tuple[Node, ...]
+
+    def selector(self, role: str) -> dict[str, str]:
+        """Return the labels of the nodes for a role; none where no node has it, and then any node will do."""
+        return {_ROLE: role} if any(node.role == role for node in self.all) else {}
+
+    def check_room(self, millicores: int) -> None:
+        """Raise UsageError if no nodes could ever take services with CPU limits of so much in all."""
+        role = self.selector("server").get(_ROLE)
+        room = sum(node.millicores for node in self.all if node.takes_pods and role in (None, node.role))
+        if millicores > room:
+            raise UsageError(
+                f"services with CPU limits of {millicores}m in all: the nodes for them have {room}m",
+                "lower factors.cpu_limit_millicores or factors.replicas",
+            )
+
+    def describe(self, version: str) -> Description:
+        """Say what the cluster is. Nodes that were booted as one are containers of one machine, as kind's are."""
+        first = self.all[0]
+        one_machine = len({node.boot_id for node in self.all}) == 1
+        machine = {"cluster": f"{len(self.all)} nodes, each {first.system}"}
+        if not one_machine:
+            machine |= {"cpu": "of the nodes, not visible", "cores": _listed(f"{n.millicores}m" for n in self.all)}
+            machine |= {"memory": _listed(node.memory for node in self.all), "kernel": first.system}
+            machine |= {"frequency_governor": "not visible"}
+        return Description(
+            machine=machine,
+            versions={"kubernetes": version},
+            notes=(_ONE_MACHINE,) if one_machine and len(self.all) > 1 else (),
+            shared_cores=first.millicores // 1000 if one_machine else None,
+        )
+
+
+def read(kubectl: Kubectl) -> Nodes:
+    """Read the nodes. Raises WirebenchError."""
+    return Nodes(tuple(Node.read(each) for each in kubectl.get("nodes", namespaced=False)))
+
+
+def _millicores(quantity: str) -> int:
+    return int(quantity.removesuffix("m")) if quantity.endswith("m") else int(quantity) * 1000
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(texts))

@@ -1,0 +1,116 @@
+"""The Kubernetes target: every cell is an upgrade of our chart, and load comes from pods."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wirebench.errors import UsageError
+from wirebench.places import TOOLS
+from wirebench.scenario import ServiceSpec
+from wirebench.scenario.contract import Transport
+from wirebench.targets.cores import Cores
+from wirebench.targets.kubernetes import namespace, nodes, values
+from wirebench.targets.kubernetes.helm import Helm
+from wirebench.targets.kubernetes.kubectl import Access, Kubectl
+from wirebench.targets.kubernetes.load import KubernetesLoadPods
+from wirebench.targets.kubernetes.pods import died, wait_gone, wait_ready
+from wirebench.targets.target import Description, Endpoint, LoadPods, Replica
+
+_LOOPBACK = "127.0.0.1"
+#: Of each load pod. k6 needs a core to be ahead of half a core of Python, and memory for its users.
+_GENERATOR_CORES = 1.0
+_GENERATOR_MEMORY_MIB = 1024
+
+
+class KubernetesTarget:
+    """Deploys services, and load, into a namespace that a run has to itself."""
+
+    name = "kubernetes"
+    restarts_services = True
+    runs_all_services = False
+    cores: Cores | None = None
+
+    def __init__(self, run: str, access: Access, values_files: Sequence[Path]) -> None:
+        """Take the run's name, who may enter which cluster, and values that come before those of a cell."""
+        self._run = run
+        self._kubectl = Kubectl(access, namespace.name_for(run))
+        self._helm = Helm(access, self._kubectl.namespace, tuple(values_files))
+        self._nodes = nodes.Nodes(())
+        self._upgrades = itertools.count(1)
+        self._services: Mapping[Transport, ServiceSpec] = {}
+        self._is_there = False
+        self.load_pods: LoadPods | None = KubernetesLoadPods(
+            self._kubectl, self._helm, {}, _GENERATOR_CORES, _GENERATOR_MEMORY_MIB
+        )
+
+    def prepare(self, services: Sequence[ServiceSpec]) -> None:
+        """See that the cluster can be reached, and that no other run is measuring there. Raises WirebenchError."""
+        for tool in ("kubectl", "helm"):
+            if not (TOOLS / tool).is_file():
+                raise UsageError(f"{tool} is not at {TOOLS / tool}", "run `make cluster-up`, which builds it")
+        self._kubectl.check()
+        namespace.refuse_others(self._kubectl)
+        self._nodes = nodes.read(self._kubectl)
+        most = max((service.cpu_limit_millicores or 0) * service.replicas for service in services)
+        self._nodes.check_room(most)
+        self.load_pods = KubernetesLoadPods(
+            self._kubectl, self._helm, self._nodes.selector("load"), _GENERATOR_CORES, _GENERATOR_MEMORY_MIB
+        )
+
+    def describe(self) -> Description:
+        """Say what the cluster is."""
+        return self._nodes.describe(self._kubectl.server_version())
+
+    def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
+        """Deploy services, at most one a transport, in new pods, and wait until they are ready.
+
+        Raises WirebenchError.
+        """
+        if not self._is_there:
+            self._is_there = True  # also if it comes only half-way
+            namespace.create(self._kubectl, self._run)
+        upgrade = str(next(self._upgrades))
+        own = {service.transport: service for service in services if not service.beside_load}
+        if own or self._services:
+            self._helm.upgrade(values.SERVICES, values.of_services(own, upgrade, self._nodes.selector("server")))
+        for transport in self._services.keys() - own.keys():
+            wait_gone(self._kubectl, _selector(transport))
+        self._services = own
+        return {service: self._endpoint(service, upgrade) for service in services}
+
+    def check(self) -> None:
+        """Raise WirebenchError, with its last log lines, if a service has died."""
+        for transport in self._services:
+            died(self._kubectl, _selector(transport))
+
+    def stop(self) -> None:
+        """Leave the services for the next upgrade to replace: nobody sends them anything."""
+
+    def clean_up(self) -> None:
+        """Remove the namespace and all that is in it. Raises WirebenchError."""
+        if self._is_there:
+            self._is_there = False
+            namespace.remove(self._kubectl)
+
+    def _endpoint(self, service: ServiceSpec, upgrade: str) -> Endpoint:
+        transport = service.transport
+        port, admin_port = values.PORTS[transport], values.ADMIN_PORTS[transport]
+        if service.beside_load:
+            replica = Replica("same-pod", f"http://{_LOOPBACK}:{admin_port}", None)
+            return Endpoint(service, f"{_LOOPBACK}:{port}", (replica,))
+        own = f"{values.UPGRADE_LABEL}={upgrade}"
+        pods = wait_ready(self._kubectl, _selector(transport), own, service.replicas)
+        name = f"{values.SERVICES}-{transport}"
+        return Endpoint(
+            service,
+            f"{name}:{port}",
+            tuple(Replica(pod.name, f"http://{pod.address}:{admin_port}", None) for pod in pods),
+            f"{name}-headless:{port}",
+            tuple(f"{pod.address}:{port}" for pod in pods),
+        )
+
+
+def _selector(transport: str) -> str:
+    return f"app.kubernetes.io/instance={values.SERVICES},app.kubernetes.io/component={transport}"

@@ -1,0 +1,55 @@
+"""What the chart is told (`charts/wirebench/values.yaml`): a service and its load, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wirebench.scenario import ServiceSpec
+from wirebench.scenario.contract import TRANSPORTS, Transport
+
+#: The release of the services, which begins the names of their objects, and that of the load.
+SERVICES = "wirebench"
+LOAD = "wirebench-load"
+PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
+ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
+#: The label that tells the pods of one upgrade from those of all others; a change replaces the pods.
+UPGRADE_LABEL = "wirebench.dev/upgrade"
+
+Values = dict[str, Any]
+
+
+def of_service(service: ServiceSpec) -> Values:
+    """Return the values of one service; what isn't set is what the chart has."""
+    values: Values = {
+        "enabled": not service.beside_load,
+        "runtime": service.runtime,
+        "replicas": service.replicas,
+        "workers": service.workers,
+        "store": service.store,
+        "resources": {"cpu": f"{service.cpu_limit_millicores}m", "memory": f"{service.memory_limit_mib}Mi"},
+    }
+    return values if service.threads is None else {**values, "threads": service.threads}
+
+
+def of_services(services: Mapping[Transport, ServiceSpec], upgrade: str, node_selector: Mapping[str, str]) -> Values:
+    """Return the values of the release of the services, given by transport: those alone run, in pods that are new."""
+    common = {
+        # Nobody sends requests while they are replaced.
+        "drainPauseSeconds": 0,
+        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"},
+        "podLabels": {UPGRADE_LABEL: upgrade},
+        "nodeSelector": dict(node_selector),
+    }
+    each: Values = {
+        transport: of_service(services[transport]) if transport in services else {"enabled": False}
+        for transport in TRANSPORTS
+    }
+    return {"fullnameOverride": SERVICES, "common": common, **each}
+
+
+def of_load(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:
+    """Return the values of the release of the load; a service that runs in the load's pod is told it as well."""
+    off: Values = {transport: {"enabled": False} for transport in TRANSPORTS}
+    beside: Values = {service.transport: of_service(service)} if service and service.beside_load else {}
+    return {**off, **beside, "load": {"enabled": True, "target": SERVICES, **load}}
