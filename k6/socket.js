@@ -15,7 +15,7 @@ import { checkReply, everyNth } from './lib/check.js';
 const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
 export const options = buildOptions(settings);
 
-const client = new socket.Client({ codec: settings.codec, timeout: settings.timeoutS * 1000 });
+const client = new socket.Client({ codec: settings.codec, timeout: settings.timeoutS * 1000, reconnect: settings.reconnect });
 if (settings.codec === 'protobuf') {
   client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');
 }

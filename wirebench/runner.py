@@ -27,7 +27,9 @@ from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.store import RunInfo, RunWriter
-from wirebench.targets import Description, Endpoint, Target
+from wirebench.targets import Description, Disrupted, Endpoint, Target
+
+_VERIFIED_MILLICORES = 250
 
 
 class Progress(Protocol):
@@ -84,8 +86,16 @@ class _Execution:
             self.services_s += time.monotonic() - before
 
     def _verify_in_turns(self) -> None:
-        """Verify as many services at a time as there are transports: a cluster may have no room for more."""
-        services = [dataclasses.replace(each, beside_load=False) for each in self.plan.services]
+        """Verify as many services at a time as there are transports: a cluster may have no room for more.
+
+        Answers depend on neither replicas nor limits, so that one small replica of each will do.
+        """
+        services = [
+            dataclasses.replace(
+                each, replicas=1, disrupted=False, beside_load=False, cpu_limit_millicores=_VERIFIED_MILLICORES
+            )
+            for each in self.plan.services
+        ]
         by_transport: dict[str, dict[ServiceSpec, None]] = {}
         for service in services:
             by_transport.setdefault(service.transport, {})[service] = None
@@ -135,7 +145,7 @@ class _Execution:
             cores=self.target.cores.generator if self.target.cores else None,
         )
         try:
-            observed = self._observe(job, endpoint)
+            observed, disrupted = self._observe(job, endpoint)
         except WirebenchError:
             # If a service has died, that is the news, and not that its driver then failed.
             self.target.check()
@@ -156,16 +166,23 @@ class _Execution:
             machine=info.machine,
             commit=info.commit,
         )
-        record = make_record(subject, observed, output)
+        record = make_record(subject, observed, output, disrupted)
         self.writer.add(record)
         self.measured_s += job.load.warmup_s + job.load.window_s
         cells = len(self.plan.cells)
         self.progress.measured(record, (planned.block - 1) * cells + planned.order + 1, cells * len(self.plan.blocks))
 
-    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
-        if self.target.load_pods:
-            return pods.observe(self.target.load_pods, job, endpoint)
-        return (observe(job, endpoint.replicas, len(job.cores) if job.cores else None),)
+    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Disrupted | None]:
+        if not self.target.load_pods:
+            return (observe(job, endpoint.replicas, len(job.cores) if job.cores else None),), None
+        disrupted = None
+
+        def meanwhile() -> None:
+            nonlocal disrupted
+            if job.cell.disruption and job.cell.is_disrupted:
+                disrupted = self.target.disrupt(endpoint.service, job.cell.disruption)
+
+        return pods.observe(self.target.load_pods, job, endpoint, meanwhile), disrupted
 
     def _host_share(self, cell: Cell) -> float | None:
         """Return which share of a machine's cores its services and generators may use by their limits."""

@@ -7,6 +7,7 @@
 //   WARMUP_S      load before the measured window
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
+//   RECONNECT     yes: a socket client that finds its kept connection closed sends once more, as others do by themselves
 //   CODEC         json or protobuf, where the transport has a choice
 //   TIMEOUT_S     a request that takes longer has failed
 //   SEED          of the random ids
@@ -31,6 +32,7 @@ export function readSettings({ address, codecs }) {
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
     durationS: number('DURATION_S', 0.1, 86400, 1.5),
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',
+    reconnect: oneOf('RECONNECT', ['no', 'yes'], 'no') === 'yes',
     codec: oneOf('CODEC', codecs, codecs[0]),
     timeoutS: number('TIMEOUT_S', 0.001, 600, 10),
     seed: whole('SEED', 0, MAX_INT32, 1),

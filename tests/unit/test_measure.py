@@ -46,6 +46,7 @@ GOOD = Evidence(
     replica_fairness=1.0,
     sent=12_000,
     counted_by_server=12_000,
+    outside_window_s=0.0,
     generator_throttled_periods=0,
 )
 CLOSED = replace(GOOD, rate_asked_per_s=None)
@@ -83,7 +84,7 @@ def test_good_evidence_passes_every_gate() -> None:
     """No gate fails without cause."""
     gates = check(GOOD)
     assert [] == [gate.name for gate in gates if not gate.passed]
-    assert 13 == len(gates)
+    assert 14 == len(gates)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,7 @@ def test_good_evidence_passes_every_gate() -> None:
         ("shared_cores", replace(GOOD, shares_cores=True)),
         ("balance", replace(GOOD, worker_fairness=0.6)),
         ("replica_balance", replace(GOOD, replica_fairness=0.6)),
+        ("disruption", replace(GOOD, outside_window_s=0.5)),
         ("shared_host", replace(GOOD, host_share=1.1)),
         ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
     ],
@@ -135,6 +137,7 @@ def test_what_was_not_seen_has_no_gate() -> None:
         worker_fairness=None,
         replica_fairness=None,
         host_share=None,
+        outside_window_s=None,
         generator_cpu_share=None,
         shares_cores=None,
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 from rich.table import Table
 
 from wirebench.cli.options import Json, Out
 from wirebench.cli.output import stdout_console
+from wirebench.errors import UsageError
 from wirebench.places import SCENARIOS
-from wirebench.scenario import make_plan, read_scenario
+from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
+from wirebench.scenario.contract import TargetName
 from wirebench.store import DamagedRun, list_runs
 from wirebench.store.results import DEFAULT_FOLDER
 
@@ -26,10 +28,11 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
         sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
         return
     console = stdout_console()
-    table = Table("scenario", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
+    table = Table("scenario", "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
     for row in scenarios:
         cells, blocks, load = str(row["cells"]), str(row["blocks"]), f"{row['load_s']:.0f} s"
-        table.add_row(row["scenario"], cells, blocks, load, row["question"])
+        targets = "all" if row["targets"] == list(get_args(TargetName)) else ", ".join(row["targets"])
+        table.add_row(row["scenario"], targets, cells, blocks, load, row["question"])
     console.print(table)
     if runs:
         table = Table("run", "status", "records", "question", title=f"Runs in {out}/", title_justify="left")
@@ -43,14 +46,29 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
 
 def _scenarios() -> Iterator[dict[str, Any]]:
     for path in sorted(SCENARIOS.glob("*.yaml")):
-        plan = make_plan(read_scenario(path), seed=0)
+        plan, targets = plan_anywhere(read_scenario(path))
         yield {
             "scenario": path.stem,
+            "targets": list(targets),
             "cells": len(plan.cells),
             "blocks": len(plan.blocks),
             "load_s": plan.measured_s,
             "question": plan.scenario.question,
         }
+
+
+def plan_anywhere(scenario: Scenario) -> tuple[Plan, tuple[TargetName, ...]]:
+    """Return a scenario's plan, and the targets that it can be run on. Raises UsageError if there is none."""
+    plans: dict[TargetName, Plan] = {}
+    refusals: list[UsageError] = []
+    for target in get_args(TargetName):
+        try:
+            plans[target] = make_plan(scenario, 0, target)
+        except UsageError as error:
+            refusals.append(error)
+    if not plans:
+        raise refusals[0]
+    return next(iter(plans.values())), tuple(plans)
 
 
 def _runs(folder: Path) -> Iterator[dict[str, Any]]:

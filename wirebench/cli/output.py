@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self, TextIO
 
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.table import Table
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
 from wirebench.stats import METRICS, CellSummary, compare, summarise
-from wirebench.stats.words import caveat, counted, full_name, sentence
+from wirebench.stats.words import caveat, counted, disruptions, full_name, sentence
 from wirebench.store import DamagedRun, Run
 
 _PLAIN_INTERVAL_S = 5.0
@@ -129,6 +129,8 @@ def print_run(run: Run, console: Console) -> None:
     comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
     for comparison in comparisons:
         console.print(f"• {sentence(comparison)}", soft_wrap=True)
+    for disruption in disruptions(cells):
+        console.print(f"• {disruption}", soft_wrap=True)
     for warning in (*filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
         console.print(f"! {warning}", style="yellow", soft_wrap=True)
 
@@ -140,22 +142,12 @@ def _table(cells: tuple[CellSummary, ...]) -> Table:
     table = Table(caption="typical block (geometric mean); × is the largest block over the smallest")
     for name in shown or ["transport"]:
         table.add_column(name)
-    for heading in ("requests/s", "×", "p50 ms", "p99 ms", "server CPU µs/req", "generator CPU", "gates"):
+    figures = [column for column in _FIGURES if column[0] != _REPLICAS or any(cell.replica_shares() for cell in cells)]
+    for heading, _ in figures:
         table.add_column(heading, justify="right", overflow="fold")
     for cell in cells:
-        throughput = METRICS["throughput"]
-        gates = ", ".join(gate.name for gate in cell.failed_gates()) or "ok"
-        cpu = cell.typical(METRICS["cpu"])
-        table.add_row(
-            *(str(cell.factors[name]) for name in shown or ["transport"]),
-            _figure(cell.typical(throughput), ",.0f"),
-            _figure(cell.spread(throughput), ".2f"),
-            _figure(cell.typical(METRICS["p50"]), ".3f"),
-            _figure(cell.typical(METRICS["p99"]), ".3f"),
-            _figure(cpu * 1000 if cpu is not None else None, ",.0f"),
-            _share(cell),
-            gates,
-        )
+        levels = (str(cell.factors[name]) for name in shown or ["transport"])
+        table.add_row(*levels, *(figure(cell) for _, figure in figures))
     return table
 
 
@@ -174,8 +166,30 @@ def _share(cell: CellSummary) -> str:
     return f"{max(shares):.0%}" if shares else "–"
 
 
+def _cpu_us(cell: CellSummary) -> str:
+    cpu_ms = cell.typical(METRICS["cpu"])
+    return _figure(None if cpu_ms is None else cpu_ms * 1000, ",.0f")
+
+
+def _shares(cell: CellSummary) -> str:
+    return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or "–"
+
+
 def _figure(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
+
+
+_REPLICAS = "replicas' %"
+_FIGURES: tuple[tuple[str, Callable[[CellSummary], str]], ...] = (
+    ("requests/s", lambda cell: _figure(cell.typical(METRICS["throughput"]), ",.0f")),
+    ("×", lambda cell: _figure(cell.spread(METRICS["throughput"]), ".2f")),
+    ("p50 ms", lambda cell: _figure(cell.typical(METRICS["p50"]), ".3f")),
+    ("p99 ms", lambda cell: _figure(cell.typical(METRICS["p99"]), ".3f")),
+    ("server CPU µs/req", _cpu_us),
+    (_REPLICAS, _shares),
+    ("generator CPU", _share),
+    ("gates", lambda cell: ", ".join(gate.name for gate in cell.failed_gates()) or "ok"),
+)
 
 
 def _failed_gates(cells: Sequence[CellSummary]) -> Iterator[str]:

@@ -88,6 +88,8 @@ class HistogramFile(_Frozen):
     bytes_received: int | None = None
     bytes_requests: int | None = None
     errors: tuple[ErrorText, ...] = ()
+    #: From the end of the first failed request to that of the last one, if any failed.
+    failures: Window | None = None
 
     @classmethod
     def read(cls, path: Path) -> HistogramFile:
@@ -170,13 +172,9 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
     totals: Counter[str] = Counter()
     for part in parts:
         totals.update(part.requests_total)
-    windows = [part.checked_window() for part in parts]
     return HistogramFile(
         driver=first.driver,
-        window=Window(
-            start_unix_ns=min(window.start_unix_ns for window in windows),
-            end_unix_ns=max(window.end_unix_ns for window in windows),
-        ),
+        window=_span([part.checked_window() for part in parts]),
         series=tuple(
             Series(operation=operation, code=code, clock=clock, count=each.count, histogram=each.encode())
             for (operation, code, clock), each in histograms.items()
@@ -189,6 +187,17 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
         bytes_received=_sum_known([part.bytes_received for part in parts]),
         bytes_requests=_sum_known([part.bytes_requests for part in parts]),
         errors=most_frequent(error for part in parts for error in part.errors),
+        failures=_span([part.failures for part in parts if part.failures]),
+    )
+
+
+def _span(windows: Sequence[Window]) -> Window | None:
+    """Return the window from the first one's start to the last one's end; None of none."""
+    if not windows:
+        return None
+    return Window(
+        start_unix_ns=min(window.start_unix_ns for window in windows),
+        end_unix_ns=max(window.end_unix_ns for window in windows),
     )
 
 

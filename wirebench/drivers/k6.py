@@ -58,6 +58,7 @@ class K6:
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
             "CONNECTION": cell.connection,
+            "RECONNECT": "yes" if cell.is_disrupted else None,
             "CODEC": cell.codec if cell.transport == "socket" else None,
             "SEED": job.seed,
             "ID_BASE": job.id_base,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from wirebench.drivers import Job
 from wirebench.generator.task import MeasureTask, ServiceAt, Verified, VerifyTask, decode_answer
@@ -11,8 +11,13 @@ from wirebench.measure.conformance import Conformance
 from wirebench.targets import Endpoint, LoadPods
 
 
-def observe(load_pods: LoadPods, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
-    """Send a job's load from pods, and return what each of them observed. Raises WirebenchError."""
+def observe(
+    load_pods: LoadPods, job: Job, endpoint: Endpoint, meanwhile: Callable[[], None]
+) -> tuple[Observation, ...]:
+    """Send a job's load from pods, and return what each of them observed; `meanwhile` is called early in the window.
+
+    Raises WirebenchError.
+    """
     address = endpoint.address
     addresses: tuple[str, ...] = ()
     if job.cell.balancing == "headless":
@@ -24,12 +29,13 @@ def observe(load_pods: LoadPods, job: Job, endpoint: Endpoint) -> tuple[Observat
         load=job.load,
         address=address,
         addresses=addresses,
-        replicas=endpoint.replicas,
+        # Those that a disruption takes away can't be asked what they did.
+        replicas=() if job.cell.is_disrupted else endpoint.replicas,
         seed=job.seed,
         id_base=job.id_base,
         cores=load_pods.cores,
     )
-    printed = load_pods.measure(job.cell, job.load, task.model_dump(mode="json"))
+    printed = load_pods.measure(job.cell, job.load, task.model_dump(mode="json"), meanwhile)
     return tuple(Observation.model_validate(decode_answer(each)) for each in printed)
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wirebench.drivers import HistogramFile
-from wirebench.drivers.histogram_file import OK, Clock, merge_parallel
+from wirebench.drivers.histogram_file import OK, Clock, Window, merge_parallel
 from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.observation import Observation, ServerUse
-from wirebench.measure.record import Generator, Latency, Record, Server
+from wirebench.measure.record import DisruptionRecord, Generator, Latency, Record, Server
 from wirebench.scenario import Cell, Load
-from wirebench.targets import Cores
+from wirebench.targets import Cores, Disrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,13 @@ class Subject:
     commit: str | None
 
 
-def make_record(subject: Subject, observations: Sequence[Observation], output: Path) -> Record:
+def make_record(
+    subject: Subject, observations: Sequence[Observation], output: Path, disrupted: Disrupted | None = None
+) -> Record:
     """Make the record of what one generator or several observed; their histograms are merged into `output`.
 
-    Raises WirebenchError if no request was sent at all.
+    `disrupted` says when something was done to the replicas meanwhile. Raises WirebenchError if no request was sent at
+    all.
     """
     merged = merge_parallel([each.file for each in observations])
     merged.write(output)
@@ -58,6 +61,7 @@ def make_record(subject: Subject, observations: Sequence[Observation], output: P
     window = merged.checked_window()
     per_request = merged.bytes_requests or None
     counted = observations[0].server.requests
+    disruption = _disruption(subject.cell, merged, disrupted) if disrupted else None
     evidence = Evidence(
         requests=requests,
         failed=requests - counts.get(OK, 0),
@@ -81,6 +85,7 @@ def make_record(subject: Subject, observations: Sequence[Observation], output: P
         replica_fairness=server.replica_fairness if subject.cell.balancing == "headless" else None,
         sent=sum(merged.requests_total.values()),
         counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
+        outside_window_s=_outside_s(disrupted, window) if disrupted else None,
         generator_throttled_periods=_sum_known([each.generator.throttled_periods for each in observations]),
     )
     return Record(
@@ -113,6 +118,7 @@ def make_record(subject: Subject, observations: Sequence[Observation], output: P
         bytes_received_per_request=(
             merged.bytes_received / per_request if merged.bytes_received is not None and per_request else None
         ),
+        disruption=disruption,
         gates=check(evidence),
         versions=subject.versions,
         machine=subject.machine,
@@ -140,6 +146,24 @@ def latency(file: HistogramFile, clock: Clock) -> Latency | None:
         p99_9_ms=p99_9,
         max_ms=most,
     )
+
+
+def _disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> DisruptionRecord:
+    last = merged.failures.end_unix_ns if merged.failures else 0
+    return DisruptionRecord(
+        kind=str(cell.disruption),
+        start_unix_ns=disrupted.start_unix_ns,
+        end_unix_ns=disrupted.end_unix_ns,
+        failed_requests=sum(count for code, count in merged.requests_total.items() if code != OK),
+        recovery_s=max(0.0, (last - disrupted.start_unix_ns) / 1e9),
+    )
+
+
+def _outside_s(disrupted: Disrupted, window: Window) -> float:
+    """Return how much of a disruption lies outside of the window, in seconds."""
+    before = window.start_unix_ns - disrupted.start_unix_ns
+    after = disrupted.end_unix_ns - window.end_unix_ns
+    return (max(0, before) + max(0, after)) / 1e9
 
 
 def _server(use: ServerUse, requests: int) -> Server:

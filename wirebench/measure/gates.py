@@ -57,13 +57,20 @@ class Evidence:
     replica_fairness: float | None
     sent: int
     counted_by_server: int | None
+    outside_window_s: float | None
     generator_throttled_periods: float | None
 
 
 def check(evidence: Evidence) -> tuple[Gate, ...]:
     """Return all gates that the evidence allows, passed or not."""
     closed = _connection_gates(evidence) if evidence.rate_asked_per_s is None else ()
-    return (*_load_gates(evidence), *closed, *_outcome_gates(evidence), *_machine_gates(evidence))
+    return (
+        *_load_gates(evidence),
+        *closed,
+        *_outcome_gates(evidence),
+        *_disruption_gates(evidence),
+        *_machine_gates(evidence),
+    )
 
 
 def _load_gates(evidence: Evidence) -> Iterator[Gate]:
@@ -164,6 +171,18 @@ def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
             unit="requests that driver and server count differently",
             metrics=_ALL,
             advice="something else sent requests, or a worker was replaced: see the service's log",
+        )
+
+
+def _disruption_gates(evidence: Evidence) -> Iterator[Gate]:
+    if evidence.outside_window_s is not None:
+        yield _at_most(
+            "disruption",
+            evidence.outside_window_s,
+            0.0,
+            unit="s of it outside of the window",
+            metrics=_ALL,
+            advice="the replicas were not all ready again when the window closed: lengthen load.window_s",
         )
 
 

@@ -56,6 +56,20 @@ class Generator(_Frozen):
     shares_cores_with_server: bool | None
 
 
+class DisruptionRecord(_Frozen):
+    """What was done to the replicas while they were loaded, and what came of it.
+
+    It lasts until all replicas are ready again. `recovery_s` is from its start to the end of the last request that
+    failed: 0 if none failed after it.
+    """
+
+    kind: str
+    start_unix_ns: int
+    end_unix_ns: int
+    failed_requests: int
+    recovery_s: float
+
+
 class Gate(_Frozen):
     """A check that a measurement is fit to be used; a failed one withholds verdicts on `metrics`."""
 
@@ -100,6 +114,7 @@ class Record(_Frozen):
     generator: Generator
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
+    disruption: DisruptionRecord | None = None
     gates: tuple[Gate, ...]
     versions: dict[str, str]
     machine: dict[str, str]

@@ -64,6 +64,7 @@ class Page:
     claims: Mapping[str, Sequence[Claim]]
     forest: Forest
     instruments: tuple[str, ...]
+    disruptions: tuple[str, ...]
     legend: tuple[Style, ...]
     latency: tuple[Picture, ...]
     throughput: tuple[Picture, ...]
@@ -110,6 +111,7 @@ def gather(run: Run) -> Page:
         claims=_claims(judged, forest),
         forest=forest,
         instruments=tuple(words.sentence(comparison) for comparison in comparisons if comparison.instruments),
+        disruptions=words.disruptions(cells),
         legend=tuple(looks.values()),
         latency=_curves(groups, looks, latencies),
         throughput=throughput,

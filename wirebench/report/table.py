@@ -94,6 +94,15 @@ def _apart(cell: CellSummary, _: CellLatency | None) -> str:
     return f"{number(spread)}×" if spread else ABSENT
 
 
+def _shares(cell: CellSummary, _: CellLatency | None) -> str:
+    return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT
+
+
+def _throttled(record: Record) -> float | None:
+    periods = record.server.throttled_periods
+    return None if periods is None else periods / record.window_s
+
+
 def _fairness(cell: CellSummary, _: CellLatency | None) -> str:
     if cell.factors["workers"] == 1:
         return ABSENT
@@ -123,10 +132,12 @@ _COLUMNS = (
     Column("p99.9", "ms", _quantile(0.999)),
     Column("max", "ms", lambda _, latency: number(latency.max_ms if latency else None)),
     Column("server CPU", "ms/request", _typical("cpu")),
+    Column("throttled", "periods/s", _mean(_throttled)),
     Column("server memory", "MiB, max", _greatest(_memory_mib)),
     Column("sent", "B/request", _mean(lambda record: record.bytes_sent_per_request)),
     Column("received", "B/request", _mean(lambda record: record.bytes_received_per_request)),
     Column("load tool CPU", "%, max", _greatest(_generator_per_cent)),
+    Column("replicas", "% of requests", _shares),
     Column("fairness", "of workers, min", _fairness),
     Column("requests", "in windows", lambda cell, _: count(sum(record.requests for record in cell.records))),
     Column("failed", "requests", _failures),

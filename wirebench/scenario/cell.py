@@ -5,7 +5,17 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from wirebench.scenario.contract import Balancing, Codec, Connection, Driver, Operation, Placement, Store, Transport
+from wirebench.scenario.contract import (
+    Balancing,
+    Codec,
+    Connection,
+    Disruption,
+    Driver,
+    Operation,
+    Placement,
+    Store,
+    Transport,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +31,8 @@ class ServiceSpec:
     #: Of each replica, in a cluster; None elsewhere.
     cpu_limit_millicores: int | None = None
     memory_limit_mib: int | None = None
+    #: Whether its pods are replaced while it is used, and so have to drain.
+    disrupted: bool = False
     #: Whether it runs in the pod that its load comes from, and has no pod of its own.
     beside_load: bool = False
 
@@ -55,6 +67,7 @@ class Cell:
     replicas: int = 1
     placement: Placement | None = None
     balancing: Balancing | None = None
+    disruption: Disruption | None = None
     cpu_limit_millicores: int | None = None
     memory_limit_mib: int | None = None
 
@@ -70,8 +83,14 @@ class Cell:
             self.replicas,
             self.cpu_limit_millicores,
             self.memory_limit_mib,
+            disrupted=self.is_disrupted,
             beside_load=self.placement == "same-pod",
         )
+
+    @property
+    def is_disrupted(self) -> bool:
+        """Whether something happens to its replicas while it is measured."""
+        return self.disruption not in (None, "none")
 
     @property
     def factors(self) -> dict[str, str | int | float | None]:
@@ -83,5 +102,6 @@ class Cell:
         """A name that is unique in its plan, and fit for a file."""
         load = f"r{self.rate_per_s}-c{self.concurrency}" if self.rate_per_s else f"c{self.concurrency}"
         connections = f"n{self.connections}" if self.connections else None
+        disruption = self.disruption if self.is_disrupted else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
-        return "-".join(map(str, (*parts, *filter(None, (connections, self.placement, self.balancing)))))
+        return "-".join(map(str, (*parts, *filter(None, (connections, self.placement, self.balancing, disruption)))))

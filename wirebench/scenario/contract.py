@@ -14,11 +14,13 @@ Store = Literal["memory", "sqlite"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]
 Balancing = Literal["service", "headless", "pod"]
+#: What happens to the replicas in the middle of the window.
+Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
 Comparable = Literal[
     "transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection", "connections",
-    "replicas", "placement", "balancing", "cpu_limit_millicores", "memory_limit_mib",
+    "replicas", "placement", "balancing", "disruption", "cpu_limit_millicores", "memory_limit_mib",
 ]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
@@ -53,6 +55,7 @@ CLUSTER_DEFAULTS: dict[str, str | int] = {
     "replicas": 1,
     "placement": "cross-node",
     "balancing": "service",
+    "disruption": "none",
     "cpu_limit_millicores": 500,
     "memory_limit_mib": 512,
 }

@@ -12,6 +12,7 @@ from wirebench.scenario.contract import (
     Codec,
     Comparable,
     Connection,
+    Disruption,
     Driver,
     Operation,
     Placement,
@@ -74,6 +75,7 @@ class Factors(_Strict):
     replicas: Levels[Annotated[int, Field(ge=1, le=100)]] = _LEFT_OUT
     placement: Levels[Placement] = _LEFT_OUT
     balancing: Levels[Balancing] = _LEFT_OUT
+    disruption: Levels[Disruption] = _LEFT_OUT
     cpu_limit_millicores: Levels[Annotated[int, Field(ge=10, le=256_000)]] = _LEFT_OUT
     memory_limit_mib: Levels[Annotated[int, Field(ge=64, le=1_048_576)]] = _LEFT_OUT
 

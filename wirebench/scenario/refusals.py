@@ -145,6 +145,8 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
             f"a load in the same pod has one service to go to, and nothing to balance by {cell.balancing}",
             "set factors.balancing to service, or another placement",
         )
+    if cell.is_disrupted:
+        yield from _impossible_disruption(cell, factors)
     if cell.connections is not None and (cell.driver != "ghz" or cell.connections > cell.concurrency):
         yield Refusal(
             _written(factors, "connections", cell),
@@ -165,6 +167,21 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
 
 def _all_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
     return set(itertools.chain(*by_transport.values()))
+
+
+def _impossible_disruption(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    field = _written(factors, "disruption", cell)
+    if cell.placement == "same-pod":
+        hint = "choose another placement"
+        yield Refusal(field, "a load in the same pod would be disrupted along with its service", hint)
+    if cell.balancing != "service":
+        message = f"replicas get new addresses, and a load balanced by {cell.balancing} goes to the old ones"
+        yield Refusal(field, message, "set factors.balancing to service")
+    if cell.driver == "ghz":
+        yield Refusal(field, "ghz doesn't tell when requests failed", "drive it by k6")
+    if cell.operation in WRITING_OPERATIONS:
+        message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
+        yield Refusal(field, message, "choose an operation that only reads")
 
 
 def incomparable(scenario: Scenario, cells: Sequence[Cell]) -> Iterator[Refusal]:

@@ -6,8 +6,10 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import get_args
 
 from wirebench.drivers.histogram_file import most_frequent
+from wirebench.scenario.contract import Balancing, Disruption, Placement
 from wirebench.store import ErrorText, Gate, Record
 
 
@@ -66,6 +68,18 @@ class CellSummary:
         figures = list(self.by_block(metric).values())
         return max(figures) / min(figures) if len(figures) > 1 else None
 
+    def replica_shares(self) -> tuple[float, ...]:
+        """Return which share of the requests each replica had, the largest first, on average over the blocks.
+
+        Empty where there was one, or where it isn't known.
+        """
+        shares = []
+        for record in self.records:
+            counts = sorted((record.server.requests_by_replica or {}).values(), reverse=True)
+            if len(counts) > 1 and any(counts):
+                shares.append([count / sum(counts) for count in counts])
+        return tuple(statistics.fmean(place) for place in zip(*shares, strict=True)) if shares else ()
+
     @property
     def errors(self) -> tuple[ErrorText, ...]:
         """The most frequent errors of all blocks together, the most frequent first."""
@@ -100,14 +114,22 @@ _ORDER = (
     "operation", "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
     "workers", "threads", "store", "connection",
 )  # fmt: skip
-_LAST_ORDER = ("placement", "balancing", "runtime", "codec", "driver")
+_PLACES = {
+    level: place for levels in map(get_args, (Placement, Balancing, Disruption)) for place, level in enumerate(levels)
+}
+_LAST_ORDER = ("disruption", "placement", "balancing", "runtime", "codec", "driver")
 
 
 def _by_factors(summary: CellSummary) -> tuple[object, ...]:
     factors = summary.factors
     first = tuple((isinstance(factors[name], str), factors[name] or 0) for name in _ORDER)
     transport = _TRANSPORT_ORDER[str(factors["transport"])]
-    return (*first, transport, *(str(factors[name]) for name in _LAST_ORDER))
+    return (*first, transport, *(_place(factors[name]) for name in _LAST_ORDER))
+
+
+def _place(level: object) -> tuple[int, str]:
+    """Return where a level stands among those of its factor: as the contract has them, or else by its name."""
+    return _PLACES.get(level, 0), str(level)
 
 
 def _excess(gate: Gate) -> float:

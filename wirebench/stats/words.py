@@ -12,8 +12,8 @@ from typing import cast
 from wirebench.scenario.contract import CLUSTER_DEFAULTS, Transport, defaults
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
-from wirebench.stats.summary import METRICS
-from wirebench.store import Gate
+from wirebench.stats.summary import METRICS, CellSummary
+from wirebench.store import DisruptionRecord, Gate
 
 Factors = Mapping[str, str | int | float | None]
 
@@ -25,7 +25,7 @@ _RATIO_MAX = 1000
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 _WITH_TRANSPORT = (
     "runtime", "codec", "threads", "workers", "store", "connection", "replicas", "cpu_limit_millicores",
-    "memory_limit_mib", "placement", "balancing", "driver",
+    "memory_limit_mib", "placement", "balancing", "disruption", "driver",
 )  # fmt: skip
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 _OF_TRANSPORT = ("runtime", "codec", "threads")
@@ -41,6 +41,18 @@ _LEVELS = {
     "service": "balanced by the Service",
     "headless": "balanced by the client",
     "pod": "on one of the pods",
+    "none": "left alone",
+    "rolling-restart": "during a rolling restart",
+    "kill-pod": "when a pod is killed",
+}
+#: The same as subjects of a sentence.
+_NOUNS = {
+    "service": "balancing by the Service",
+    "headless": "balancing by the client",
+    "pod": "one pod alone",
+    "none": "no disruption",
+    "rolling-restart": "a rolling restart",
+    "kill-pod": "the loss of a pod",
 }
 _SAYINGS = {"runtime": "on {}", "driver": "by {}", "cpu_limit_millicores": "{}m CPU", "memory_limit_mib": "{} MiB"}
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
@@ -113,7 +125,34 @@ def claim(comparison: Comparison) -> str:
             more = _how_much_more(comparison)
             return f"inconclusive between {subject} and {baseline}: {measured}.{more}"
         case verdict:
-            return f"{subject} is {verdict} than {baseline}: {measured}."
+            return f"{subject} {_is(subject)} {verdict} than {baseline}: {measured}."
+
+
+def disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """Say of each cell whose replicas were disrupted what that cost."""
+    return tuple(sentence for cell in cells if (sentence := _disruption(cell)))
+
+
+def _disruption(cell: CellSummary) -> str:
+    seen = [record.disruption for record in cell.records if record.disruption]
+    if not seen:
+        return ""
+    requests = sum(record.requests_total for record in cell.records)
+    failed, over = sum(each.failed_requests for each in seen), [_lasted_s(each) for each in seen]
+    ready = f"all replicas were ready again after {_from_to(over)} s"
+    if not failed:
+        return f"{full_name(cell.factors)}: none of {requests:,} requests failed; {ready}."
+    recovery = _from_to([each.recovery_s for each in seen])
+    lost = f"{failed:,} of {requests:,} requests failed, the last of them {recovery} s after it began"
+    return f"{full_name(cell.factors)}: {lost}; {ready}."
+
+
+def _lasted_s(disruption: DisruptionRecord) -> float:
+    return (disruption.end_unix_ns - disruption.start_unix_ns) / 1e9
+
+
+def _from_to(values: Sequence[float]) -> str:
+    return "–".join(dict.fromkeys(f"{value:.1f}" for value in (min(values), max(values))))
 
 
 def caveat(comparisons: Sequence[Comparison]) -> str:
@@ -185,8 +224,12 @@ def _names(comparison: Comparison) -> tuple[str, str]:
         case "runtime" | "driver" | "store" | "codec":
             subject, baseline = comparison.subject_level, comparison.baseline_level
         case factor:
-            subject, baseline = (_said(factor, factors) for factors in cells)
+            subject, baseline = (_NOUNS.get(str(factors[factor])) or _said(factor, factors) for factors in cells)
     return subject, baseline
+
+
+def _is(subject: str) -> str:
+    return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
 
 
 def _connections(factors: Factors) -> str:
@@ -247,7 +290,7 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
         case "inconclusive":
             return f"Inconclusive between {subject} and {baseline} {where}: {_ranges(comparisons)}."
         case verdict:
-            return f"{subject} is {verdict} than {baseline} {where}: {_ranges(comparisons)}."
+            return f"{subject} {_is(subject)} {verdict} than {baseline} {where}: {_ranges(comparisons)}."
 
 
 def _ranges(comparisons: Sequence[Comparison]) -> str:

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.scenario import ServiceSpec
+from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
-from wirebench.targets.target import Description, Endpoint, LoadPods
+from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods
 
 _CONNECT_TIMEOUT_S = 5.0
 
@@ -54,6 +55,10 @@ class ExternalTarget:
 
     def check(self) -> None:
         """See nothing: a dead service shows in its errors."""
+
+    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
+        """Refuse: no plan for this target has such a cell."""
+        raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
     def stop(self) -> None:
         """Leave running what runs."""

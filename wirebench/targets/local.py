@@ -12,10 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wirebench import processes
+from wirebench.errors import UsageError
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario import ServiceSpec
+from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
-from wirebench.targets.target import Description, Endpoint, LoadPods, Replica
+from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
 
 HOST = "127.0.0.1"
 _READY_TIMEOUT_S = 60.0
@@ -64,6 +66,10 @@ class LocalTarget:
         """Raise ProcessError, with its last log lines, if a service has died."""
         for child in self._children:
             child.check_alive()
+
+    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
+        """Refuse: no plan for this target has such a cell."""
+        raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
     def stop(self) -> None:
         """Stop all services, side by side, each with time to drain."""

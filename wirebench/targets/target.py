@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from wirebench.scenario import Cell, Load, ServiceSpec
+from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
 
 #: As JSON; `wirebench.generator.task` says what is in it.
@@ -48,16 +49,25 @@ class Description:
     shared_cores: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Disrupted:
+    """From when to when replicas were disrupted."""
+
+    start_unix_ns: int
+    end_unix_ns: int
+
+
 class LoadPods(Protocol):
     """Where load comes from if not from this process: pods that each carry out a task (`wirebench.generator`)."""
 
     #: How many cores each of them may use.
     cores: float
 
-    def measure(self, cell: Cell, load: Load, task: Task) -> tuple[str, ...]:
+    def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.
 
-        They are placed as the cell says. Raises WirebenchError if one can't be started, or fails.
+        They are placed as the cell says; `meanwhile` is called once, early in the window. Raises WirebenchError if one
+        can't be started, or fails.
         """
 
     def once(self, task: Task) -> str:
@@ -87,6 +97,9 @@ class Target(Protocol):
 
     def check(self) -> None:
         """Raise WirebenchError, with its last log lines, if a service has died."""
+
+    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
+        """Do this to a service's replicas, and wait until all are ready again. Raises WirebenchError."""
 
     def stop(self) -> None:
         """Stop what `start` has started, in order; does nothing when nothing runs."""

@@ -28,7 +28,8 @@ type file struct {
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
 	*fileBytes
-	Errors []fileError `json:"errors"`
+	Errors   []fileError `json:"errors"`
+	Failures *fileWindow `json:"failures,omitempty"`
 }
 
 type driver struct {
@@ -78,6 +79,7 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 		Mismatches:        f.mismatches,
 		DroppedIterations: f.dropped,
 		Errors:            f.reportErrors(),
+		Failures:          f.failures,
 	}
 	seconds := 0
 	if f.window != nil {

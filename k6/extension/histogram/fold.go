@@ -71,6 +71,7 @@ type fold struct {
 	mismatches, dropped      int64
 	bytesSent, bytesReceived float64
 	bytesCounted             bool
+	failures                 *fileWindow
 
 	// Finding out what a metric or a set of tags means costs more than folding a sample, and k6 gives
 	// equal ones the same address.
@@ -146,6 +147,7 @@ func (f *fold) addRequest(taken request) {
 	found.add(taken, f.window)
 	if found.code != codeOK {
 		f.addReason(found.code, taken.reason())
+		f.addFailure(taken.end)
 	}
 }
 
@@ -165,6 +167,15 @@ func (f *fold) addOther(means meaning, taken metrics.Sample) {
 		status, _ := taken.Tags.Get(sample.StatusTag)
 		f.addReason(codeOfGRPC(status), taken.Metadata[sample.ErrorMetadata])
 	}
+}
+
+// addFailure notes between which moments requests failed.
+func (f *fold) addFailure(end int64) {
+	if f.failures == nil {
+		f.failures = &fileWindow{end, end}
+	}
+	f.failures.StartUnixNS = min(f.failures.StartUnixNS, end)
+	f.failures.EndUnixNS = max(f.failures.EndUnixNS, end)
 }
 
 func (f *fold) addReason(outcome code, text string) {

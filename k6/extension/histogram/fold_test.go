@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"go.k6.io/k6/lib/netext/httpext"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
 )
@@ -203,6 +204,18 @@ func TestTheMostFrequentErrorsAreNamed(t *testing.T) {
 	want := []fileError{{codeUnavailable, "hung up", 40}, {codeInternal, "why", 20}, {codeUnavailable, "e11", 12}}
 	if !reflect.DeepEqual(got[:3], want) {
 		t.Errorf("want %v, got %v", want, got[:3])
+	}
+}
+
+func TestTheMomentsOfTheFirstAndTheLastFailureAreKept(t *testing.T) {
+	fake := newMaker()
+	failed := func(after time.Duration) *httpext.Trail {
+		return fake.http(after, ms, "name", "users.get", "status", "503")
+	}
+	got := folded(t, "window=1s", batch{fake.ok(ms, ms), failed(20 * ms), failed(40 * ms)}, batch{failed(30 * ms), fake.ok(90*ms, ms)})
+	want := fileWindow{start.Add(20 * ms).UnixNano(), start.Add(40 * ms).UnixNano()}
+	if got.Failures == nil || *got.Failures != want {
+		t.Errorf("want %v, got %v", want, got.Failures)
 	}
 }
 

@@ -171,11 +171,16 @@ func (c *Client) send(ctx context.Context, state *lib.State, requests []frame.Re
 
 	sent := time.Now()
 	exhausted := false
+	took := func(i int, reply frame.Reply, end time.Time) {
+		exhausted = exhausted || reply.Status == statusResourceExhausted
+		replies[i] = c.reply(requests[i].Method, reply, end)
+	}
 	if err == nil {
-		sent, err = c.connection.exchange(ctx, deadline, requests, func(i int, reply frame.Reply, end time.Time) {
-			exhausted = exhausted || reply.Status == statusResourceExhausted
-			replies[i] = c.reply(requests[i].Method, reply, end)
-		})
+		used := c.connection.used()
+		sent, err = c.connection.exchange(ctx, deadline, requests, took)
+		if c.settings.reconnect && used && closedBetweenFrames(err) {
+			err = c.again(ctx, state, deadline, requests, took)
+		}
 	}
 	if err != nil || exhausted {
 		// After an error nobody knows where the next frame starts; after RESOURCE_EXHAUSTED the server
@@ -184,6 +189,23 @@ func (c *Client) send(ctx context.Context, state *lib.State, requests []frame.Re
 	}
 	c.complete(replies, sent, opening, err)
 	return replies
+}
+
+// again sends requests once more on a fresh connection: the server closed the one that was kept before it
+// answered any of them, as one that stops does. HTTP and gRPC clients do the same by themselves. Its time
+// goes on from the first sending.
+func (c *Client) again(
+	ctx context.Context, state *lib.State, deadline time.Time, requests []frame.Request,
+	took func(int, frame.Reply, time.Time),
+) error {
+	c.Close()
+	c.dial(state, deadline)
+	err := c.openingError
+	c.opening, c.openingError = 0, nil
+	if err == nil {
+		_, err = c.connection.exchange(ctx, deadline, requests, took)
+	}
+	return err
 }
 
 // complete fills in what the replies have in common: the time they took, and the error in place of

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -267,6 +268,31 @@ func TestAConnectionThatTheServerClosedWhileIdleIsReplacedBeforeItIsUsed(t *test
 			t.Fatalf("want status 0, got %d", got)
 		}
 		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func TestACallThatFindsItsConnectionClosedGoesOutOnceMoreIfAskedTo(t *testing.T) {
+	address := server(t, func(connection net.Conn) {
+		reader := bufio.NewReader(connection)
+		_, _ = io.ReadFull(reader, make([]byte, 4))
+		request, err := readRequest(reader)
+		if err != nil {
+			return
+		}
+		_ = writeReply(connection, frame.Reply{ID: request.ID})
+		// The second request is read, and answered by the end of the connection.
+		_, _ = readRequest(reader)
+	})
+	for _, c := range []struct {
+		settings string
+		statuses string
+	}{{"{reconnect: true}", "0,0,0"}, {"{}", "0,14,0"}} {
+		vu := newVU(t, "const client = new socket.Client("+c.settings+")")
+		vu.run("client.connect('" + address + "')")
+		got := vu.run("[1, 2, 3].map(() => client.call('users.get', {id: 1}).status).join()").String()
+		if got != c.statuses {
+			t.Errorf("with %s: got %s, want %s", c.settings, got, c.statuses)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"go.k6.io/k6/lib"
@@ -81,6 +82,9 @@ func (c *connection) stale() bool {
 	// Whatever else there is to read, it is no answer to a request.
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
+
+// used says whether a request was sent on the connection before.
+func (c *connection) used() bool { return c.nextID > 1 }
 
 // exchange sends all requests at once and hands each reply over as it comes, with its place among the
 // requests and the moment when it was complete. It sets the requests' ids. It returns the moment of
@@ -177,6 +181,13 @@ func (c *connection) receive(first uint32, count int, took func(int, frame.Reply
 		took(int(place), reply, end)
 	}
 	return nil
+}
+
+// closedBetweenFrames says whether the server had closed the connection when the requests went out, so that
+// not a byte of a reply came. Only then can they be sent again.
+func closedBetweenFrames(err error) bool {
+	return !errors.Is(err, io.ErrUnexpectedEOF) &&
+		(errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))
 }
 
 func (c *connection) close() { _ = c.socket.Close() }

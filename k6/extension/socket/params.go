@@ -17,6 +17,8 @@ type clientSettings struct {
 	protobuf bool
 	// timeout bounds one call or pipeline, connecting included.
 	timeout time.Duration
+	// reconnect lets one call that finds its connection closed go out once more, on a fresh one.
+	reconnect bool
 }
 
 func parseClientSettings(runtime *sobek.Runtime, value sobek.Value) (clientSettings, error) {
@@ -42,8 +44,10 @@ func parseClientSettings(runtime *sobek.Runtime, value sobek.Value) (clientSetti
 				return settings, fmt.Errorf("socket.Client: timeout must be a duration like '10s', not %q", given.String())
 			}
 			settings.timeout = timeout
+		case "reconnect":
+			settings.reconnect = given.ToBoolean()
 		default:
-			return settings, fmt.Errorf("socket.Client: unknown setting %q; there are codec and timeout", key)
+			return settings, fmt.Errorf("socket.Client: unknown setting %q; there are codec, timeout and reconnect", key)
 		}
 	}
 	return settings, nil

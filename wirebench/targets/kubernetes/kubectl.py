@@ -101,6 +101,12 @@ class Kubectl:
         """Create an object, or bring it to what is given. Raises WirebenchError."""
         self._patiently(["apply", "--filename=-"], json.dumps(manifest))
 
+    def kill_pod(self, name: str) -> None:
+        """Kill a pod, without giving it time to end. Raises WirebenchError."""
+        self._patiently(
+            ["delete", "pod", name, "--namespace", self.namespace, "--grace-period=0", "--force", "--wait=false"]
+        )
+
     def delete(self, kind: str, name: str, *, timeout_s: float) -> None:
         """Delete an object and wait until it has gone. Raises WirebenchError."""
         flags = ["--namespace", self.namespace, "--ignore-not-found", f"--timeout={timeout_s:.0f}s"]

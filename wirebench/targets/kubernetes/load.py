@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from wirebench.errors import WirebenchError
 from wirebench.scenario import Cell, Load, ServiceSpec
@@ -18,6 +19,9 @@ from wirebench.targets.target import Task
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
 _POLL_S = 0.5
+#: From a pod that runs to the first request, about; and how far into the window something is done meanwhile.
+_STARTING_S = 1.5
+_EARLY = 0.2
 _SUCCEEDED = "Succeeded"
 
 
@@ -32,40 +36,47 @@ class KubernetesLoadPods:
     memory_mib: int
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def measure(self, cell: Cell, load: Load, task: Task) -> tuple[str, ...]:
+    def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
         """Carry out a task in a pod for each of the load's generators. Raises WirebenchError."""
-        away = cell.placement == "cross-node"
-        placed: dict[str, object] = {
+        load_s = load.warmup_s + load.window_s
+        settings = {
             "transport": cell.transport,
             "generators": load.generators,
             "placement": cell.placement,
-            "nodeSelector": dict(self.node_selector) if away else {},
+            "nodeSelector": dict(self.node_selector) if cell.placement == "cross-node" else {},
+            "plan": task,
+            "activeDeadlineSeconds": round(load_s + _EXTRA_S),
         }
-        return self._run(cell.service, placed, task, load.generators, load.warmup_s + load.window_s)
+
+        def attend() -> None:
+            # Nobody asks the API server while the load runs: on one machine that would take CPU time from it.
+            time.sleep(_STARTING_S + load.warmup_s + load.window_s * _EARLY)
+            meanwhile()
+            time.sleep(load.window_s * (1 - _EARLY))
+
+        return self._run(cell.service, settings, attend)
 
     def once(self, task: Task) -> str:
         """Carry out a task in one pod. Raises WirebenchError."""
-        (printed,) = self._run(None, {"nodeSelector": dict(self.node_selector)}, task, 1, 0)
+        settings = {
+            "generators": 1,
+            "nodeSelector": dict(self.node_selector),
+            "plan": task,
+            "activeDeadlineSeconds": round(_EXTRA_S),
+        }
+        (printed,) = self._run(None, settings, lambda: None)
         return printed
 
     def _run(
-        self, service: ServiceSpec | None, placed: Mapping[str, object], task: Task, count: int, load_s: float
+        self, service: ServiceSpec | None, settings: Mapping[str, Any], attend: Callable[[], None]
     ) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
-        name = f"load-{next(self._numbers)}"
-        deadline_s = load_s + _EXTRA_S
-        settings = {
-            "name": name,
-            "plan": task,
-            "resources": {"cpu": f"{self.cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"},
-            "activeDeadlineSeconds": round(deadline_s),
-            **placed,
-        }
-        self.helm.upgrade(values.LOAD, values.of_load(service, settings))
-        deadline = time.monotonic() + deadline_s + _POLL_S
+        name, count = f"load-{next(self._numbers)}", settings["generators"]
+        resources = {"cpu": f"{self.cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"}
+        self.helm.upgrade(values.LOAD, values.of_load(service, {**settings, "name": name, "resources": resources}))
+        deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, lambda pod: pod.phase in ("Running", _SUCCEEDED))
-        # Nobody asks the API server while the load runs: on one machine that would take CPU time from it.
-        time.sleep(load_s)
+        attend()
         pods = self._wait(name, count, deadline, lambda pod: pod.phase == _SUCCEEDED)
         return tuple(self.kubectl.logs(pod.name, "load") for pod in pods)
 

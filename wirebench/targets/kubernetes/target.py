@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wirebench.errors import UsageError
 from wirebench.places import TOOLS
 from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Transport
+from wirebench.scenario.contract import Disruption, Transport
 from wirebench.targets.cores import Cores
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.pods import died, wait_gone, wait_ready
-from wirebench.targets.target import Description, Endpoint, LoadPods, Replica
+from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
 
 _LOOPBACK = "127.0.0.1"
 #: Of each load pod. k6 needs a core to be ahead of half a core of Python, and memory for its users.
@@ -74,7 +75,7 @@ class KubernetesTarget:
         upgrade = str(next(self._upgrades))
         own = {service.transport: service for service in services if not service.beside_load}
         if own or self._services:
-            self._helm.upgrade(values.SERVICES, values.of_services(own, upgrade, self._nodes.selector("server")))
+            self._deploy(own, upgrade)
         for transport in self._services.keys() - own.keys():
             wait_gone(self._kubectl, _selector(transport))
         self._services = own
@@ -85,6 +86,22 @@ class KubernetesTarget:
         for transport in self._services:
             died(self._kubectl, _selector(transport))
 
+    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
+        """Restart all replicas by an upgrade, or kill one of them; return when all are ready again.
+
+        Raises WirebenchError.
+        """
+        transport, start_ns = service.transport, time.time_ns()
+        if how == "rolling-restart":
+            upgrade = str(next(self._upgrades))
+            self._deploy(self._services, upgrade)
+        else:
+            (victim, *_) = self._kubectl.get("pods", _selector(transport))
+            upgrade = victim["metadata"]["labels"][values.UPGRADE_LABEL]
+            self._kubectl.kill_pod(victim["metadata"]["name"])
+        wait_ready(self._kubectl, _selector(transport), f"{values.UPGRADE_LABEL}={upgrade}", service.replicas)
+        return Disrupted(start_ns, time.time_ns())
+
     def stop(self) -> None:
         """Leave the services for the next upgrade to replace: nobody sends them anything."""
 
@@ -93,6 +110,10 @@ class KubernetesTarget:
         if self._is_there:
             self._is_there = False
             namespace.remove(self._kubectl)
+
+    def _deploy(self, services: Mapping[Transport, ServiceSpec], upgrade: str) -> None:
+        node_selector = self._nodes.selector("server")
+        self._helm.upgrade(values.SERVICES, values.of_services(services, upgrade, node_selector))
 
     def _endpoint(self, service: ServiceSpec, upgrade: str) -> Endpoint:
         transport = service.transport

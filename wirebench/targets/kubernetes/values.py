@@ -34,13 +34,13 @@ def of_service(service: ServiceSpec) -> Values:
 
 def of_services(services: Mapping[Transport, ServiceSpec], upgrade: str, node_selector: Mapping[str, str]) -> Values:
     """Return the values of the release of the services, given by transport: those alone run, in pods that are new."""
-    common = {
-        # Nobody sends requests while they are replaced.
-        "drainPauseSeconds": 0,
-        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"},
+    common: Values = {
         "podLabels": {UPGRADE_LABEL: upgrade},
         "nodeSelector": dict(node_selector),
     }
+    if not any(service.disrupted for service in services.values()):
+        # Nobody sends requests while they are replaced.
+        common |= {"drainPauseSeconds": 0, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"}}
     each: Values = {
         transport: of_service(services[transport]) if transport in services else {"enabled": False}
         for transport in TRANSPORTS
