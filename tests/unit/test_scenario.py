@@ -10,6 +10,7 @@ from wirebench.cli.list_ import plan_anywhere
 from wirebench.errors import UsageError
 from wirebench.places import SCENARIOS
 from wirebench.scenario import Scenario, make_plan, read_scenario
+from wirebench.scenario.contract import TargetName
 
 GOOD = """\
 question: Which transport?
@@ -162,6 +163,59 @@ def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str
     expected = f"{tmp_path}/scenario.yaml:{expected}"
     assert expected == error.value.message[: len(expected)]
     assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("operation: users.get", "replicas: 2\n  operation: users.create", "4: factors.replicas: users.create on 2"),
+        ("operation: users.get", "placement: same-pod\n  replicas: 2", "4: factors.placement: a load in the same pod"),
+        ("operation: users.get", "placement: same-pod\n  balancing: pod", "4: factors.placement: a load in the same"),
+        ("operation: users.get", "disruption: kill-pod\n  balancing: pod", "4: factors.disruption: replicas get new"),
+        ("operation: users.get", "disruption: kill-pod\n  placement: same-pod", "4: factors.disruption: a load in the"),
+        ("operation: users.get", "disruption: {grpc: kill-pod}", "4: factors.disruption.grpc: ghz doesn't tell"),
+        ("operation: users.get", "connections: {rest: 1}", "4: factors.connections.rest: each user of k6"),
+        (
+            "driver: {rest: k6, grpc: [k6, ghz], socket: k6}",
+            "driver: {grpc: ghz}\n  connections: {grpc: 2}",
+            "7: factors.connections.grpc: 2 connections are more",
+        ),
+        ("model: closed", "generators: 2", "7: load.generators: ghz can't share a load"),
+        ("blocks: 3", "", None),
+        ("operation: users.get", "replicas: [1, 2, 4]\n  balancing: headless", None),
+    ],
+)
+def test_what_a_cluster_can_not_do_is_refused(tmp_path: Path, old: str, new: str, expected: str | None) -> None:
+    """Where a load could not go where it is told to, or its figures would be wrong, nothing starts."""
+    scenario = read(tmp_path, GOOD.replace(old, new))
+    if expected is None:
+        assert make_plan(scenario, 1, "kubernetes").cells
+        return
+    with pytest.raises(UsageError) as error:
+        make_plan(scenario, 1, "kubernetes")
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+
+
+@pytest.mark.parametrize("target", ["local", "external"])
+def test_what_only_a_cluster_can_vary_is_refused_elsewhere(tmp_path: Path, target: TargetName) -> None:
+    """A single level is a setting, which is left out; several are the question, and more than one replica too."""
+    settings = "cpu_limit_millicores: 250\n  placement: same-node\n  replicas: 1"
+    plan = make_plan(read(tmp_path, GOOD.replace("operation: users.get", settings)), 1, target)
+    assert {"cpu_limit_millicores", "placement"} == set(plan.left_out)
+    assert {(None, None, 1)} == {(cell.cpu_limit_millicores, cell.placement, cell.replicas) for cell in plan.cells}
+    for varied in ("balancing: [pod, service]", "replicas: 2", "placement: {rest: same-pod, grpc: same-node}"):
+        with pytest.raises(UsageError, match=f"factors.{varied.partition(':')[0]}: the target {target}"):
+            make_plan(read(tmp_path, GOOD.replace("operation: users.get", varied)), 1, target)
+
+
+def test_a_cluster_sets_limits_where_the_scenario_does_not(tmp_path: Path) -> None:
+    """Limits are always set there, and no other target has any."""
+    scenario = read(tmp_path, GOOD)
+    (limits,) = {
+        (cell.cpu_limit_millicores, cell.memory_limit_mib) for cell in make_plan(scenario, 1, "kubernetes").cells
+    }
+    assert (500, 512) == limits
+    assert {None} == {cell.cpu_limit_millicores for cell in make_plan(scenario, 1, "local").cells}
 
 
 def test_one_cell_may_be_measured_without_a_comparison(tmp_path: Path) -> None:

@@ -147,13 +147,8 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         )
     if cell.is_disrupted:
         yield from _impossible_disruption(cell, factors)
-    if cell.connections is not None and (cell.driver != "ghz" or cell.connections > cell.concurrency):
-        yield Refusal(
-            _written(factors, "connections", cell),
-            f"{cell.concurrency} users of {cell.driver} can't have {cell.connections} connections: "
-            + ("that is more than one each" if cell.driver == "ghz" else "each has one of its own"),
-            "leave connections out, which gives each user one; fewer are for the driver ghz",
-        )
+    if cell.connections is not None and cell.connections != cell.concurrency:
+        yield from _impossible_connections(cell, factors)
     if cell.driver == "ghz" and cell.rate_per_s is not None:
         yield Refusal(
             _written(factors, "driver", cell),
@@ -167,6 +162,16 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
 
 def _all_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
     return set(itertools.chain(*by_transport.values()))
+
+
+def _impossible_connections(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    field = _written(factors, "connections", cell)
+    if cell.driver != "ghz":
+        hint = "leave connections out; to share them among users is for the driver ghz"
+        yield Refusal(field, f"each user of {cell.driver} has a connection of its own", hint)
+    if (cell.connections or 0) > cell.concurrency:
+        hint = "raise factors.concurrency, or leave connections out"
+        yield Refusal(field, f"{cell.connections} connections are more than one for each of {cell.concurrency}", hint)
 
 
 def _impossible_disruption(cell: Cell, factors: Factors) -> Iterator[Refusal]:

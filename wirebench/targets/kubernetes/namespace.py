@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ _NAME_MAX = 63
 
 def name_for(run: str) -> str:
     """Return the name of a run's namespace."""
-    return f"wirebench-{run}".lower().replace("_", "-")[:_NAME_MAX].rstrip("-")
+    return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[:_NAME_MAX].rstrip("-")
 
 
 def refuse_others(kubectl: Kubectl) -> None:
@@ -30,7 +31,7 @@ def refuse_others(kubectl: Kubectl) -> None:
         metadata = other["metadata"]
         if not _is_abandoned(metadata):
             raise WirebenchError(
-                f"another run is measuring on this cluster: {metadata['labels'][LABEL]}",
+                f"another run is measuring on this cluster: {metadata['name']}",
                 f"wait for its end; if it was killed on another machine: kubectl delete namespace {metadata['name']}",
             )
 
@@ -42,8 +43,8 @@ def create(kubectl: Kubectl, run: str) -> None:
             kubectl.delete("namespace", other["metadata"]["name"], timeout_s=_DELETE_TIMEOUT_S)
     metadata = {
         "name": kubectl.namespace,
-        "labels": {LABEL: run, "pod-security.kubernetes.io/enforce": "restricted"},
-        "annotations": {_HOST: platform.node(), _PID: str(os.getpid())},
+        "labels": {LABEL: "", "pod-security.kubernetes.io/enforce": "restricted"},
+        "annotations": {LABEL: run, _HOST: platform.node(), _PID: str(os.getpid())},
     }
     kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 

@@ -1,0 +1,172 @@
+"""The Kubernetes target: what it reads out of a cluster's answers, and what it tells the chart."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wirebench.cli.options import cluster_access
+from wirebench.errors import UsageError
+from wirebench.processes import ProcessError
+from wirebench.scenario import ServiceSpec
+from wirebench.targets.kubernetes import kubectl, namespace, nodes, values
+from wirebench.targets.kubernetes.pods import Pod
+
+SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250, 512)
+
+
+def a_pod(status: dict[str, Any]) -> Pod:
+    """Return a pod that is in that state."""
+    return Pod.read({"metadata": {"name": "rest-1"}, "spec": {}, "status": status})
+
+
+def waiting(reason: str, message: str = "") -> dict[str, Any]:
+    """Return the state of a pod whose container waits."""
+    container = {"name": "rest", "image": "i", "state": {"waiting": {"reason": reason, "message": message}}}
+    return {"phase": "Pending", "containerStatuses": [container]}
+
+
+def unschedulable(seconds: float) -> dict[str, Any]:
+    """Return the state of a pod that no node has taken for so long."""
+    since = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "too small"}
+    return {"phase": "Pending", "conditions": [{**condition, "lastTransitionTime": since}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected", "hint"),
+    [
+        (waiting("ErrImageNeverPull"), "ErrImageNeverPull", "make cluster-up"),
+        (waiting("ImagePullBackOff", "no such host"), "no such host", "make cluster-up"),
+        (waiting("CrashLoopBackOff"), "starts and ends again", "last log lines"),
+        (unschedulable(60), "no node takes it: too small", "lower replicas or limits"),
+        ({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}, "Evicted: low on memory", "log lines"),
+        (
+            {
+                "phase": "Failed",
+                "containerStatuses": [{"name": "load", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}],
+            },
+            "the container load ended with status 1 (Error)",
+            "log lines",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expected: str, hint: str) -> None:
+    """What waiting doesn't cure is told from what takes a moment, with a next step."""
+    pod = a_pod(status)
+    assert expected in pod.trouble
+    assert hint in pod.hint
+
+
+@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), unschedulable(1), {}])
+def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> None:
+    """A pod that is being made is in no trouble, nor is one that waits for another one's room."""
+    assert ("", False) == (a_pod(status).trouble, a_pod(status).ready)
+
+
+def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused connection is tried again; what the server refuses is not, nor what lasts for too long."""
+    monkeypatch.setattr(kubectl, "_RETRY_PAUSE_S", 0.01)
+    away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
+    answers: Iterator[ProcessError | str] = iter([away, away, "done"])
+
+    def call() -> str:
+        answer = next(answers)
+        if isinstance(answer, ProcessError):
+            raise answer
+        return answer
+
+    assert "done" == kubectl.while_away(call)
+    answers = iter([ProcessError("kubectl ended", "", 'pods "a" is forbidden'), "not asked for"])
+    with pytest.raises(ProcessError, match="ended"):
+        kubectl.while_away(call)
+    monkeypatch.setattr(kubectl, "_AWAY_S_MAX", 0.0)
+    answers = iter([away, "too late"])
+    with pytest.raises(ProcessError, match="ended"):
+        kubectl.while_away(call)
+
+
+def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2") -> nodes.Node:
+    """Return a node."""
+    info = {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "containerd://2", "bootID": boot_id}
+    labels = {"wirebench.dev/role": role} if role else {}
+    status = {"nodeInfo": info, "capacity": {"cpu": cpu, "memory": "8Gi"}}
+    return nodes.Node.read({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": status})
+
+
+def test_nodes_of_one_machine_are_known_by_their_boot() -> None:
+    """Kind's nodes are containers of one machine, which a run has to say; machines of their own share no cores."""
+    kind = nodes.Nodes((a_node("a", "1"), a_node("b", "1")))
+    assert 2 == kind.describe("v1").shared_cores
+    assert any("one machine" in note for note in kind.describe("v1").notes)
+    machines = nodes.Nodes((a_node("a", "1"), a_node("b", "2", cpu="3900m")))
+    assert machines.describe("v1").shared_cores is None
+    assert () == machines.describe("v1").notes
+    assert "2000m, 3900m" == machines.describe("v1").machine["cores"]
+
+
+def test_services_that_no_node_can_take_are_refused() -> None:
+    """Only nodes for services count, where nodes have roles."""
+    both = nodes.Nodes((a_node("a", "1", "server"), a_node("b", "1", "load")))
+    both.check_room(2000)
+    with pytest.raises(UsageError, match="2001m"):
+        both.check_room(2001)
+    nodes.Nodes((a_node("a", "1"), a_node("b", "1"))).check_room(4000)
+    assert {"wirebench.dev/role": "load"} == both.selector("load")
+    assert {} == nodes.Nodes((a_node("a", "1"),)).selector("load")
+
+
+def test_only_the_services_of_a_cell_run() -> None:
+    """Others are off, pods are new at every upgrade, and what a scenario leaves open is the chart's."""
+    told = values.of_services({"grpc": SERVICE}, "7", {"a": "b"})
+    assert {"enabled": False} == told["rest"] == told["socket"]
+    assert {"cpu": "250m", "memory": "512Mi"} == told["grpc"]["resources"]
+    assert (3, 2) == (told["grpc"]["replicas"], told["grpc"]["workers"])
+    assert "threads" not in told["grpc"]
+    assert {values.UPGRADE_LABEL: "7"} == told["common"]["podLabels"]
+    assert 0 == told["common"]["drainPauseSeconds"]
+
+
+def test_services_that_are_disrupted_drain() -> None:
+    """A rolling restart under load is the chart's own, with its pause."""
+    told = values.of_services({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
+    assert {"podLabels", "nodeSelector"} == set(told["common"])
+
+
+def test_a_service_beside_its_load_is_told_to_the_load() -> None:
+    """It has no Deployment, and the same values."""
+    beside = dataclasses.replace(SERVICE, beside_load=True)
+    told = values.of_load(beside, {"name": "load-1"})
+    assert values.of_service(beside) == told["grpc"]
+    assert told["grpc"]["enabled"] is False
+    assert {"enabled": False} == values.of_load(SERVICE, {"name": "load-1"})["grpc"]
+
+
+@pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
+def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
+    """Names of runs come from names of files, and those may be anything."""
+    name = namespace.name_for(run)
+    assert name.startswith("wirebench-20261121t110717z-")
+    assert len(name) <= 63
+    assert all(each in "abcdefghijklmnopqrstuvwxyz0123456789-" for each in name)
+    assert not name.endswith("-")
+
+
+def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ours, a context has to be named: the current one may be anybody's."""
+    monkeypatch.setattr("wirebench.cli.options.KUBECONFIG", tmp_path / "none")
+    with pytest.raises(UsageError, match="no cluster of ours"):
+        cluster_access(None, None, [])
+    access, files = cluster_access("staging", None, [])
+    assert (["--context", "staging"], []) == (access.flags, files)
+    with pytest.raises(UsageError, match="no such file"):
+        cluster_access("staging", None, [tmp_path / "missing.yaml"])
+    (tmp_path / "config").touch()
+    with pytest.raises(UsageError, match="no context is named"):
+        cluster_access(None, tmp_path / "config", [])
