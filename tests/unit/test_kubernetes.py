@@ -130,13 +130,14 @@ def test_only_the_services_of_a_cell_run() -> None:
     assert (3, 2) == (told["grpc"]["replicas"], told["grpc"]["workers"])
     assert "threads" not in told["grpc"]
     assert {values.UPGRADE_LABEL: "7"} == told["common"]["podLabels"]
-    assert 0 == told["common"]["drainPauseSeconds"]
+    assert 0 == told["common"]["drainPauseSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
 
 
 def test_services_that_are_disrupted_drain() -> None:
     """A rolling restart under load is the chart's own, with its pause."""
     told = values.of_services({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
     assert {"podLabels", "nodeSelector"} == set(told["common"])
+    assert "maxConnectionAgeSeconds" not in told["grpc"]
 
 
 def test_a_service_beside_its_load_is_told_to_the_load() -> None:

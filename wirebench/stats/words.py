@@ -54,6 +54,7 @@ _NOUNS = {
     "rolling-restart": "a rolling restart",
     "kill-pod": "the loss of a pod",
 }
+_DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
 _SAYINGS = {"runtime": "on {}", "driver": "by {}", "cpu_limit_millicores": "{}m CPU", "memory_limit_mib": "{} MiB"}
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
@@ -137,14 +138,22 @@ def _disruption(cell: CellSummary) -> str:
     seen = [record.disruption for record in cell.records if record.disruption]
     if not seen:
         return ""
+    factors = cell.factors
+    replicas = counted(int(factors["replicas"] or 1), "replica")
+    what = f"{_transport(factors)}, {_DISRUPTIONS[seen[0].kind].format(replicas)} under {load(factors)}"
     requests = sum(record.requests_total for record in cell.records)
-    failed, over = sum(each.failed_requests for each in seen), [_lasted_s(each) for each in seen]
-    ready = f"all replicas were ready again after {_from_to(over)} s"
-    if not failed:
-        return f"{full_name(cell.factors)}: none of {requests:,} requests failed; {ready}."
-    recovery = _from_to([each.recovery_s for each in seen])
-    lost = f"{failed:,} of {requests:,} requests failed, the last of them {recovery} s after it began"
-    return f"{full_name(cell.factors)}: {lost}; {ready}."
+    failed = sum(each.failed_requests for each in seen)
+    lost = f"none of {requests:,} requests failed"
+    if failed:
+        recovery = _from_to([each.recovery_s for each in seen])
+        lost = f"{failed:,} of {requests:,} requests failed, the last of them {recovery} s after it began"
+    slowest_ms = max(
+        (latency.max_ms for record in cell.records if (latency := record.response or record.service)), default=0
+    )
+    ready = _from_to([_lasted_s(each) for each in seen])
+    return (
+        f"{what}: {lost}; the slowest answer took {slowest_ms:,.0f} ms; all replicas were ready again after {ready} s."
+    )
 
 
 def _lasted_s(disruption: DisruptionRecord) -> float:

@@ -75,6 +75,9 @@ volumeMounts:
   "DRAIN_PAUSE_S" .drainPauseSeconds
   "DRAIN_TIMEOUT_S" .drainTimeoutSeconds
   "RESOURCES_FROM" "cgroup" -}}
+{{- if eq .transport "grpc" -}}
+{{- $_ := set $settings "MAX_CONNECTION_AGE_S" .maxConnectionAgeSeconds -}}
+{{- end -}}
 {{- if .tls.enabled -}}
 {{- $_ := set $settings "TLS_CERT" "/etc/wirebench/tls/tls.crt" -}}
 {{- $_ := set $settings "TLS_KEY" "/etc/wirebench/tls/tls.key" -}}

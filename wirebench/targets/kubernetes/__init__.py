@@ -1,8 +1,12 @@
-"""The Kubernetes target: services and load as pods, by our chart, in a namespace that a run has to itself."""
+"""The Kubernetes target: services and load as pods, by our chart, in a namespace that a run has to itself.
+
+And what is deployed already, to be loaded as it is.
+"""
 
 from __future__ import annotations
 
+from wirebench.targets.kubernetes.deployed import Deployed
 from wirebench.targets.kubernetes.kubectl import Access
 from wirebench.targets.kubernetes.target import KubernetesTarget
 
-__all__ = ["Access", "KubernetesTarget"]
+__all__ = ["Access", "Deployed", "KubernetesTarget"]

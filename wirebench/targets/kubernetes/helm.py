@@ -32,6 +32,14 @@ class Helm:
         flags = ["--install", "--history-max=1", "--reset-values", *files, "--values=-"]
         self._call(["upgrade", release, CHARTS / "wirebench", *flags], json.dumps(values))
 
+    def change(self, release: str, values: Values) -> None:
+        """Change these values of a release and leave its others as they are; doesn't wait for pods.
+
+        Raises WirebenchError.
+        """
+        flags = ["--reuse-values", "--values=-"]
+        self._call(["upgrade", release, CHARTS / "wirebench", *flags], json.dumps(values))
+
     def uninstall(self, release: str) -> None:
         """Remove a release, if it is there. Raises WirebenchError."""
         self._call(["uninstall", release, "--ignore-not-found"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wirebench import processes
-from wirebench.errors import WirebenchError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.places import TOOLS
 from wirebench.processes import ProcessError
 
@@ -36,6 +36,13 @@ _AWAY = (
 
 
 T = TypeVar("T")
+
+
+def require_tools() -> None:
+    """Raise UsageError if kubectl or helm isn't there."""
+    for tool in ("kubectl", "helm"):
+        if not (TOOLS / tool).is_file():
+            raise UsageError(f"{tool} is not at {TOOLS / tool}", "run `make cluster-up`, which builds it")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,24 @@ _SUCCEEDED = "Succeeded"
 
 @dataclass(slots=True)
 class KubernetesLoadPods:
-    """Starts load pods and waits for them; those that aren't to be on a server's node go by `node_selector`."""
+    """Starts load pods and waits for them; those that aren't to be on a server's node go by `node_selector`.
+
+    Their Jobs are `<name>-1`, `<name>-2` …, of the release `wirebench-<name>`.
+    """
 
     kubectl: Kubectl
     helm: Helm
     node_selector: Mapping[str, str]
-    cores: float
-    memory_mib: int
+    name: str = "load"
+    #: Of each pod. k6 needs a core to be ahead of half a core of Python, and memory for its users.
+    cores: float = 1.0
+    memory_mib: int = 1024
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def release(self) -> str:
+        """The name of the release."""
+        return f"{values.SERVICES}-{self.name}"
 
     def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
         """Carry out a task in a pod for each of the load's generators. Raises WirebenchError."""
@@ -42,7 +52,7 @@ class KubernetesLoadPods:
         settings = {
             "transport": cell.transport,
             "generators": load.generators,
-            "placement": cell.placement,
+            "placement": cell.placement or "any",
             "nodeSelector": dict(self.node_selector) if cell.placement == "cross-node" else {},
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
@@ -71,9 +81,9 @@ class KubernetesLoadPods:
         self, service: ServiceSpec | None, settings: Mapping[str, Any], attend: Callable[[], None]
     ) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
-        name, count = f"load-{next(self._numbers)}", settings["generators"]
+        name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
         resources = {"cpu": f"{self.cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"}
-        self.helm.upgrade(values.LOAD, values.of_load(service, {**settings, "name": name, "resources": resources}))
+        self.helm.upgrade(self.release, values.of_load(service, {**settings, "name": name, "resources": resources}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, lambda pod: pod.phase in ("Running", _SUCCEEDED))
         attend()

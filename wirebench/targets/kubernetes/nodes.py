@@ -34,7 +34,7 @@ class Node:
         return cls(
             role=data["metadata"]["labels"].get(_ROLE, ""),
             takes_pods=not any(taint["effect"] in ("NoSchedule", "NoExecute") for taint in taints),
-            millicores=_millicores(capacity["cpu"]),
+            millicores=millicores(capacity["cpu"]),
             memory=capacity["memory"],
             system=f"{info['osImage']}, {info['kernelVersion']}, {info['containerRuntimeVersion']}",
             boot_id=info["bootID"],
@@ -61,20 +61,29 @@ class Nodes:
                 "lower factors.cpu_limit_millicores or factors.replicas",
             )
 
+    @property
+    def are_one_machine(self) -> bool:
+        """Whether they were booted as one: then they are containers of one machine, as kind's are."""
+        return len({node.boot_id for node in self.all}) == 1
+
+    @property
+    def shared_cores(self) -> int | None:
+        """The cores of the one machine that they all are; None if they aren't."""
+        return self.all[0].millicores // 1000 if self.are_one_machine else None
+
     def describe(self, version: str) -> Description:
-        """Say what the cluster is. Nodes that were booted as one are containers of one machine, as kind's are."""
+        """Say what the cluster is."""
         first = self.all[0]
-        one_machine = len({node.boot_id for node in self.all}) == 1
         machine = {"cluster": f"{len(self.all)} nodes, each {first.system}"}
-        if not one_machine:
+        if not self.are_one_machine:
             machine |= {"cpu": "of the nodes, not visible", "cores": _listed(f"{n.millicores}m" for n in self.all)}
             machine |= {"memory": _listed(node.memory for node in self.all), "kernel": first.system}
             machine |= {"frequency_governor": "not visible"}
         return Description(
             machine=machine,
             versions={"kubernetes": version},
-            notes=(_ONE_MACHINE,) if one_machine and len(self.all) > 1 else (),
-            shared_cores=first.millicores // 1000 if one_machine else None,
+            notes=(_ONE_MACHINE,) if self.are_one_machine and len(self.all) > 1 else (),
+            shared_cores=self.shared_cores,
         )
 
 
@@ -83,7 +92,8 @@ def read(kubectl: Kubectl) -> Nodes:
     return Nodes(tuple(Node.read(each) for each in kubectl.get("nodes", namespaced=False)))
 
 
-def _millicores(quantity: str) -> int:
+def millicores(quantity: str) -> int:
+    """Return how much CPU a quantity is, as Kubernetes writes it: `500m` or `2`."""
     return int(quantity.removesuffix("m")) if quantity.endswith("m") else int(quantity) * 1000
 
 

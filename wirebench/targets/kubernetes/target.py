@@ -7,22 +7,18 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from wirebench.errors import UsageError
-from wirebench.places import TOOLS
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption, Transport
 from wirebench.targets.cores import Cores
 from wirebench.targets.kubernetes import namespace, nodes, values
+from wirebench.targets.kubernetes.endpoints import endpoint, selector
 from wirebench.targets.kubernetes.helm import Helm
-from wirebench.targets.kubernetes.kubectl import Access, Kubectl
+from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.pods import died, wait_gone, wait_ready
 from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
 
 _LOOPBACK = "127.0.0.1"
-#: Of each load pod. k6 needs a core to be ahead of half a core of Python, and memory for its users.
-_GENERATOR_CORES = 1.0
-_GENERATOR_MEMORY_MIB = 1024
 
 
 class KubernetesTarget:
@@ -42,23 +38,17 @@ class KubernetesTarget:
         self._upgrades = itertools.count(1)
         self._services: Mapping[Transport, ServiceSpec] = {}
         self._is_there = False
-        self.load_pods: LoadPods | None = KubernetesLoadPods(
-            self._kubectl, self._helm, {}, _GENERATOR_CORES, _GENERATOR_MEMORY_MIB
-        )
+        self.load_pods: LoadPods | None = KubernetesLoadPods(self._kubectl, self._helm, {})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the cluster can be reached, and that no other run is measuring there. Raises WirebenchError."""
-        for tool in ("kubectl", "helm"):
-            if not (TOOLS / tool).is_file():
-                raise UsageError(f"{tool} is not at {TOOLS / tool}", "run `make cluster-up`, which builds it")
+        require_tools()
         self._kubectl.check()
         namespace.refuse_others(self._kubectl)
         self._nodes = nodes.read(self._kubectl)
         most = max((service.cpu_limit_millicores or 0) * service.replicas for service in services)
         self._nodes.check_room(most)
-        self.load_pods = KubernetesLoadPods(
-            self._kubectl, self._helm, self._nodes.selector("load"), _GENERATOR_CORES, _GENERATOR_MEMORY_MIB
-        )
+        self.load_pods = KubernetesLoadPods(self._kubectl, self._helm, self._nodes.selector("load"))
 
     def describe(self) -> Description:
         """Say what the cluster is."""
@@ -77,14 +67,14 @@ class KubernetesTarget:
         if own or self._services:
             self._deploy(own, upgrade)
         for transport in self._services.keys() - own.keys():
-            wait_gone(self._kubectl, _selector(transport))
+            wait_gone(self._kubectl, selector(transport))
         self._services = own
         return {service: self._endpoint(service, upgrade) for service in services}
 
     def check(self) -> None:
         """Raise WirebenchError, with its last log lines, if a service has died."""
         for transport in self._services:
-            died(self._kubectl, _selector(transport))
+            died(self._kubectl, selector(transport))
 
     def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
         """Restart all replicas by an upgrade, or kill one of them; return when all are ready again.
@@ -96,10 +86,10 @@ class KubernetesTarget:
             upgrade = str(next(self._upgrades))
             self._deploy(self._services, upgrade)
         else:
-            (victim, *_) = self._kubectl.get("pods", _selector(transport))
+            (victim, *_) = self._kubectl.get("pods", selector(transport))
             upgrade = victim["metadata"]["labels"][values.UPGRADE_LABEL]
             self._kubectl.kill_pod(victim["metadata"]["name"])
-        wait_ready(self._kubectl, _selector(transport), f"{values.UPGRADE_LABEL}={upgrade}", service.replicas)
+        wait_ready(self._kubectl, selector(transport), f"{values.UPGRADE_LABEL}={upgrade}", service.replicas)
         return Disrupted(start_ns, time.time_ns())
 
     def stop(self) -> None:
@@ -122,16 +112,5 @@ class KubernetesTarget:
             replica = Replica("same-pod", f"http://{_LOOPBACK}:{admin_port}", None)
             return Endpoint(service, f"{_LOOPBACK}:{port}", (replica,))
         own = f"{values.UPGRADE_LABEL}={upgrade}"
-        pods = wait_ready(self._kubectl, _selector(transport), own, service.replicas)
-        name = f"{values.SERVICES}-{transport}"
-        return Endpoint(
-            service,
-            f"{name}:{port}",
-            tuple(Replica(pod.name, f"http://{pod.address}:{admin_port}", None) for pod in pods),
-            f"{name}-headless:{port}",
-            tuple(f"{pod.address}:{port}" for pod in pods),
-        )
-
-
-def _selector(transport: str) -> str:
-    return f"app.kubernetes.io/instance={values.SERVICES},app.kubernetes.io/component={transport}"
+        pods = wait_ready(self._kubectl, selector(transport), own, service.replicas)
+        return endpoint(service, pods)

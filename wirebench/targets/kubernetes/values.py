@@ -8,9 +8,8 @@ from typing import Any
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import TRANSPORTS, Transport
 
-#: The release of the services, which begins the names of their objects, and that of the load.
+#: The release of the services, which begins the names of their objects.
 SERVICES = "wirebench"
-LOAD = "wirebench-load"
 PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
 ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
 #: The label that tells the pods of one upgrade from those of all others; a change replaces the pods.
@@ -29,7 +28,12 @@ def of_service(service: ServiceSpec) -> Values:
         "store": service.store,
         "resources": {"cpu": f"{service.cpu_limit_millicores}m", "memory": f"{service.memory_limit_mib}Mi"},
     }
-    return values if service.threads is None else {**values, "threads": service.threads}
+    if service.threads is not None:
+        values["threads"] = service.threads
+    if service.transport == "grpc" and not service.disrupted:
+        # Connections are opened anew only where the scenario says so.
+        values["maxConnectionAgeSeconds"] = 0
+    return values
 
 
 def of_services(services: Mapping[Transport, ServiceSpec], upgrade: str, node_selector: Mapping[str, str]) -> Values:

@@ -1,0 +1,275 @@
+"""`wirebench run --target kubernetes`: what it measures, and what it leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import Cluster, wait_until
+from wirebench.places import ROOT
+from wirebench.store import Run, load_run
+from wirebench.targets.kubernetes.namespace import LABEL
+
+pytestmark = pytest.mark.timeout(600)
+
+ALL = """\
+question: Does every part of it work in a cluster?
+factors:
+  transport: [rest, grpc, socket]
+  placement: {rest: same-pod, grpc: same-node, socket: cross-node}
+  driver: {rest: k6, grpc: ghz, socket: k6}
+  operation: users.create
+  concurrency: 4
+  cpu_limit_millicores: 250
+  memory_limit_mib: 256
+load: {warmup_s: 0.5, window_s: 1}
+blocks: 1
+compare: placement
+"""
+BALANCING = """\
+question: Who spreads calls over replicas?
+factors:
+  transport: grpc
+  driver: ghz
+  connections: 1
+  concurrency: 8
+  replicas: 2
+  balancing: [service, headless, pod]
+  cpu_limit_millicores: 250
+load: {warmup_s: 1, window_s: 2}
+blocks: 1
+compare: balancing
+"""
+SHARED = """\
+question: Do two generators act as one?
+factors: {transport: rest, concurrency: 4, rate_per_s: 100, cpu_limit_millicores: 250}
+load: {model: open, warmup_s: 1, window_s: 3, generators: 2}
+blocks: 1
+"""
+DISRUPTED = """\
+question: Does a rolling restart lose requests?
+factors: {transport: [rest, grpc, socket], disruption: rolling-restart, replicas: 2, concurrency: 32, rate_per_s: 100}
+load: {model: open, warmup_s: 1, window_s: 30}
+blocks: 1
+compare: transport
+"""
+LONG = """\
+question: What becomes of a run that something happens to?
+factors: {transport: socket, concurrency: [1, 2], cpu_limit_millicores: 250}
+load: {warmup_s: 1, window_s: 15}
+blocks: 1
+compare: transport
+"""
+
+
+class Started:
+    """A run in the background, with what it prints."""
+
+    def __init__(self, folder: Path, scenario: str, *flags: str) -> None:
+        (folder / "it.yaml").write_text(scenario, encoding="utf-8")
+        self.results = folder / "results"
+        self._printed = (folder / "printed").open("w+", encoding="utf-8")
+        arguments = ["run", str(folder / "it.yaml"), "--target", "kubernetes", "--out", str(self.results), *flags]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "wirebench.cli", *arguments],
+            stdout=self._printed,
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
+            # The user's own clusters are not taken by mistake.
+            env={**os.environ, "KUBECONFIG": str(folder / "somebody's")},
+        )
+
+    @property
+    def printed(self) -> str:
+        """All that it has printed so far."""
+        self._printed.seek(0)
+        return self._printed.read()
+
+    def wait_for(self, text: str) -> None:
+        """Wait until it has printed this, or ended."""
+        wait_until(lambda: text in self.printed or self.process.poll() is not None, f"{text!r} is printed")
+        assert text in self.printed
+
+    def end(self) -> int:
+        """Wait for its end, and return its exit status."""
+        return self.process.wait(timeout=300)
+
+    def run(self) -> Run:
+        """Return the one run that it has left."""
+        (folder,) = self.results.iterdir()
+        return load_run(folder)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(cluster: Cluster) -> Iterator[None]:
+    """See that after each test no namespace of a run is left, and that all others are there."""
+    before = names(cluster)
+    yield
+    assert before == names(cluster)
+
+
+def names(cluster: Cluster) -> set[str]:
+    """Return the names of all namespaces."""
+    return set(cluster.kubectl("get", "namespaces", "--output=jsonpath={.items[*].metadata.name}").split())
+
+
+def test_every_placement_measures_server_and_load(tmp_path: Path) -> None:
+    """Requests are counted alike on both sides, CPU time and memory are the container's, and a report is written."""
+    started = Started(tmp_path, ALL)
+    assert 0 == started.end(), started.printed
+    run = started.run()
+    assert ("complete", 3) == (run.info.status, len(run.records))
+    assert run.info.conformance_requests >= 100
+    assert any("one machine" in note for note in run.info.notes)
+    for record in run.records:
+        assert {} == record.errors
+        gates = {gate.name: gate for gate in record.gates}
+        assert gates["counts"].passed
+        assert gates["shared_host"].value <= 1
+        # At 250m it uses at most a quarter of a core; a period's quota may be used at both ends of the window.
+        assert record.server.cpu_s is not None
+        assert 0.05 * record.window_s < record.server.cpu_s < 0.4 * record.window_s
+        assert record.server.memory_bytes is not None
+        assert 10 * 2**20 < record.server.memory_bytes < 256 * 2**20
+        assert record.generator.cpu_share is not None
+        assert 0 < record.generator.cpu_share < 1.1
+    assert (run.folder / "report.html").is_file()
+
+
+def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(tmp_path: Path) -> None:
+    """The Service balances connections, and one connection has one pod; by the headless name, calls are spread."""
+    started = Started(tmp_path, BALANCING)
+    assert 0 == started.end(), started.printed
+    shares = {}
+    for record in started.run().records:
+        counts = record.server.requests_by_replica
+        assert counts is not None
+        assert 2 == len(counts)
+        shares[record.factors["balancing"]] = max(counts.values()) / sum(counts.values())
+    assert 1 == shares["service"] == shares["pod"]
+    assert 0.5 <= shares["headless"] < 0.6
+
+
+def test_generators_share_a_load(tmp_path: Path) -> None:
+    """Two pods send what one was asked to send: the rate is the whole's, and so is what the server counted."""
+    started = Started(tmp_path, SHARED)
+    assert 0 == started.end(), started.printed
+    (record,) = started.run().records
+    assert 0.95 < record.rate_achieved_per_s / 100 < 1.05
+    assert {gate.name: gate.passed for gate in record.gates}["counts"]
+
+
+def test_a_rolling_restart_loses_no_request(tmp_path: Path) -> None:
+    """All replicas are replaced under load: no request fails, on the socket with one that is sent again."""
+    started = Started(tmp_path, DISRUPTED)
+    assert 0 == started.end(), started.printed
+    for record in started.run().records:
+        assert record.disruption is not None
+        assert (0, 0.0) == (record.disruption.failed_requests, record.disruption.recovery_s), record.error_texts
+        assert record.window_start_unix_ns < record.disruption.start_unix_ns
+        assert record.disruption.end_unix_ns < record.window_end_unix_ns, "all were ready again within the window"
+        assert record.requests > 2500
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C in the middle of the second cell: the first one's record stays, and the cluster is as it was."""
+    started = Started(tmp_path, LONG)
+    started.wait_for("1/2")
+    time.sleep(10)
+    started.process.send_signal(number)
+    assert 130 == started.end(), started.printed
+    assert ("incomplete", 1) == (started.run().info.status, len(started.run().records))
+
+
+def test_an_api_server_that_is_away_for_ten_seconds_costs_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    """It is stopped while a window is open, and comes back: both cells are measured."""
+    started = Started(tmp_path, LONG)
+    started.wait_for("1/2")
+    wait_until(lambda: bool(load_pods(cluster)), "the second load runs")
+    node = "wirebench-control-plane"
+    pid = subprocess.run(
+        ["docker", "exec", node, "pgrep", "-of", "kube-apiserver"], capture_output=True, check=True, text=True
+    ).stdout.strip()
+    subprocess.run(["docker", "exec", node, "kill", "-STOP", pid], check=True)
+    try:
+        time.sleep(10)
+    finally:
+        subprocess.run(["docker", "exec", node, "kill", "-CONT", pid], check=True)
+    assert 0 == started.end(), started.printed
+    assert 2 == len(started.run().records)
+
+
+def test_a_load_pod_that_is_evicted_is_said(cluster: Cluster, tmp_path: Path) -> None:
+    """Its Job fails, the run ends with the reason, and the first cell stays."""
+    started = Started(tmp_path, LONG)
+    started.wait_for("1/2")
+    wait_until(lambda: bool(load_pods(cluster)), "the second load runs")
+    ((namespace, pod),) = load_pods(cluster)
+    cluster.kubectl("delete", "pod", pod, "--namespace", namespace, "--wait=false")
+    assert 1 == started.end(), started.printed
+    assert "error: the load's Job" in started.printed or "error: the pod load-" in started.printed
+    assert "next: " in started.printed
+    assert 1 == len(started.run().records)
+
+
+def load_pods(cluster: Cluster) -> list[tuple[str, str]]:
+    """Return namespace and name of the pods that load now."""
+    form = r"{range .items[?(@.status.phase=='Running')]}{.metadata.namespace}/{.metadata.name}{'\n'}{end}"
+    selector = "--selector=app.kubernetes.io/component=load"
+    lines = cluster.kubectl("get", "pods", "--all-namespaces", selector, f"--output=jsonpath={form}").split()
+    return [(line.split("/")[0], line.split("/")[1]) for line in lines]
+
+
+def test_an_image_that_is_not_there_is_said(tmp_path: Path) -> None:
+    """The pod's own words, and which command builds and loads images; nothing was measured, and nothing is left."""
+    values = tmp_path / "values.yaml"
+    values.write_text("image: {services: {repository: wirebench/services, tag: not-there, pullPolicy: Never}}\n")
+    started = Started(tmp_path, ALL, "--values", str(values))
+    assert 1 == started.end()
+    assert "ErrImageNeverPull" in started.printed
+    assert "make cluster-up" in started.printed
+    assert not list(started.results.iterdir())
+
+
+def test_a_service_that_does_not_start_shows_events_and_log(tmp_path: Path) -> None:
+    """Its memory limit is too low: the message says which pod, why, and what it printed last."""
+    scenario = LONG.replace("cpu_limit_millicores: 250", "runtime: asyncio, workers: 8, memory_limit_mib: 64")
+    started = Started(tmp_path, scenario)
+    assert 1 == started.end()
+    assert "error: the pod wirebench-socket-" in started.printed
+    assert "  | event " in started.printed
+    assert "OOMKilled" in started.printed
+
+
+def test_an_unknown_context_is_said_at_once(tmp_path: Path) -> None:
+    """Nothing is written, nobody waits for a minute."""
+    started, before = Started(tmp_path, ALL, "--context", "nowhere"), time.monotonic()
+    assert 1 == started.end()
+    assert time.monotonic() - before < 30
+    assert "can't reach the cluster of the context nowhere" in started.printed
+    assert not started.results.exists()
+
+
+def test_a_second_run_at_the_same_time_is_refused_and_a_killed_one_is_cleared(cluster: Cluster, tmp_path: Path) -> None:
+    """Two would take CPU time from each other; what a run left that was killed outright goes with the next one."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first = Started(tmp_path / "a", LONG)
+    first.wait_for("1/2")
+    second = Started(tmp_path / "b", LONG)
+    assert 1 == second.end()
+    assert "another run is measuring" in second.printed
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.end()
+    left = cluster.kubectl("get", "namespaces", f"--selector={LABEL}", "--output=name").split()
+    assert 1 == len(left)
+    third = Started(tmp_path / "b", LONG.replace("window_s: 15", "window_s: 1"))
+    assert 0 == third.end(), third.printed

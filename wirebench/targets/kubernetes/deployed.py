@@ -1,0 +1,139 @@
+"""What `make deploy` has put into a cluster: services that run already, and the Prometheus that watches them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wirebench.errors import WirebenchError
+from wirebench.scenario import ServiceSpec
+from wirebench.scenario.contract import Transport
+from wirebench.targets.kubernetes import namespace, nodes, values
+from wirebench.targets.kubernetes.endpoints import endpoint, selector
+from wirebench.targets.kubernetes.helm import Helm
+from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
+from wirebench.targets.kubernetes.load import KubernetesLoadPods
+from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless, wait_gone
+from wirebench.targets.target import Endpoint
+
+#: Where scripts/cluster/deploy puts the charts.
+NAMESPACE = "wirebench"
+OBSERVABILITY = "wirebench-observability"
+_SETTLED_TIMEOUT_S = 180.0
+_POLL_S = 0.5
+_DEPLOY_HINT = "make deploy installs it"
+
+
+class Deployed:
+    """The services of `make deploy`, one a transport; load on them comes from pods beside them."""
+
+    def __init__(self, access: Access, values_files: Sequence[Path]) -> None:
+        """Take who may enter which cluster, and the values that name its images."""
+        self._access = access
+        self._kubectl = Kubectl(access, NAMESPACE)
+        self._helm = Helm(access, NAMESPACE, tuple(values_files))
+
+    def check(self, transport: Transport) -> None:
+        """Raise WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there."""
+        require_tools()
+        self._kubectl.check()
+        namespace.refuse_others(self._kubectl)
+        self._deployment(transport)
+
+    def scale(self, transport: Transport, replicas: int | None, workers: int | None) -> None:
+        """Set a service's replicas or workers; what is None stays as it is, and so do other services.
+
+        Raises WirebenchError.
+        """
+        wanted = {"replicas": replicas, "workers": workers}
+        changes = {name: value for name, value in wanted.items() if value is not None}
+        if changes:
+            self._helm.change(values.SERVICES, {transport: changes})
+
+    def endpoint(self, transport: Transport) -> Endpoint:
+        """Wait until a service has all its replicas, and return it. Raises WirebenchError if it doesn't get there."""
+        deadline = time.monotonic() + _SETTLED_TIMEOUT_S
+        while True:
+            deployment = self._deployment(transport)
+            pods = [Pod.read(each) for each in self._kubectl.get("pods", selector(transport))]
+            fail_if_hopeless(self._kubectl, pods)
+            if _has_settled(deployment) and len(pods) == deployment["spec"]["replicas"]:
+                return endpoint(_service(transport, deployment), pods)
+            if time.monotonic() > deadline:
+                late = next((pod for pod in pods if not pod.ready or pod.ending), None)
+                raise WirebenchError(
+                    f"{late.name if late else transport} was not ready after {_SETTLED_TIMEOUT_S:.0f} s",
+                    "its events and last log lines are above; lower replicas, or make deploy",
+                    explain(self._kubectl, late) if late else "",
+                )
+            time.sleep(_POLL_S)
+
+    def load_pods(self, transport: Transport) -> KubernetesLoadPods:
+        """Return what starts load on a service. Raises WirebenchError if another such load is going on."""
+        load_pods = KubernetesLoadPods(self._kubectl, self._helm, {}, name=f"load-{transport}")
+        of_release = f"app.kubernetes.io/instance={load_pods.release}"
+        if any(job.get("status", {}).get("active") for job in self._kubectl.get("jobs", of_release)):
+            raise WirebenchError(
+                f"another load on {transport} is going on",
+                f"wait for its end; if it was killed: helm uninstall {load_pods.release} --namespace {NAMESPACE}",
+            )
+        self.remove(load_pods)  # what a killed load has left behind
+        return load_pods
+
+    def remove(self, load_pods: KubernetesLoadPods) -> None:
+        """Remove a load and its pods, whether it has ended or not. Raises WirebenchError."""
+        self._helm.uninstall(load_pods.release)
+        wait_gone(self._kubectl, f"app.kubernetes.io/instance={load_pods.release}")
+
+    def shared_cores(self) -> int | None:
+        """Return the cores of the one machine that all nodes are; None if they aren't. Raises WirebenchError."""
+        return nodes.read(self._kubectl).shared_cores
+
+    def observer(self, name: str) -> str | None:
+        """Return the address of `prometheus` or `grafana` inside the cluster; None where it isn't there or not ready.
+
+        Raises WirebenchError.
+        """
+        observability = Kubectl(self._access, OBSERVABILITY)
+        labels = f"app.kubernetes.io/name={name},app.kubernetes.io/component=observability"
+        services = observability.get("services", labels)
+        if not services or not any(Pod.read(each).ready for each in observability.get("pods", labels)):
+            return None
+        port = services[0]["spec"]["ports"][0]["port"]
+        return f"http://{services[0]['metadata']['name']}.{OBSERVABILITY}:{port}"
+
+    def _deployment(self, transport: Transport) -> Mapping[str, Any]:
+        found = self._kubectl.get("deployments", selector(transport))
+        if not found:
+            raise WirebenchError(f"{transport} is not deployed in the namespace {NAMESPACE}", _DEPLOY_HINT)
+        if not found[0]["spec"]["replicas"]:
+            raise WirebenchError(f"{transport} is scaled to no replica", "give it some: REPLICAS=1, or make deploy")
+        deployment: Mapping[str, Any] = found[0]
+        return deployment
+
+
+def _has_settled(deployment: Mapping[str, Any]) -> bool:
+    """Return whether the controller has seen the last change, and all pods are of that and ready."""
+    status, replicas = deployment["status"], deployment["spec"]["replicas"]
+    return status.get("observedGeneration") == deployment["metadata"]["generation"] and all(
+        status.get(count) == replicas for count in ("replicas", "updatedReplicas", "readyReplicas")
+    )
+
+
+def _service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:
+    """Read what the chart has told the container of a service."""
+    containers = deployment["spec"]["template"]["spec"]["containers"]
+    container = next(each for each in containers if each["name"] == transport)
+    told = {each["name"]: each.get("value", "") for each in container["env"]}
+    threads = told.get("WIREBENCH_THREADS")
+    return ServiceSpec(
+        transport,
+        told["WIREBENCH_RUNTIME"],
+        int(told["WIREBENCH_WORKERS"]),
+        int(threads) if threads else None,
+        "sqlite" if told["WIREBENCH_STORE"] == "sqlite" else "memory",
+        deployment["spec"]["replicas"],
+        nodes.millicores(container["resources"]["limits"]["cpu"]),
+    )
