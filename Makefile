@@ -9,14 +9,17 @@ SHELL := bash
 .SUFFIXES:
 
 ##@ Variables
-SCENARIO ?= scenarios/quick.yaml ## the question that bench asks
-TARGET ?= local ## where bench runs it: local, or external with addresses in ARGS
+SCENARIO ?= scenarios/quick.yaml ## the question that bench asks: a file, or a name that `wirebench list` shows
+TARGET ?= local ## where bench runs it: local, kubernetes, or external with addresses in ARGS
 BLOCKS ?= ## repetitions of every cell, if not those of the scenario
 SEED ?= ## seed of the order of the cells, to repeat a run's
-REPLICAS ?= ## pods of each service that deploy makes
+REPLICAS ?= ## pods of each service that deploy makes, or of the one that load-* loads
 WORKERS ?= ## processes in each pod
+RATE ?= ## requests per second of load-*; without it, as many as get replies
+CONCURRENCY ?= 8 ## connections of load-*
+DURATION ?= 30s ## how long load-* goes on
 OUT ?= ## folder of the results, if not one of its own in results/
-ARGS ?= ## further options of bench, report, doctor and the Python tests
+ARGS ?= ## further options of bench, report, doctor, load-* and the Python tests
 PYTHON ?= python3 ## the Python that .venv is made of (to change it, make clean)
 UPGRADE ?= ## if set, lock takes the newest versions of everything
 
@@ -30,6 +33,7 @@ STEP := scripts/step
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
 PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
+SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
 PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana)
 
 ##@ Measure
@@ -54,7 +58,10 @@ setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz ## what bench needs: .venv,
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
 clean: ## remove all that was installed, built or cached here, and no results
-	rm -rf .venv .tools build services/build proto/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools services/build proto/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find build -mindepth 1 -maxdepth 1 ! -name cluster ! -name compose -exec rm -rf {} + 2>/dev/null || true
+	@! ls build/cluster/kubeconfig build/compose/images.env 2>/dev/null || \
+	  echo "kept: it belongs to what runs; make cluster-down, make compose-down"
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -119,8 +126,8 @@ test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...
 
 ##@ Check and change the code
-.PHONY: lint lint-python lint-types lint-proto lint-go format proto proto-check dashboards lock
-lint: lint-python lint-types lint-proto lint-go ## ruff, mypy, buf, gofmt and go vet
+.PHONY: lint lint-python lint-types lint-proto lint-go lint-shell format proto proto-check dashboards lock
+lint: lint-python lint-types lint-proto lint-go lint-shell ## ruff, mypy, buf, gofmt, go vet and shellcheck
 
 lint-python: setup-dev
 	@$(STEP) "ruff check" $(BIN)/ruff check --quiet
@@ -133,13 +140,16 @@ lint-proto: setup-dev
 	@$(STEP) "buf lint" $(BIN)/buf lint
 
 lint-go: | .tools/.prerequisites
-	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d k6/extension 2>&1); echo "$$diff"; [ -z "$$diff" ]'
+	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d k6/extension images/node/*/*.go 2>&1); echo "$$diff"; [ -z "$$diff" ]'
 	@$(STEP) "go vet" go -C k6/extension vet -mod=readonly ./...
+
+lint-shell: setup-dev
+	@$(STEP) "shellcheck" $(BIN)/shellcheck --external-sources --source-path=SCRIPTDIR/.. $(SHELL_CODE)
 
 format: setup-dev ## let ruff and gofmt write the code their way
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
-	@gofmt -l -w k6/extension
+	@gofmt -l -w k6/extension images/node/*/*.go
 
 proto: setup-dev ## generate proto/python from proto/wirebench/v1
 	@scripts/generate-proto proto/python
@@ -170,6 +180,7 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	@touch $@
 
 include cluster.mk
+include compose.mk
 include chart.mk
 
 ##@ Help

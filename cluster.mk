@@ -13,7 +13,8 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 NODE_PROGRAMS := .tools/node/kubernetes .tools/node/etcd .tools/node/coredns .tools/node/pause
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean
+.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean \
+  load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
 
@@ -31,6 +32,19 @@ cluster-load: images ## build the images that have changed and load them onto th
 
 deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
+
+# What is given is checked by wirebench, in words.
+LOAD = $(BIN)/wirebench load $(@:load-%=%) --concurrency '$(CONCURRENCY)' --duration '$(DURATION)' \
+  $(if $(RATE),--rate '$(RATE)') $(if $(REPLICAS),--replicas '$(REPLICAS)') $(if $(WORKERS),--workers '$(WORKERS)') $(ARGS)
+
+load-rest: setup ## load on the deployed REST service, live in Prometheus: RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS
+	@$(LOAD)
+
+load-grpc: setup ## the same on gRPC, by ghz (ARGS='--driver k6': by k6)
+	@$(LOAD)
+
+load-socket: setup ## the same on the socket service
+	@$(LOAD)
 
 undeploy: ## remove the charts and their namespaces from the cluster
 	@scripts/cluster/deploy down
@@ -52,7 +66,7 @@ cluster-preflight:
 	@scripts/cluster/cluster preflight
 
 images: .tools/bin/k6 .tools/bin/ghz .tools/bin/prometheus
-	@scripts/cluster/images
+	@scripts/cluster/images build/cluster/images.yaml services load prometheus grafana
 
 # What a node image built from packages holds of Go.
 node-programs: $(NODE_PROGRAMS)

@@ -1,0 +1,1 @@
+"""Tests of compose.yaml, with a real engine."""

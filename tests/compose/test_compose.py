@@ -1,0 +1,186 @@
+"""`make compose-up`: what runs, with which rights, and that nothing is left. Skipped, loudly, without an engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wirebench import clients
+from wirebench.drivers.driver import SEEDED_FIRST_ID
+from wirebench.places import ROOT
+from wirebench.store import load_run
+
+pytestmark = pytest.mark.timeout(600)
+
+VARIABLES = (
+    "REST_PORT", "REST_ADMIN_PORT", "GRPC_PORT", "GRPC_ADMIN_PORT", "SOCKET_PORT", "SOCKET_ADMIN_PORT", "POSTGRES_PORT",
+    "PROMETHEUS_PORT", "GRAFANA_PORT",
+)  # fmt: skip
+OURS = ("--filter", "label=com.docker.compose.project=wirebench-compose")
+STATE = ROOT / "build/compose"
+SCENARIO = """\
+question: Which of the containers answers fastest?
+factors: {transport: [rest, grpc, socket], concurrency: 2}
+load: {warmup_s: 0.5, window_s: 1}
+blocks: 1
+"""
+
+
+def docker(*arguments: str) -> str:
+    """Return what docker prints."""
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def make(target: str, ports: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a make target with these ports."""
+    command = ["make", "--no-print-directory", target]
+    environment = {**os.environ, **ports}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=580, check=False)
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[dict[str, str]]:
+    """Start everything on ports that are free; give them by variable; take everything down again."""
+    try:
+        docker("version")
+    except (OSError, subprocess.SubprocessError):
+        pytest.skip("no Docker engine answers: make docker-up")
+    if STATE.exists():
+        pytest.skip("compose.yaml is in use: make compose-down")
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in VARIABLES]
+        chosen = {name: str(each.getsockname()[1]) for name, each in zip(VARIABLES, sockets, strict=True)}
+    try:
+        done = make("compose-up", chosen)
+        assert 0 == done.returncode, done.stdout + done.stderr
+        yield chosen
+    finally:
+        make("compose-down", chosen)
+
+
+@pytest.fixture(scope="module")
+def containers(ports: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Return what docker knows of each container, by service."""
+    assert ports
+    ids = docker("ps", "--quiet", *OURS).split()
+    inspected = json.loads(docker("inspect", *ids))
+    return {each["Config"]["Labels"]["com.docker.compose.service"]: each for each in inspected}
+
+
+@pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
+def test_a_service_answers(ports: dict[str, str], transport: str) -> None:
+    """Each transport has the seeded users, on its port of this machine."""
+    address = f"127.0.0.1:{ports[f'{transport.upper()}_PORT']}"
+    with clients.connect(transport, address, timeout_s=20) as client:
+        assert client.call("users.get", {"id": SEEDED_FIRST_ID}).ok
+
+
+def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], containers: dict[str, Any]) -> None:
+    """It is ready to be used, and the password stands in a file that only its user can reach."""
+    password = (STATE / "postgres-password").read_text().strip()
+    assert 0o700 == STATE.stat().st_mode & 0o777
+    name = containers["postgres"]["Name"].removeprefix("/")
+    psql = ["exec", "--env", "PGPASSWORD", name, "psql", "--host=127.0.0.1", "--username=wirebench", "wirebench"]
+
+    def ask(secret: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PGPASSWORD": secret}
+        command = ["docker", *psql, "--tuples-only", "--no-align", "--command=select current_user"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+
+    assert "wirebench" == ask(password).stdout.strip()
+    assert "password authentication failed" in ask("guessed").stderr
+    assert ports["POSTGRES_PORT"]
+    for container in containers.values():
+        assert password not in json.dumps(container["Config"])
+
+
+def test_prometheus_has_the_services_metrics(ports: dict[str, str]) -> None:
+    """All three are scraped, with the labels that dashboards go by; the rules are loaded."""
+
+    def query(text: str) -> list[dict[str, Any]]:
+        url = f"http://127.0.0.1:{ports['PROMETHEUS_PORT']}/api/v1/query?query={text}"
+        with urllib.request.urlopen(url, timeout=20) as response:
+            results: list[dict[str, Any]] = json.load(response)["data"]["result"]
+            return results
+
+    deadline = time.monotonic() + 60
+    while len(query("wirebench_build_info")) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    found = {(each["metric"]["transport"], each["metric"]["pod"]) for each in query("wirebench_build_info")}
+    assert {("rest", "rest"), ("grpc", "grpc"), ("socket", "socket")} == found
+    with urllib.request.urlopen(f"http://127.0.0.1:{ports['PROMETHEUS_PORT']}/api/v1/rules", timeout=20) as response:
+        assert json.load(response)["data"]["groups"]
+
+
+def test_containers_have_no_right_that_they_do_not_need(containers: dict[str, Any]) -> None:
+    """Nobody's user, a root that can't be written, no capability, nothing to gain, a limit on memory."""
+    assert {"rest", "grpc", "socket", "postgres", "prometheus"} <= containers.keys()
+    for container in containers.values():
+        host = container["HostConfig"]
+        assert container["Config"]["User"] not in ("", "0", "root")
+        assert host["ReadonlyRootfs"]
+        assert ["ALL"] == host["CapDrop"]
+        assert any("no-new-privileges" in each for each in host["SecurityOpt"])
+        assert host["Memory"]
+
+
+def test_ports_are_on_loopback_only(containers: dict[str, Any]) -> None:
+    """Nobody else reaches them."""
+    published = [
+        binding["HostIp"]
+        for container in containers.values()
+        for bindings in (container["HostConfig"]["PortBindings"] or {}).values()
+        for binding in bindings
+    ]
+    assert {"127.0.0.1"} == set(published)
+
+
+def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path) -> None:
+    """A run against them is complete, and no request fails."""
+    (tmp_path / "it.yaml").write_text(SCENARIO, encoding="utf-8")
+    addresses = {f"--{name}": f"127.0.0.1:{ports[f'{name.upper()}_PORT']}" for name in ("rest", "grpc", "socket")}
+    flags = [part for flag, address in addresses.items() for part in (flag, address)]
+    arguments = ["run", str(tmp_path / "it.yaml"), "--target", "external", *flags, "--out", str(tmp_path / "results")]
+    done = subprocess.run(
+        [sys.executable, "-m", "wirebench.cli", *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert 0 == done.returncode, done.stderr
+    (folder,) = (tmp_path / "results").iterdir()
+    run = load_run(folder)
+    assert ("complete", 3) == (run.info.status, len(run.records))
+    assert all(record.errors == {} for record in run.records)
+
+
+def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], containers: dict[str, Any]) -> None:
+    """A second compose-up changes nothing; compose-down removes containers, network, volume and secrets."""
+    assert 0 == make("compose-up", ports).returncode
+    running = docker("ps", "--quiet", "--no-trunc", *OURS).split()
+    assert {each["Id"] for each in containers.values()} == set(running)
+    done = make("compose-down", ports)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    for kind in (("ps", "--all"), ("network", "ls"), ("volume", "ls")):
+        assert "" == docker(*kind, "--quiet", *OURS)
+    assert not STATE.exists()
+
+
+def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:
+    """With the variable that names another one; nothing is started."""
+    with socket.create_server(("127.0.0.1", int(ports["SOCKET_PORT"]))):
+        done = make("compose-up", ports)
+    assert 0 != done.returncode
+    assert f"something on this machine listens on port {ports['SOCKET_PORT']}" in done.stderr
+    assert "make compose-up SOCKET_PORT=…" in done.stderr
+    assert "" == docker("ps", "--all", "--quiet", *OURS)
