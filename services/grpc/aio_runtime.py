@@ -16,9 +16,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from services.domain.errors import Code
 from services.grpc.calls import STATUSES, answer, refuse_unknown
 from services.grpc.health import AioHealth
-from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, options
+from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
 from services.operations import Operation
-from services.platform import addresses
 from services.platform.lifecycle import Runtime, Worker
 
 _Context = grpc.aio.ServicerContext[Any, Any]
@@ -41,7 +40,7 @@ async def _serve(worker: Worker) -> None:
     health_pb2_grpc.add_HealthServicer_to_server(states, server)
     pool = ThreadPoolExecutor(settings.threads) if worker.application.blocking else None
     add_services(server, partial(_handler, worker, pool), partial(_refusal, worker))
-    server.add_insecure_port(addresses.text(settings.host, settings.port))
+    listen(server, settings)
     await server.start()
     worker.ready()
     await stop.wait()

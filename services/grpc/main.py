@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from services.platform import lifecycle
@@ -13,6 +14,8 @@ DEFAULTS = Defaults(transport="grpc", port=50051, runtimes=("sync", "aio"), thre
 
 def main() -> None:
     """Serve until told to stop."""
+    # Of itself, grpc has a long line to say about each client whose TLS handshake fails.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     sys.exit(lifecycle.main(DEFAULTS, {"sync": _sync, "aio": _aio}, sys.argv[1:]))
 
 

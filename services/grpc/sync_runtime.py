@@ -12,10 +12,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from services.domain.errors import Code
 from services.grpc.calls import STATUSES, answer, refuse_unknown
 from services.grpc.health import SyncHealth
-from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, options
+from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
 from services.grpc.slow_clients import SlowClients
 from services.operations import Operation
-from services.platform import addresses
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.signals import stop_signals
 
@@ -31,7 +30,7 @@ def run(worker: Worker) -> None:
         health_pb2_grpc.add_HealthServicer_to_server(states, server)
         slow_clients = SlowClients(settings.read_timeout_s)
         add_services(server, partial(_handler, worker, slow_clients), partial(_refusal, worker))
-        server.add_insecure_port(addresses.text(settings.host, settings.port))
+        listen(server, settings)
         server.start()
         worker.ready()
         stop.recv(1)

@@ -283,7 +283,8 @@ def _reserved_port(settings: Settings) -> Iterator[Settings]:
 def _announcement(settings: Settings) -> str:
     workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
     service, admin = (addresses.text(settings.host, port) for port in (settings.port, settings.admin_port))
-    return f"listening on {service} ({settings.runtime}, {workers}, store {settings.store}); admin on {admin}"
+    kept = f"store {settings.store}{', TLS' if settings.tls else ''}"
+    return f"listening on {service} ({settings.runtime}, {workers}, {kept}); admin on {admin}"
 
 
 def explain_end(code: int) -> str:

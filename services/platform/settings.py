@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from services.domain import stores
+from services.platform import tls
+from services.platform.tls import CertificateError, Tls
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
 PORT_MAX = 65_535
@@ -24,6 +26,8 @@ class Defaults:
     port: int
     runtimes: tuple[str, ...]
     threads: int
+    #: What clients with TLS may choose by ALPN, where they have a choice.
+    alpn_protocols: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -45,12 +49,16 @@ class Settings:
     workers: int
     threads: int
     store: str
+    #: None is plain text. The admin port never has TLS: it is for probes and scrapes inside.
+    tls: Tls | None
     body_bytes_max: int
     read_timeout_s: float
     idle_timeout_s: float
     drain_pause_s: float
     drain_timeout_s: float
     resources_from: str
+    #: gRPC alone hands connections over by their age; 0 is for ever.
+    max_connection_age_s: float = 0.0
 
 
 def parse(defaults: Defaults, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -67,6 +75,10 @@ def parse(defaults: Defaults, arguments: Sequence[str], environment: Mapping[str
         parser.error(f"--admin-port: {values['admin_port']} is over {PORT_MAX}; name a free port")
     if values["admin_port"] == values["port"] != 0:
         parser.error("--admin-port: must differ from --port")
+    try:
+        values["tls"] = tls.load(values.pop("tls_cert"), values.pop("tls_key"), defaults.alpn_protocols)
+    except CertificateError as error:
+        parser.error(str(error))
     return Settings(transport=defaults.transport, program=defaults.program, **values)
 
 
@@ -90,6 +102,9 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
     add("--workers", 1, _integer(1, 64), "processes")
     add("--threads", defaults.threads, _integer(1, 1024), "threads a worker, in runtimes that have a thread pool")
     add("--store", "memory", stores.validate, "memory, sqlite (a temporary file) or sqlite:PATH")
+    text = "PEM file of a certificate and its chain: the service then speaks TLS; the admin port stays plain HTTP"
+    add("--tls-cert", None, str, text)
+    add("--tls-key", None, str, "PEM file of the certificate's private key, not encrypted")
     add("--body-bytes-max", 4 * 1024 * 1024, _integer(1024, 2**30), "largest request")
     add("--read-timeout-s", 10.0, _seconds(0.1), "how long a client may take to send a request")
     add("--idle-timeout-s", 75.0, _seconds(0.1), "how long a connection may stay without a request")
@@ -98,6 +113,9 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
     sources = (PROCESS_TREE, CGROUP)
     text = f"where the metrics of CPU and memory come from: {' or '.join(sources)}, which in a container is right"
     add("--resources-from", PROCESS_TREE, _one_of(sources), text)
+    if defaults.transport == "grpc":
+        text = "how long a connection lives before its client is told to open another; 0: for ever"
+        add("--max-connection-age-s", 0.0, _seconds(0.0), text)
     return parser
 
 

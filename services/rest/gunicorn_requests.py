@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import ssl
 import struct
 import time
 from typing import Any
@@ -27,6 +28,8 @@ Address = Any
 #: comes to read the reply.
 _DRAIN_LIMITS = 4
 _DRAIN_STEP_BYTES = 256 * 1024
+#: Zero would stand for no limit.
+_TIME_LEAST_S = 0.001
 #: How long a client may go on sending what nobody reads any more.
 _LINGER_S = 0.5
 
@@ -55,12 +58,37 @@ class TimedReader(SocketUnreader):
 
     def chunk(self, *size_hint: int | None) -> bytes:
         """Return the next bytes, or none at the end. Raises TooSlowError."""
-        left_s = self._deadline_s - time.monotonic()
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(left_s))
+        self._limit_reading(max(_TIME_LEAST_S, self._deadline_s - time.monotonic()))
         try:
             return super().chunk(*size_hint)
-        except BlockingIOError:
+        except (BlockingIOError, TimeoutError):
             raise TooSlowError from None
+
+    def _limit_reading(self, left_s: float) -> None:
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(left_s))
+
+
+class TlsReader(TimedReader):
+    """The same over TLS, where Python has to keep the time: it takes the kernel's time-outs for a call to try again."""
+
+    sock: ssl.SSLSocket
+
+    def start_clock(self) -> None:
+        """Give the next request its time."""
+        super().start_clock()
+        self.sock.settimeout(self._timeout_s)
+
+    def chunk(self, *size_hint: int | None) -> bytes:
+        """Return the next bytes, or none at the end; what is decrypted as a whole, as no poller sees a rest of it."""
+        try:
+            data = super().chunk(*size_hint)
+            rest_bytes = self.sock.pending()
+            return data + self.sock.recv(rest_bytes) if rest_bytes else data
+        finally:
+            self.sock.settimeout(self._timeout_s)  # for replies
+
+    def _limit_reading(self, left_s: float) -> None:
+        self.sock.settimeout(left_s)
 
 
 class _Request(Request):
@@ -94,7 +122,8 @@ class TimedParser(RequestParser):
 
     def __init__(self, cfg: Config, client: socket.socket, address: Address, settings: Settings) -> None:
         super().__init__(cfg, client, address)
-        self._reader = self.unreader = TimedReader(client, settings.read_timeout_s)
+        reader = TlsReader if isinstance(client, ssl.SSLSocket) else TimedReader
+        self._reader = self.unreader = reader(client, settings.read_timeout_s)
 
     def start_clock(self) -> None:
         """Give the next request its time."""
@@ -134,5 +163,5 @@ def refuse(client: socket.socket, error: Exception, settings: Settings) -> None:
 
 
 def _timeval(duration_s: float) -> bytes:
-    """Return a struct timeval; never zero, which would stand for no limit."""
-    return struct.pack("@ll", *divmod(max(1, int(duration_s * 1_000_000)), 1_000_000))
+    """Return a struct timeval."""
+    return struct.pack("@ll", *divmod(int(duration_s * 1_000_000), 1_000_000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 from functools import partial
 
 from gunicorn.workers.sync import SyncWorker
@@ -21,15 +22,18 @@ class Worker(SyncWorker):
     def handle(self, listener: socket.socket, client: socket.socket, addr: Address) -> None:
         """Answer one request and close the connection."""
         settings = self.app.settings
-        with client, contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), settings.tls.wrap(client) if settings.tls else client as connection:
             try:
-                parser = TimedParser(self.cfg, client, addr, settings)
+                if isinstance(connection, ssl.SSLSocket):
+                    connection.settimeout(settings.read_timeout_s)
+                    connection.do_handshake()
+                parser = TimedParser(self.cfg, connection, addr, settings)
                 parser.start_clock()
                 request = next(parser)
-                self.handle_request(listener, request, client, addr)
+                self.handle_request(listener, request, connection, addr)
                 drain(request, settings)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
-                refuse(client, error, settings)
+                refuse(connection, error, settings)
 
 
 RUNTIME = Runtime("gunicorn-sync", run_master=partial(run_master, worker_class=Worker))

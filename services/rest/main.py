@@ -8,7 +8,13 @@ from services.platform import lifecycle
 from services.platform.lifecycle import Runtime
 from services.platform.settings import Defaults
 
-DEFAULTS = Defaults(transport="rest", port=5000, runtimes=("gunicorn-gthread", "gunicorn-sync", "uvicorn"), threads=8)
+DEFAULTS = Defaults(
+    transport="rest",
+    port=5000,
+    runtimes=("gunicorn-gthread", "gunicorn-sync", "uvicorn"),
+    threads=8,
+    alpn_protocols=("http/1.1",),
+)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from services.platform import addresses
+from services.platform import addresses, tls
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.settings import Settings
 from services.rest.api import Api
@@ -25,6 +25,8 @@ from services.rest.wire import HEAD_BYTES_MAX, head_too_long, malformed, too_slo
 
 #: Bodies are limited where they are read.
 _ROOM_OF_BODIES = sys.maxsize
+#: How long a worker that stops waits for TLS clients to answer that it closes: those that read nothing now won't.
+_FAREWELL_S = 1.0
 
 
 def run(worker: Worker) -> None:
@@ -59,7 +61,21 @@ class _Server(uvicorn.Server):
         self._worker = worker
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        """Listen. uvicorn's own would give clients a minute for a TLS handshake, and half a one to answer its end."""
+        config, settings = self.config, self._worker.settings
+        state = self.lifespan.state
+
+        def protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(  # type: ignore[call-arg]  # as uvicorn's
+                config=config, server_state=self.server_state, app_state=state
+            )
+
+        options = tls.asyncio_options(settings.tls, settings.read_timeout_s)
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(protocol, sock=each, backlog=config.backlog, **options) for each in sockets or ()
+        ]
+        self.started = True
         self._worker.ready()
 
     @contextlib.contextmanager
@@ -86,6 +102,7 @@ class _Protocol(HttpToolsProtocol):
         self._room_bytes = HEAD_BYTES_MAX
         self._read_deadline: asyncio.TimerHandle | None = None
         self._write_deadline: asyncio.TimerHandle | None = None
+        self._is_stopping = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
@@ -133,6 +150,21 @@ class _Protocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._stop_waiting_to_write()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._is_stopping = True
+        self._leave()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._is_stopping:
+            self._leave()
+
+    def _leave(self) -> None:
+        """See to it that a connection that is closing has soon closed, if all is sent."""
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            self.loop.call_later(_FAREWELL_S, self.transport.abort)
 
     def _stop_waiting_to_write(self) -> None:
         if self._write_deadline is not None:

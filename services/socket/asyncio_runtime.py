@@ -13,7 +13,7 @@ from typing import cast
 import uvloop
 
 from services.operations import Codec
-from services.platform import addresses
+from services.platform import addresses, tls
 from services.platform.lifecycle import Runtime, Worker
 from services.socket.calls import Calls
 from services.socket.frames import Request
@@ -46,7 +46,8 @@ class _Server:
         stop = asyncio.Event()
         loop.add_signal_handler(signal.SIGTERM, stop.set)
         bound = addresses.bind(self.settings.host, self.settings.port, shared=True)
-        listener = await loop.create_server(lambda: _Connection(self), sock=bound, backlog=addresses.BACKLOG)
+        options = tls.asyncio_options(self.settings.tls, self.settings.read_timeout_s)
+        listener = await loop.create_server(lambda: _Connection(self), sock=bound, backlog=addresses.BACKLOG, **options)
         sweeping = loop.create_task(self._sweep())
         self.worker.ready()
         await stop.wait()
@@ -131,7 +132,8 @@ class _Connection(asyncio.Protocol):
         elif not self._session.closing:
             self._write(self._session.end())
         self._attend()
-        return True  # keeps the transport open for replies that are due
+        # True keeps the transport open for replies that are due; one with TLS can't be.
+        return self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -198,7 +200,8 @@ class _Connection(asyncio.Protocol):
             return
         self._half_closed = True
         self._patience_ends_s = time.monotonic() + self._session.linger_s
-        if self._client_has_ended:
+        if self._client_has_ended or not self._transport.can_write_eof():
+            # With TLS this too waits for the client to end, and reads what it sends until then.
             self._transport.close()
         else:
             self._transport.write_eof()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -76,7 +77,10 @@ class Server:
             return False  # the client has left, or another one was quicker
         except OSError as error:
             return self._fail(error)
-        connection = _Connection(self, connected)
+        try:
+            connection = _Connection(self, connected)
+        except OSError:
+            return False  # the client has left
         self._connections.add(connection)
         sys.setswitchinterval(max(_SWITCH_INTERVAL_S, _SWITCH_INTERVAL_PER_CONNECTION_S * len(self._connections)))
         try:
@@ -114,7 +118,7 @@ class _Connection:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._server = server
         self._settings = server.settings
-        self._socket = connected
+        self._socket = server.settings.tls.wrap(connected) if server.settings.tls else connected
         self._session = Session(server.settings, server.calls, server.calls.answer, time.monotonic())
 
     def run(self) -> None:
@@ -135,6 +139,9 @@ class _Connection:
 
     def _converse(self) -> None:
         session = self._session
+        if isinstance(self._socket, ssl.SSLSocket):
+            self._socket.settimeout(max(0.001, session.deadline_s - time.monotonic()))
+            self._socket.do_handshake()
         while not session.closing:
             self._socket.settimeout(max(0.001, session.deadline_s - time.monotonic()))
             data = self._socket.recv(_READ_BYTES)

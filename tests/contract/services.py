@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -168,6 +169,29 @@ def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, 
 
     wait_until(announced, "the service announces its ports")
     return int(found[0][1]), int(found[0][2])
+
+
+def run_to_the_end(folder: Path, transport: str, *flags: object) -> tuple[int, list[str]]:
+    """Run a service that can't start, and return its exit status and the lines that it printed."""
+    done = subprocess.run(
+        command(transport, *flags),
+        cwd=ROOT,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+@contextlib.contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Keep writers of a SQLite file waiting."""
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
 
 
 def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:

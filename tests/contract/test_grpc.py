@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import psutil
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -215,3 +216,20 @@ def test_half_open_clients_are_closed(service: Service, tmp_path: Path) -> None:
                 pass
         with impatient.connect() as client:
             assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+def test_connections_of_an_age_are_handed_over_without_loss(service: Service, tmp_path: Path) -> None:
+    """Its client is told to open another one, and of the calls that it makes meanwhile none fails."""
+    flags = ("--max-connection-age-s", "0.2")
+    with started(service.kind, tmp_path, *flags) as ageing, grpc.insecure_channel(str(ageing.address)) as channel:
+        stub = users_pb2_grpc.UserServiceStub(channel)
+        ports = set()
+        deadline = time.monotonic() + 1.5
+        while time.monotonic() < deadline:
+            stub.GetUser(users_pb2.GetUserRequest(id=1_000_001), timeout=10)
+            ports |= {
+                each.laddr.port
+                for each in psutil.Process().net_connections()
+                if each.raddr and each.raddr.port == ageing.port
+            }
+    assert len(ports) > 2

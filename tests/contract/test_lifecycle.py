@@ -7,10 +7,8 @@ import os
 import random
 import signal
 import socket
-import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +28,8 @@ from tests.contract.services import (
     Service,
     command,
     environment,
+    locked,
+    run_to_the_end,
     started,
     wait_until,
 )
@@ -48,29 +48,6 @@ def family(service: Service) -> list[psutil.Process]:
 def have_ended(processes: list[psutil.Process]) -> bool:
     """Return whether all of them are gone; one that only waits to be buried is."""
     return all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes)
-
-
-def run_to_the_end(folder: Path, transport: str, *flags: object) -> tuple[int, list[str]]:
-    """Run a service that can't start, and return its exit status and the lines that it printed."""
-    done = subprocess.run(
-        command(transport, *flags),
-        cwd=ROOT,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    return done.returncode, (done.stdout + done.stderr).splitlines()
-
-
-@contextlib.contextmanager
-def locked(database: Path) -> Iterator[None]:
-    """Keep writers of a SQLite file waiting."""
-    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("ROLLBACK")
 
 
 @every_runtime
@@ -338,5 +315,15 @@ def test_help_names_every_flag(transport: str, tmp_path: Path) -> None:
     status, lines = run_to_the_end(tmp_path, transport, "--help")
 
     assert 0 == status
-    for flag in ("--host", "--port", "--admin-port", "--runtime", "--workers", "--threads", "--store"):
+    for flag in (
+        "--host",
+        "--port",
+        "--admin-port",
+        "--runtime",
+        "--workers",
+        "--threads",
+        "--store",
+        "--tls-cert",
+        "--tls-key",
+    ):
         assert any(line.strip().startswith(flag) for line in lines)

@@ -242,7 +242,7 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         assert "complete" == run.info.status
         assert 8 == len(run.records)
         assert any("services were not restarted" in note for note in run.info.notes)
-        assert any("users were created, and stay" in note for note in run.info.notes)
+        assert any("users that it creates stay" in note for note in run.info.notes)
         for record in run.records:
             assert {} == record.errors
             assert (None, None) == (record.server.cpu_ms_per_request, record.server.requests_by_worker)

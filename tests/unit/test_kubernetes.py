@@ -64,7 +64,7 @@ def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expec
     assert hint in pod.hint
 
 
-@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), unschedulable(1), {}])
+@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), unschedulable(-600), {}])
 def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> None:
     """A pod that is being made is in no trouble, nor is one that waits for another one's room."""
     assert ("", False) == (a_pod(status).trouble, a_pod(status).ready)

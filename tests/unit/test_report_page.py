@@ -13,7 +13,7 @@ import pytest
 from tests.unit.report_run import RunBuilder, cell, passed
 from wirebench.errors import WirebenchError
 from wirebench.report import write_report
-from wirebench.store import ErrorText, Run
+from wirebench.store import DisruptionRecord, ErrorText, Run
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "circle", "rect", "path", "use"}
 LOADS = {"src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"}
@@ -277,3 +277,30 @@ def test_a_full_disk_leaves_the_old_report_and_no_part_of_a_new_one(quick: Run, 
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert {"report.html": "old"} == {each.name: each.read_text() for each in tmp_path.iterdir()}
+
+
+def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
+    """Replicas' shares and limits stand in the table, disruptions in sentences, and comparisons in words."""
+    cells = tuple(
+        cell("grpc", replicas=2, rate_per_s=100, cpu_limit_millicores=250, placement="cross-node", balancing="service",
+             disruption=disruption)
+        for disruption in ("none", "kill-pod")
+    )  # fmt: skip
+    killed = DisruptionRecord(
+        kind="kill-pod", start_unix_ns=0, end_unix_ns=3_200_000_000, failed_requests=4, recovery_s=0.25
+    )
+    run = RunBuilder(
+        cells=cells,
+        blocks=2,
+        info={"target": "kubernetes", "compare": "disruption"},
+        server={"requests_by_replica": {"a": 30, "b": 10}, "throttled_periods": 8},
+        record={"disruption": killed, "requests_total": 1000},
+    ).write(tmp_path)
+    text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
+    assert "gRPC, the loss of one of 2 replicas under users.get, 100 requests/s over 16 connections: " in text
+    assert "requests failed, the last of them 0.2 s after it began" in text
+    assert "all replicas were ready again after 3.2 s" in text
+    assert "75 / 25" in text
+    assert "the loss of a pod" in text
+    assert "no disruption" in text
+    assert "250m CPU" in text

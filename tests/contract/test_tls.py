@@ -1,0 +1,452 @@
+"""Services with TLS: the same as without, to clients that speak it, and firm with those that don't."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+from wirebench_proto.echo_pb2 import EchoRequest
+from wirebench_proto.echo_pb2_grpc import EchoServiceStub
+from wirebench_proto.users_pb2 import CreateUserRequest, GetUserRequest, User
+from wirebench_proto.users_pb2_grpc import UserServiceStub
+
+from tests import certificates
+from tests.certificates import Certificate
+from tests.contract.services import (
+    GTHREAD,
+    GUNICORN_SYNC,
+    HOST,
+    REST_KINDS,
+    RUNTIME_KINDS,
+    SOCKET_KINDS,
+    TIMEOUT_S,
+    UVICORN,
+    Kind,
+    Service,
+    locked,
+    receive_all,
+    run_to_the_end,
+    started,
+    wait_until,
+)
+from wirebench.clients.address import Address
+
+SEEDED_ID = 1_000_001
+#: The beginning of a handshake: a record of 200 bytes, a ClientHello, of which no more comes.
+HALF_A_HELLO = bytes.fromhex("160301 00c8 010000c4 0303".replace(" ", "")) + bytes(20)
+GET = f"GET /api/users/{SEEDED_ID} HTTP/1.1\r\nHost: test\r\n\r\n".encode()
+#: Of a reply frame, up to its message: length, id, status, flags, message_length.
+REPLY = struct.Struct(">IIBBH")
+
+every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """Return a certificate for the services of this module."""
+    return certificates.make(tmp_path_factory.mktemp("certificates"), "service")
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """Return a certificate that no service has."""
+    return certificates.make(tmp_path_factory.mktemp("certificates"), "stranger")
+
+
+@pytest.fixture(scope="module", params=RUNTIME_KINDS, ids=str)
+def secure(request: pytest.FixtureRequest, certificate: Certificate, logs: Path) -> Iterator[Service]:
+    """Return a running service with TLS and little patience."""
+    with started(request.param, logs, *certificate.flags, "--read-timeout-s", 1) as running:
+        yield running
+        assert 1 == len(running.logged().splitlines()), running.logged()  # whatever clients do
+
+
+def secured(address: Address, context: ssl.SSLContext) -> ssl.SSLSocket:
+    """Return a connection after its handshake."""
+    return context.wrap_socket(socket.create_connection(address, TIMEOUT_S), server_hostname=HOST)
+
+
+class Calls(NamedTuple):
+    """What a client asks on one connection; both return the id in the reply."""
+
+    get: Callable[[], int]
+    create: Callable[[int], int]
+
+
+@contextlib.contextmanager
+def connected(service: Service, certificate: Certificate) -> Iterator[Calls]:
+    """Connect as the transport's clients do."""
+    client = {"rest": rest, "grpc": rpc, "socket": framed}[service.kind.transport]
+    with client(service.address, certificate) as calls:
+        yield calls
+
+
+@contextlib.contextmanager
+def rest(address: Address, certificate: Certificate) -> Iterator[Calls]:
+    """Connect with the standard library's HTTPS client."""
+
+    def call(method: str, path: str, body: str | None = None) -> int:
+        connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+        return int(json.loads(connection.getresponse().read())["data"]["id"])
+
+    connection = http.client.HTTPSConnection(*address, timeout=TIMEOUT_S, context=certificate.trust())
+    with contextlib.closing(connection):
+        yield Calls(
+            lambda: call("GET", f"/api/users/{SEEDED_ID}"), lambda i: call("POST", "/api/users", json.dumps(user(i)))
+        )
+
+
+@contextlib.contextmanager
+def rpc(address: Address, certificate: Certificate) -> Iterator[Calls]:
+    """Connect with grpcio's channel."""
+    trust = grpc.ssl_channel_credentials(certificate.cert.read_bytes())
+    with grpc.secure_channel(str(address), trust, [("grpc.enable_http_proxy", 0)]) as channel:
+        stub: Any = UserServiceStub(channel)
+        yield Calls(
+            lambda: int(stub.GetUser(GetUserRequest(id=SEEDED_ID), timeout=TIMEOUT_S).data.id),
+            lambda i: int(stub.CreateUser(CreateUserRequest(user=User(**user(i))), timeout=TIMEOUT_S).data.id),
+        )
+
+
+@contextlib.contextmanager
+def framed(address: Address, certificate: Certificate) -> Iterator[Calls]:
+    """Connect with frames on the standard library's TLS socket."""
+
+    def call(method: bytes, request: dict[str, Any]) -> int:
+        connection.sendall(frame(method, request))
+        length, _, _, _, message_length = REPLY.unpack(replies.read(REPLY.size))
+        return int(json.loads(replies.read(length - REPLY.size + 4)[message_length:])["id"])
+
+    with secured(address, certificate.trust()) as connection, connection.makefile("rb") as replies:
+        connection.sendall(b"WB1J")
+        yield Calls(lambda: call(b"users.get", {"id": SEEDED_ID}), lambda i: call(b"users.create", {"user": user(i)}))
+
+
+def user(user_id: int) -> dict[str, Any]:
+    """Return a user to create."""
+    return {"id": user_id, "name": "Ada", "email": "ada@example.com"}
+
+
+def frame(method: bytes, request: dict[str, Any]) -> bytes:
+    """Return a request frame."""
+    body = json.dumps(request).encode()
+    return struct.pack(">IIB", 5 + len(method) + len(body), 7, len(method)) + method + body
+
+
+def test_real_clients_are_served(secure: Service, certificate: Certificate) -> None:
+    """Each transport's usual client gets its replies, more than one on a connection, and the admin port stays plain."""
+    with connected(secure, certificate) as calls:
+        assert [SEEDED_ID] * 3 == [calls.get() for _ in range(3)]
+
+    assert (200, "ok\n") == secure.admin("/readyz")
+    assert ", TLS); admin on" in secure.logged()
+
+
+@pytest.mark.parametrize("key", [certificates.EC, certificates.RSA], ids=["ec", "rsa"])
+@every_runtime
+def test_kinds_of_keys(kind: Kind, key: tuple[str, ...], tmp_path: Path) -> None:
+    """The keys that authorities sign are all served, by several workers too."""
+    certificate = certificates.make(tmp_path, "service", key)
+    with started(kind, tmp_path, *certificate.flags, "--workers", 2) as service:
+        for _ in range(3):
+            with connected(service, certificate) as calls:
+                assert SEEDED_ID == calls.get()
+
+
+def test_versions(secure: Service, certificate: Certificate) -> None:
+    """Clients get TLS 1.3, those without it TLS 1.2 with forward secrecy, and older ones nothing."""
+    protocols = ("h2",) if secure.kind.transport == "grpc" else ()
+    with secured(secure.address, certificate.trust(*protocols)) as newest:
+        assert "TLSv1.3" == newest.version()
+
+    context = certificate.trust(*protocols)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with secured(secure.address, context) as older:
+        name, version, _ = older.cipher() or ("", "", 0)
+        assert ("TLSv1.2", "ECDHE-ECDSA") == (version, name[:11])
+        assert "GCM" in name or "CHACHA20" in name
+
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises(OSError, match=r"(?i)version|reset|EOF"):
+        secured(secure.address, context)
+
+
+def test_weak_ciphers(secure: Service, certificate: Certificate) -> None:
+    """Ciphers without authenticated encryption aren't agreed on."""
+    context = certificate.trust("h2")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA")
+    with pytest.raises(OSError, match=r"(?i)handshake|reset|EOF"):
+        secured(secure.address, context)
+
+
+def test_alpn(secure: Service, certificate: Certificate) -> None:
+    """REST says that it is HTTP/1.1, gRPC that it is HTTP/2, and the socket protocol has no name to give."""
+    expected = {"rest": "http/1.1", "grpc": "h2", "socket": None}[secure.kind.transport]
+    with secured(secure.address, certificate.trust("h2", "http/1.1")) as connection:
+        assert expected == connection.selected_alpn_protocol()
+
+
+def test_a_wrong_authority_is_refused(secure: Service, certificate: Certificate, stranger: Certificate) -> None:
+    """A client that trusts somebody else gets no reply, and the next client gets one."""
+    with (
+        pytest.raises((OSError, grpc.RpcError), match=r"(?i)certificate.verify|handshake"),
+        connected(secure, stranger) as calls,
+    ):
+        calls.get()
+
+    with connected(secure, certificate) as calls:
+        assert SEEDED_ID == calls.get()
+
+
+@pytest.mark.parametrize("sent", [GET, b"WB1J", b"hello\n", b"\x00" * 100, b""])
+def test_plain_text_is_hung_up_on(secure: Service, certificate: Certificate, sent: bytes) -> None:
+    """Who doesn't speak TLS gets no reply of the service in plain text, and leaves nothing in the log."""
+    before = secure.logged()
+    with socket.create_connection(secure.address, TIMEOUT_S) as connection:
+        connection.sendall(sent)
+        if not sent:
+            connection.shutdown(socket.SHUT_WR)
+        received = receive_all(connection)
+
+    # Nothing, or an alert of TLS.
+    assert b"" == received or received.startswith(b"\x15\x03")
+    with connected(secure, certificate) as calls:
+        assert SEEDED_ID == calls.get()
+    assert before == secure.logged()
+
+
+@every_runtime
+def test_stalled_handshakes_keep_nobody_waiting(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
+    """However many clients stop half-way through a handshake, others are served, and the stalled are closed in time.
+
+    gunicorn-sync does one thing at a time, and gives each of them its whole time before.
+    """
+    count = 2 if kind == GUNICORN_SYNC else 50
+    with (
+        started(kind, tmp_path, *certificate.flags, "--read-timeout-s", 3) as service,
+        contextlib.ExitStack() as clients,
+    ):
+        stalled = [stall(service, clients) for _ in range(count)]
+        before = time.monotonic()
+        with connected(service, certificate) as calls:
+            assert SEEDED_ID == calls.get()
+        if kind != GUNICORN_SYNC:
+            assert time.monotonic() - before < 2
+        for each in stalled:
+            assert b"" == receive_all(each)
+        assert time.monotonic() - before < 15
+        assert 1 == len(service.logged().splitlines())
+
+
+def stall(service: Service, clients: contextlib.ExitStack) -> socket.socket:
+    """Connect, and begin a handshake."""
+    connection = clients.enter_context(socket.create_connection(service.address, TIMEOUT_S))
+    connection.sendall(HALF_A_HELLO)
+    return connection
+
+
+def test_a_trickle_does_not_stop_the_clock(secure: Service) -> None:
+    """A client that sends its part of the handshake byte by byte has no more time for it than others."""
+    before = time.monotonic()
+    with socket.create_connection(secure.address, TIMEOUT_S) as connection, contextlib.suppress(OSError):
+        for byte in HALF_A_HELLO + bytes(150):
+            connection.sendall(bytes([byte]))
+            time.sleep(0.05)
+
+    assert time.monotonic() - before < 5  # all of it would take more than 8 s
+
+
+@every_runtime
+def test_requests_in_flight_are_finished(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
+    """A request that has begun when the service is told to stop still gets its reply, as without TLS."""
+    database = tmp_path / "users.sqlite"
+    with (
+        started(kind._replace(store=f"sqlite:{database}"), tmp_path, *certificate.flags) as service,
+        connected(service, certificate) as calls,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        with locked(database):
+            created = pool.submit(calls.create, 1)
+            wait_until(
+                lambda: any(value == 1 for _, value in service.samples("wirebench_in_flight_requests")),
+                "the request is in flight",
+            )
+            service.process.terminate()
+            wait_until(lambda: "stopping" in service.logged(), "the service begins to stop")
+            time.sleep(0.3)  # what does not wait for the request would be gone by now
+            assert not created.done()
+
+        assert 1 == created.result(TIMEOUT_S)
+        assert 0 == service.process.wait(TIMEOUT_S)
+
+
+@every_runtime
+def test_clients_that_stay_do_not_hold_up_a_stop(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
+    """Neither one that keeps its connection, nor one that hasn't said anything yet, nor one that makes no handshake."""
+    with started(kind, tmp_path, *certificate.flags) as service, contextlib.ExitStack() as clients:
+        clients.enter_context(connected(service, certificate)).get()
+        if kind != GUNICORN_SYNC:  # which serves one at a time
+            stall(service, clients)
+        if kind != GUNICORN_SYNC and kind.transport != "grpc":  # which wait for such clients without TLS too
+            clients.enter_context(secured(service.address, certificate.trust()))
+        before = time.monotonic()
+
+        assert 0 == service.stop()
+
+        assert time.monotonic() - before < 4  # the read time-out and the drain's are 10 s
+        assert 2 == len(service.logged().splitlines()), service.logged()
+
+
+@pytest.mark.parametrize("kind", [GTHREAD, UVICORN, *SOCKET_KINDS], ids=str)
+def test_a_kept_connection_ends_as_tls_asks_for(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
+    """A client can tell that the service has closed: else somebody in between could have cut the connection."""
+    request, reply = (GET, b"HTTP/1.1 200 OK") if kind.transport == "rest" else (b"hello\n", b"HELLO\n")
+    with started(kind, tmp_path, *certificate.flags) as service, careful(service, certificate) as connection:
+        connection.sendall(request)
+        assert reply == connection.recv(len(reply))
+        service.process.terminate()
+        received(connection)  # which fails without close_notify
+
+
+def careful(service: Service, certificate: Certificate) -> ssl.SSLSocket:
+    """Return a connection that takes a mere end of TCP for the error that it is."""
+    opened = socket.create_connection(service.address, TIMEOUT_S)
+    return certificate.trust().wrap_socket(opened, server_hostname=HOST, suppress_ragged_eofs=False)
+
+
+def received(connection: ssl.SSLSocket) -> bytes:
+    """Return what comes until the other side says that no more will."""
+    pieces = bytearray()
+    while piece := connection.recv(65_536):
+        pieces += piece
+    return bytes(pieces)
+
+
+@pytest.mark.parametrize("secure", REST_KINDS, ids=str, indirect=True)
+def test_limits_of_http(secure: Service, certificate: Certificate) -> None:
+    """The limits on heads and on time have the same replies as without TLS, and the client can read them."""
+    head = b"GET /api/users/1 HTTP/1.1\r\nHost: test\r\nX: " + b"x" * 70_000 + b"\r\n\r\n"
+    for sent, status in ((head, 431), (GET[:-2], 408), (b"nonsense\r\n\r\n", 400)):
+        with careful(secure, certificate) as connection:
+            connection.sendall(sent)
+            assert f"HTTP/1.1 {status} " == received(connection)[:13].decode()
+
+
+@pytest.mark.parametrize("secure", [GTHREAD, UVICORN], ids=str, indirect=True)
+def test_pipelining_of_http(secure: Service, certificate: Certificate) -> None:
+    """Requests that come in one record are all answered: what TLS has decrypted no poller sees."""
+    size, count = 128, 100  # gunicorn reads 8 KiB: 64 requests, and not a byte of the next
+    last = GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    padded = GET[:-4] + b"\r\nX: " + b"x" * (size - len(GET) - 5) + b"\r\n\r\n"
+    assert size == len(padded)
+    with careful(secure, certificate) as connection:
+        connection.settimeout(5)
+        connection.sendall(padded * (count - 1) + last)
+        assert count == received(connection).count(b"HTTP/1.1 200 OK")
+
+
+def test_long_requests_and_replies(secure: Service, certificate: Certificate) -> None:
+    """What takes many records comes back whole."""
+    payload = bytes(range(256)) * 4 * 1024  # 1 MiB
+    encoded = base64.b64encode(payload).decode()
+    if secure.kind.transport == "grpc":
+        trust = grpc.ssl_channel_credentials(certificate.cert.read_bytes())
+        with grpc.secure_channel(str(secure.address), trust, [("grpc.enable_http_proxy", 0)]) as channel:
+            stub: Any = EchoServiceStub(channel)
+            assert payload == stub.Echo(EchoRequest(payload=payload), timeout=TIMEOUT_S).data.payload
+    elif secure.kind.transport == "rest":
+        connection = http.client.HTTPSConnection(*secure.address, timeout=TIMEOUT_S, context=certificate.trust())
+        with contextlib.closing(connection):
+            body = json.dumps({"payload": encoded})
+            connection.request("POST", "/echo", body, {"Content-Type": "application/json"})
+            assert encoded == json.loads(connection.getresponse().read())["data"]["payload"]
+    else:
+        with careful(secure, certificate) as opened, opened.makefile("rb") as replies:
+            opened.sendall(b"WB1J" + frame(b"echo.echo", {"payload": encoded}))
+            length, _, _, _, message_length = REPLY.unpack(replies.read(REPLY.size))
+            assert encoded == json.loads(replies.read(length - REPLY.size + 4)[message_length:])["payload"]
+
+
+def say_at_once(service: Service, certificate: Certificate, text: bytes) -> bytes:
+    """Send text and close_notify together, and return the reply; a socket of TLS would wait or read in between."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = certificate.trust().wrap_bio(incoming, outgoing, server_hostname=HOST)
+    with socket.create_connection(service.address, TIMEOUT_S) as connection:
+        while session.version() is None or outgoing.pending:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                session.do_handshake()
+            connection.sendall(outgoing.read())
+            if session.version() is None:
+                incoming.write(connection.recv(65_536))
+        session.write(text)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            session.unwrap()
+        connection.sendall(outgoing.read())
+        incoming.write(receive_all(connection))
+    reply = bytearray()
+    with contextlib.suppress(ssl.SSLZeroReturnError):  # close_notify, without which there would be more to come
+        while True:
+            reply += session.read(65_536)
+    return bytes(reply)
+
+
+@pytest.mark.parametrize("secure", SOCKET_KINDS, ids=str, indirect=True)
+def test_line_mode(secure: Service, certificate: Certificate) -> None:
+    """A line needs no preface, and the last one no end, if the client says with close_notify that it is the last."""
+    with careful(secure, certificate) as connection:
+        for line in (b"one\n", b"WB2\n"):
+            connection.sendall(line)
+            assert line.upper() == connection.recv(100)
+
+    assert b"HELLO\nLAST\n" == say_at_once(secure, certificate, b"hello\nlast")
+
+
+@pytest.mark.parametrize("secure", SOCKET_KINDS, ids=str, indirect=True)
+def test_the_preface_in_any_pieces(secure: Service, certificate: Certificate) -> None:
+    """Records aren't frames: where one ends means nothing."""
+    asked = b"WB1J" + frame(b"users.get", {"id": SEEDED_ID})
+    with careful(secure, certificate) as connection, connection.makefile("rb") as replies:
+        for byte in asked:
+            connection.sendall(bytes([byte]))
+        assert 0 == REPLY.unpack(replies.read(REPLY.size))[2]
+
+
+@every_runtime
+def test_what_can_not_be_served_is_refused(
+    kind: Kind, certificate: Certificate, stranger: Certificate, tmp_path: Path
+) -> None:
+    """Status 2, and a last line that names the option and the next step; nothing listens, and nobody is asked."""
+    encrypted, empty, missing = tmp_path / "encrypted.key", tmp_path / "empty", tmp_path / "missing"
+    certificates.openssl("pkey", "-in", certificate.key, "-aes256", "-passout", "pass:secret", "-out", encrypted)
+    empty.touch()
+    cases = {
+        ("--tls-cert", certificate.cert): "--tls-cert needs --tls-key: name both",
+        ("--tls-key", certificate.key): "--tls-key needs --tls-cert: name both",
+        ("--tls-cert", missing, "--tls-key", certificate.key): f"--tls-cert: can't read {missing}: No such file",
+        ("--tls-cert", certificate.cert, "--tls-key", tmp_path): f"--tls-key: can't read {tmp_path}: Is a directory",
+        ("--tls-cert", empty, "--tls-key", certificate.key): f"--tls-cert: {empty} holds no certificate",
+        ("--tls-cert", certificate.cert, "--tls-key", empty): f"--tls-key: {empty} holds no private key",
+        ("--tls-cert", certificate.cert, "--tls-key", stranger.key): f"--tls-key: {stranger.key} isn't the key of",
+        ("--tls-cert", certificate.cert, "--tls-key", encrypted): f"--tls-key: the key in {encrypted} is encrypted",
+    }
+    with ThreadPoolExecutor(4) as pool:
+        ends = list(pool.map(lambda flags: run_to_the_end(tmp_path, kind.transport, "--port", 0, *flags), cases))
+
+    for expected, (status, lines) in zip(cases.values(), ends, strict=True):
+        assert 2 == status
+        assert f"wirebench-{kind.transport}: error: {expected}" in lines[-1]

@@ -1,0 +1,133 @@
+"""From what generators observed to a record: whose figures add up, and which are the worst one's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.report_run import cell
+from tests.unit.test_generator import a_file
+from wirebench.drivers.histogram_file import Window
+from wirebench.measure import Observation, Subject, make_record
+from wirebench.measure.observation import GeneratorUse, ServerUse
+from wirebench.scenario import Load
+from wirebench.store import Record
+from wirebench.targets import Disrupted
+
+SECOND_NS = 10**9
+SUBJECT = Subject(
+    run="r",
+    scenario="s",
+    record_id="b001",
+    block=1,
+    order=0,
+    cell=cell("rest", workers=2, replicas=2, balancing="headless", cpu_limit_millicores=250),
+    load=Load(warmup_s=0.5, window_s=2),
+    cores=None,
+    host_share=0.75,
+    histogram_file=Path("h.json"),
+    versions={},
+    machine={},
+    commit=None,
+)
+REQUESTS = {"a": {"0": 2, "1": 2}, "b": {"0": 3, "1": 0}}
+
+
+def seen(cpu_s: float, requests: dict[str, dict[str, int]] | None = None, start_s: int = 100) -> Observation:
+    """Return what a generator of two cores saw, and what it counted at the server if it looked."""
+    return Observation(
+        file=a_file(start_s, [1, 2, 3], (2, 1)),
+        window_s=2.0,
+        generator=GeneratorUse(cpu_s=cpu_s, cores=2.0, throttled_periods=1),
+        server=ServerUse(cpu_s=0.3, memory_bytes=2**20, throttled_periods=4, requests=requests),
+    )
+
+
+def record_of(folder: Path, *observations: Observation, subject: Subject = SUBJECT) -> Record:
+    """Return the record of observations."""
+    return make_record(subject, observations, folder / "h.json")
+
+
+def test_rates_of_generators_add_up(tmp_path: Path) -> None:
+    """Each has a window of two seconds, and they are the same two seconds, or nearly."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.0, start_s=101))
+    assert (6, 2.0, 3.0) == (record.requests, record.window_s, record.rate_achieved_per_s)
+    assert 6 == record.requests_total
+    assert record.service is not None
+    assert 6 == record.service.count
+    # The server is the same, and the first one looked.
+    assert 0.3 / 6 * 1e3 == pytest.approx(record.server.cpu_ms_per_request)
+
+
+def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
+    """One that is at its end spoils the load, whatever the others have left."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.9))
+    assert 3.9 / (2 * 2.0) == record.generator.cpu_share
+    gates = {gate.name: gate for gate in record.gates}
+    assert not gates["generator_cpu"].passed
+    assert 2 == gates["throttled_generator"].value
+
+
+def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:
+    """Replicas share evenly or not; workers do so within the replica where it is worst."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS))
+    assert {"a": 4, "b": 3} == record.server.requests_by_replica
+    assert {"a/0": 2, "a/1": 2, "b/0": 3, "b/1": 0} == record.server.requests_by_worker
+    assert 0.5 == record.server.fairness
+    assert 49 / (2 * 25) == record.server.replica_fairness
+    gates = {gate.name: gate.passed for gate in record.gates}
+    assert (False, True) == (gates["balance"], gates["replica_balance"])
+
+
+def test_only_a_client_that_balances_promises_equal_shares(tmp_path: Path) -> None:
+    """How a Service spreads connections is what is asked about, and no fault of the measurement."""
+    by_service = replace(SUBJECT, cell=replace(SUBJECT.cell, balancing="service"))
+    record = record_of(tmp_path, seen(1.0, {"a": {"0": 3}, "b": {"0": 0}}), subject=by_service)
+    assert 0.5 == record.server.replica_fairness
+    assert "replica_balance" not in {gate.name for gate in record.gates}
+
+
+@pytest.mark.parametrize(
+    ("disrupted_s", "failures_s", "recovery_s", "passed"),
+    [
+        ((100.5, 101.5), None, 0.0, True),
+        ((100.5, 101.5), (100.6, 101.25), 0.75, True),
+        ((100.5, 102.5), (100.6, 100.75), 0.25, False),
+        ((101.0, 101.5), (100.1, 100.2), 0.0, True),
+    ],
+)
+def test_recovery_is_until_the_last_failure(
+    tmp_path: Path,
+    disrupted_s: tuple[float, float],
+    failures_s: tuple[float, float] | None,
+    recovery_s: float,
+    passed: bool,  # noqa: FBT001
+) -> None:
+    """From the beginning of the disruption: what failed before isn't its work. It has to be over within the window."""
+    start, end = (round(moment * SECOND_NS) for moment in disrupted_s)
+    failures = None
+    if failures_s:
+        first, last = (round(moment * SECOND_NS) for moment in failures_s)
+        failures = Window(start_unix_ns=first, end_unix_ns=last)
+    observation = seen(1.0)
+    file = observation.file.model_copy(update={"failures": failures, "requests_total": {"ok": 3, "unavailable": 2}})
+    subject = replace(SUBJECT, cell=replace(SUBJECT.cell, disruption="kill-pod"))
+    observed = observation.model_copy(update={"file": file})
+    record = make_record(subject, [observed], tmp_path / "h.json", Disrupted(start, end))
+    assert record.disruption is not None
+    assert ("kill-pod", 2) == (record.disruption.kind, record.disruption.failed_requests)
+    assert recovery_s == pytest.approx(record.disruption.recovery_s)
+    assert passed == {gate.name: gate.passed for gate in record.gates}["disruption"]
+
+
+def test_a_record_from_before_replicas_is_read(tmp_path: Path) -> None:
+    """Factors that came later are at the level that they had before they were factors."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS))
+    old = record.model_dump()
+    for name in ("replicas", "placement", "balancing", "cpu_limit_millicores", "memory_limit_mib", "connections"):
+        del old["factors"][name]
+    del old["disruption"], old["server"]["requests_by_replica"], old["server"]["replica_fairness"]
+    factors = Record.model_validate(old).factors
+    assert (1, None, None) == (factors["replicas"], factors["placement"], factors["cpu_limit_millicores"])
