@@ -129,7 +129,7 @@ class _Execution:
             return
         self.first_id = find_free(self.ids.count, endpoints.values())
         last_id = self.first_id + self.ids.count - 1
-        note = f"users were created, and stay in the services: their ids are among {self.first_id} to {last_id}"
+        note = f"users that it creates stay in the services: their ids are among {self.first_id} to {last_id}"
         self.writer.update(notes=(*self.writer.info.notes, note))
 
     def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
@@ -189,7 +189,8 @@ class _Execution:
         load_pods, shared_cores = self.target.load_pods, self.description.shared_cores
         if not (load_pods and shared_cores and cell.cpu_limit_millicores):
             return None
-        generators = load_pods.cores * self.plan.scenario.load.generators
+        load = self.plan.scenario.load
+        generators = load_pods.cores_of(load) * load.generators
         return (cell.cpu_limit_millicores / 1000 * cell.replicas + generators) / shared_cores
 
 

@@ -5,15 +5,16 @@ from grafana_foundation_sdk.models import units
 from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable
 from wirebench.measure.gates import GENERATOR_CPU_MAX
 
-_POD = Variable("generator", "Generator", 'k6_vus{namespace="$namespace"}', "pod")
-_K6 = f'{CHOSEN}, pod=~"$generator"'
+_POD = Variable("generator", "Generator", '{__name__=~"k6_vus|ghz_requests_total", namespace="$namespace"}', "pod")
+_CHOSEN_PODS = f'{CHOSEN}, pod=~"$generator"'
 #: The container of a load pod that k6 or ghz runs in has this name, whichever it is.
 _CONTAINER = 'namespace="$namespace", pod=~"$generator", container="load"'
+_GRPC = f'{CHOSEN}, transport="grpc"'
 _HISTOGRAM = f"sum by (transport) (namespace_transport_pod:k6_request_duration_seconds:rate30s{{{CHOSEN}}})"
 
 
 def _sum(metric: str) -> str:
-    return f"sum by (transport) ({metric}{{{_K6}}})"
+    return f"sum by (transport) ({metric}{{{_CHOSEN_PODS}}})"
 
 
 _LOAD = Row(
@@ -146,11 +147,39 @@ _AGREEMENT = Row(
     ),
 )
 
+_GHZ = Row(
+    "What has ghz measured?",
+    (
+        Chart(
+            title="Requests by ghz",
+            description="By outcome, and counted by the gRPC service, dashed. ghz tells nothing while it runs: each "
+            "part of its load, at most 20 s long, appears when it has ended, without warm-up. Bad: any outcome but ok.",
+            unit=units.RequestsPerSecond,
+            queries=(
+                # Pushed second by second, so that 5 s hold five samples; no recording rule sees what is pushed later.
+                Query(f"sum by (code) (rate(ghz_requests_total{{{_CHOSEN_PODS}}}[5s]))", "ghz: {{code}}"),
+                Query(
+                    f"sum(namespace_transport_pod:wirebench_requests:rate30s{{{_GRPC}}})", "by the service", dashed=True
+                ),
+            ),
+        ),
+        Chart(
+            title="Latency by ghz",
+            description="Service time of successful requests: quantiles of each part of the load as a whole. With "
+            "a rate it is service time as well: ghz measures no waiting until a request is sent. Bad: far from k6's "
+            "under the same load: then it is a generator that is measured.",
+            unit=units.Seconds,
+            queries=(
+                Query(f"max by (quantile) (ghz_request_duration_seconds{{{_CHOSEN_PODS}}})", "quantile {{quantile}}"),
+            ),
+        ),
+    ),
+)
+
 GENERATORS = Board(
     uid="wirebench-generators",
     title="wirebench: load generators",
-    description="Whether the load was what was asked for, and whether it was the generator that was measured. ghz "
-    "tells nothing while it runs: of its pods there are CPU time and memory only.",
+    description="Whether the load was what was asked for, and whether it was the generator that was measured.",
     variables=(NAMESPACE, TRANSPORT, _POD),
-    rows=(_LOAD, _BOTTLENECK, _AGREEMENT),
+    rows=(_LOAD, _BOTTLENECK, _AGREEMENT, _GHZ),
 )

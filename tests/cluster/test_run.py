@@ -20,11 +20,10 @@ from wirebench.targets.kubernetes.namespace import LABEL
 pytestmark = pytest.mark.timeout(600)
 
 ALL = """\
-question: Does every part of it work in a cluster?
+question: Does every placement work?
 factors:
-  transport: [rest, grpc, socket]
-  placement: {rest: same-pod, grpc: same-node, socket: cross-node}
-  driver: {rest: k6, grpc: ghz, socket: k6}
+  transport: rest
+  placement: [same-pod, same-node, cross-node]
   operation: users.create
   concurrency: 4
   cpu_limit_millicores: 250
@@ -55,7 +54,8 @@ blocks: 1
 """
 DISRUPTED = """\
 question: Does a rolling restart lose requests?
-factors: {transport: [rest, grpc, socket], disruption: rolling-restart, replicas: 2, concurrency: 32, rate_per_s: 100}
+factors: {transport: [rest, grpc, socket], disruption: rolling-restart, replicas: 2, concurrency: 32, rate_per_s: 100,
+  cpu_limit_millicores: 400}
 load: {model: open, warmup_s: 1, window_s: 30}
 blocks: 1
 compare: transport
@@ -65,7 +65,6 @@ question: What becomes of a run that something happens to?
 factors: {transport: socket, concurrency: [1, 2], cpu_limit_millicores: 250}
 load: {warmup_s: 1, window_s: 15}
 blocks: 1
-compare: transport
 """
 
 
@@ -75,22 +74,23 @@ class Started:
     def __init__(self, folder: Path, scenario: str, *flags: str) -> None:
         (folder / "it.yaml").write_text(scenario, encoding="utf-8")
         self.results = folder / "results"
-        self._printed = (folder / "printed").open("w+", encoding="utf-8")
+        self._log = folder / "printed"
         arguments = ["run", str(folder / "it.yaml"), "--target", "kubernetes", "--out", str(self.results), *flags]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "wirebench.cli", *arguments],
-            stdout=self._printed,
-            stderr=subprocess.STDOUT,
-            cwd=ROOT,
-            # The user's own clusters are not taken by mistake.
-            env={**os.environ, "KUBECONFIG": str(folder / "somebody's")},
-        )
+        with self._log.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "wirebench.cli", *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                # The user's own clusters are not taken by mistake.
+                env={**os.environ, "KUBECONFIG": str(folder / "somebody's")},
+            )
+        _started.append(self)
 
     @property
     def printed(self) -> str:
         """All that it has printed so far."""
-        self._printed.seek(0)
-        return self._printed.read()
+        return self._log.read_text(encoding="utf-8")
 
     def wait_for(self, text: str) -> None:
         """Wait until it has printed this, or ended."""
@@ -107,11 +107,18 @@ class Started:
         return load_run(folder)
 
 
+_started: list[Started] = []
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left(cluster: Cluster) -> Iterator[None]:
     """See that after each test no namespace of a run is left, and that all others are there."""
     before = names(cluster)
     yield
+    while _started:  # of a test that failed
+        process = _started.pop().process
+        process.terminate()
+        process.wait(timeout=120)
     assert before == names(cluster)
 
 

@@ -1,4 +1,4 @@
-"""Dashboards: every panel has data after a real load, in a Prometheus that scrapes the services and hears from k6.
+"""Dashboards: every panel has data after a real load, in a Prometheus that scrapes the services and hears from drivers.
 
 With WIREBENCH_PROMETHEUS_URL it is that of a cluster that had load on all transports in the last quarter of an hour;
 without, one is started here.
@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -22,8 +23,13 @@ from grafana.board import Board, Chart, Variable
 from grafana.boards import BOARDS
 from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S, Service, started, wait_until
 from tests.prometheus import Prometheus
+from tests.unit.report_run import cell
+from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.driver import SEEDED_USERS
-from wirebench.places import K6_SCRIPTS, ROOT, TOOLS
+from wirebench.drivers.live import Live
+from wirebench.places import ROOT, TOOLS
+from wirebench.scenario import Load
+from wirebench.scenario.contract import Transport
 
 CLUSTER_URL = os.environ.get("WIREBENCH_PROMETHEUS_URL")
 CLUSTER_RANGE_S = 15 * 60
@@ -51,8 +57,10 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         ]
         url = stack.enter_context(started_prometheus(services, folder))
         begin_s = time.time()
-        with ThreadPoolExecutor(len(services)) as pool:
-            list(pool.map(lambda service: send_load(service, url, folder), services))
+        k6 = K6ForSomeWhoAreNot()
+        loads: list[tuple[Driver, Service]] = [*((k6, service) for service in services), (Ghz(), services[1])]
+        with ThreadPoolExecutor(len(loads)) as pool:
+            list(pool.map(lambda load: send_load(load[0], load[1], url, folder), loads))
         time.sleep(2)  # two scrapes more
         end_s = time.time()
         yield Prometheus(url, frozenset(), end_s, int(end_s - begin_s))
@@ -85,6 +93,7 @@ def started_prometheus(services: list[Service], folder: Path) -> Iterator[str]:
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={HOST}:0",
         "--web.enable-remote-write-receiver",
+        "--web.enable-otlp-receiver",
     ]
     log = folder / "prometheus.log"
     with log.open("wb") as output:
@@ -99,37 +108,32 @@ def started_prometheus(services: list[Service], folder: Path) -> Iterator[str]:
         process.wait(TIMEOUT_S)
 
 
-def send_load(service: Service, url: str, folder: Path) -> None:
-    """Send requests at a fixed rate by k6, which tells Prometheus as it goes. One in six asks for nobody."""
-    transport = service.kind.transport
-    settings = {
-        "ADDRESS": service.address,
-        "RATE": RATE_PER_S,
-        "CONCURRENCY": 4,
-        "WARMUP_S": 0,
-        "DURATION_S": LOAD_S,
-        "USERS": SEEDED_USERS * 6 // 5,
-    }
-    tags = {"namespace": "local", "pod": f"load-{transport}", "node": "localhost", "transport": transport}
-    command: list[str | Path] = [
-        *(TOOLS / "k6", "run", "--quiet", "--summary-mode=disabled", "--no-usage-report", "--address="),
-        *("--out", "experimental-prometheus-rw"),
-        *(part for name, value in settings.items() for part in ("-e", f"{name}={value}")),
-        *(part for name, value in tags.items() for part in ("--tag", f"{name}={value}")),
-        K6_SCRIPTS / f"{transport}.js",
-    ]
-    remote_write = {
-        "K6_PROMETHEUS_RW_SERVER_URL": f"{url}/api/v1/write",
-        "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM": "true",
-        "K6_PROMETHEUS_RW_PUSH_INTERVAL": "1s",
-        "K6_PROMETHEUS_RW_STALE_MARKERS": "true",
-    }
-    log = folder / f"k6-{transport}.log"
-    with log.open("wb") as output:
-        status = subprocess.run(
-            command, env={**os.environ, **remote_write}, stdout=output, stderr=output, check=False, timeout=60
-        ).returncode
-    assert (0, "") == (status, log.read_text())
+class K6ForSomeWhoAreNot(K6):
+    """k6 as it is, but that one in six requests asks for nobody."""
+
+    def arguments(self, job: Job) -> list[str | Path]:
+        """Return the command line with more users than there are."""
+        *command, script = super().arguments(job)
+        return [*command, "-e", f"USERS={SEEDED_USERS * 6 // 5}", script]
+
+
+def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
+    """Send requests at a fixed rate for a while, and tell Prometheus as a load pod does."""
+    transport, name = service.kind.transport, f"{driver.name}-{service.kind.transport}"
+    live = Live(url, {"namespace": "local", "pod": f"load-{name}", "node": "localhost", "transport": transport})
+    job = Job(
+        cell=cell(cast("Transport", transport), driver=driver.name, concurrency=4, rate_per_s=RATE_PER_S),
+        load=Load(model="open", warmup_s=0, window_s=LOAD_S),
+        address=str(service.address),
+        seed=1,
+        id_base=1,
+        output=folder / f"{name}.json",
+        log=folder / f"{name}.log",
+        cores=None,
+        live=live,
+    )
+    driver.run(job, lambda _: None)
+    assert ("", "") == (live.problem, job.log.read_text())
 
 
 @pytest.mark.parametrize(("board", "chart"), CHARTS)
@@ -157,15 +161,20 @@ only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may 
 
 
 @only_here
-def test_k6_tells_prometheus_of_every_request(prometheus: Prometheus) -> None:
-    """What k6 has pushed as histograms is what the services have counted."""
+def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> None:
+    """What k6 has pushed as histograms, and ghz as counts of its window, is what the services have counted."""
     counted = by_transport(prometheus, "sum by (transport) (wirebench_requests_total)")
     histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_seconds"}[1m]'
     pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({histograms})))")
+    by_ghz = by_transport(prometheus, "sum by (transport) (last_over_time(ghz_requests_total[1m]))")
 
-    assert counted == pushed
+    assert {"grpc"} == by_ghz.keys()
     assert TRANSPORTS == counted.keys()
-    assert all(count > RATE_PER_S * LOAD_S / 2 for count in counted.values())
+    assert all(count > RATE_PER_S * LOAD_S / 2 for count in (*pushed.values(), *by_ghz.values()))
+    # ghz sends a little longer than its window.
+    outside = counted.pop("grpc") - pushed.pop("grpc") - by_ghz["grpc"]
+    assert 0 <= outside < RATE_PER_S
+    assert counted == pushed
 
 
 @only_here

@@ -227,9 +227,6 @@ def test_connections_of_an_age_are_handed_over_without_loss(service: Service, tm
         deadline = time.monotonic() + 1.5
         while time.monotonic() < deadline:
             stub.GetUser(users_pb2.GetUserRequest(id=1_000_001), timeout=10)
-            ports |= {
-                each.laddr.port
-                for each in psutil.Process().net_connections()
-                if each.raddr and each.raddr.port == ageing.port
-            }
+            connections = psutil.Process().net_connections()
+            ports |= {each.laddr for each in connections if tuple(each.raddr)[1:] == (ageing.port,)}
     assert len(ports) > 2

@@ -46,3 +46,28 @@ def test_a_log_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     """No room, or no folder, is one line and no traceback."""
     with pytest.raises(WirebenchError, match=r"can't write .*log: No such file"):
         processes.start("a program", [sys.executable], tmp_path / "nowhere" / "log")
+
+
+def test_a_program_s_words_are_returned_and_it_reads_what_it_is_given() -> None:
+    """Output is what it prints, without its errors."""
+    program = [sys.executable, "-c", "import sys; print(sys.stdin.read()[::-1]); print('aside', file=sys.stderr)"]
+    assert "cba\n" == processes.run("python", program, 10, "abc")
+
+
+def test_a_program_that_fails_says_why() -> None:
+    """The error carries its last lines, and how it ended; so does one that isn't there."""
+    program = [sys.executable, "-c", "import sys; print('no such cluster', file=sys.stderr); sys.exit(3)"]
+    with pytest.raises(processes.ProcessError, match="python ended with status 3") as caught:
+        processes.run("python", program, 10)
+    assert "no such cluster" == caught.value.details
+    with pytest.raises(processes.ProcessError, match="can't start nothing"):
+        processes.run("nothing", ["/nowhere/nothing"], 10)
+
+
+def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    """Nobody waits for it for ever, and it doesn't go on in the background."""
+    note = tmp_path / "pid"
+    program = f"import os, pathlib, time; pathlib.Path({str(note)!r}).write_text(str(os.getpid())); time.sleep(60)"
+    with pytest.raises(processes.ProcessError, match="still running after 3 s"):
+        processes.run("python", [sys.executable, "-c", program], 3)
+    assert not psutil.pid_exists(int(note.read_text()))

@@ -7,7 +7,7 @@ from typing import cast
 import typer
 from pydantic import ValidationError
 
-from wirebench.cli import client, doctor, list_, report, results, run, verify
+from wirebench.cli import client, doctor, list_, load, report, results, run, verify
 from wirebench.cli.options import help_without_command
 from wirebench.errors import UsageError
 from wirebench.findings import in_words
@@ -22,6 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run.run)
+app.command("load")(load.load)
 app.command("list")(list_.list_)
 app.command("results")(results.results)
 app.command("report")(report.report)

@@ -28,7 +28,7 @@ from wirebench.targets.kubernetes import KubernetesTarget
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 #: What a cell takes besides warm-up and window, in seconds: for the first guess of the time left.
-_CELL_OVERHEAD_S = 0.5
+_CELL_OVERHEAD_S = {"local": 0.5, "external": 0.5, "kubernetes": 9.0}
 
 
 def run(  # noqa: PLR0913 - one parameter an option
@@ -78,9 +78,9 @@ def run(  # noqa: PLR0913 - one parameter an option
                 chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
         runner.prepare(plan, chosen)
         writer = RunWriter(out, runner.start_info(plan, path, chosen, run_name))
-        _announce(plan, chosen, writer)
-        cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S
+        cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S[kind]
         try:
+            _announce(plan, chosen, writer)
             with TerminalProgress(sum(map(len, plan.blocks)), cell_s) as progress:
                 runner.execute(plan, chosen, writer, progress)
         except Interrupted:
@@ -90,6 +90,8 @@ def run(  # noqa: PLR0913 - one parameter an option
 
 
 def _say_what_is_left(writer: RunWriter) -> None:
+    if writer.folder.exists() and not writer.is_worth_keeping(logs_count=False):
+        writer.discard()  # the interrupt came before the run had begun
     if writer.folder.exists():
         again = f"`wirebench results --run {writer.folder}` shows it"
         sys.stderr.write(f"what was measured is in {writer.folder}/; {again}\n")

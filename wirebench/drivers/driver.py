@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from wirebench.drivers.histogram_file import HistogramFile
+from wirebench.drivers.live import Live
 from wirebench.processes import Child
 from wirebench.scenario import Cell, Load
 
@@ -26,7 +27,8 @@ class Job:
 
     `address` is host:port; where the client is to balance, `replicas` are the addresses that the host's name stands
     for. `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
-    tool prints. Of several generators that share the load, `generator` says which this one is, and of how many.
+    tool prints. Of several generators that share the load, `generator` says which this one is, and of how many. `live`
+    is told how it goes.
     """
 
     cell: Cell
@@ -39,6 +41,7 @@ class Job:
     cores: frozenset[int] | None
     replicas: tuple[str, ...] = ()
     generator: tuple[int, int] = (0, 1)
+    live: Live | None = None
 
 
 class Driver(Protocol):

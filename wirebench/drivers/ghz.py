@@ -106,10 +106,13 @@ class Ghz:
             if status != 0:
                 last = processes.last_lines(job.log)
                 raise ProcessError(f"ghz {processes.describe_status(status)}", f"its log is {job.log}", last)
-            return fold(_read_details(details), job, window_s, DriverVersion(name=self.name, version=version))
+            file = fold(_read_details(details), job, window_s, DriverVersion(name=self.name, version=version))
         finally:
             data.unlink(missing_ok=True)
             details.unlink(missing_ok=True)
+        if job.live:
+            job.live.push(file)
+        return file
 
     def arguments(self, job: Job, window_s: float, data: Path, output: Path) -> list[str | Path]:
         """Return the command line, which can be repeated by hand."""
@@ -126,6 +129,8 @@ class Ghz:
             "--format": "json",
             "--output": output,
         }
+        if job.cell.rate_per_s is not None:
+            flags["--rps"] = str(job.cell.rate_per_s)
         address = job.address
         if job.replicas:
             # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.

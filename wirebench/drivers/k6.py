@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 from wirebench import processes
 from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS, Job
 from wirebench.drivers.histogram_file import HistogramFile
+from wirebench.drivers.live import Live
 from wirebench.places import K6_SCRIPTS, TOOLS
 from wirebench.processes import Child, ProcessError
 
 #: A failed threshold is a result, not a crash. Our scripts have none; a user's own may.
 _THRESHOLD_FAILED = 99
 _GRACE_S = 60.0
+#: What k6 logs when Prometheus doesn't take what it is told; the load goes on.
+_NOT_TOLD = "Failed to send the time series data"
 
 
 class K6:
@@ -33,9 +37,8 @@ class K6:
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send the load and return what was measured. Raises ProcessError, WirebenchError."""
-        child = processes.start(
-            "k6", self.arguments(job), job.log, job.cores, {"K6_AUTO_EXTENSION_RESOLUTION": "false"}
-        )
+        environment = {"K6_AUTO_EXTENSION_RESOLUTION": "false", **_remote_write(job.live)}
+        child = processes.start("k6", self.arguments(job), job.log, job.cores, environment)
         try:
             watch(child)
             status = child.wait(job.load.warmup_s + job.load.window_s + _GRACE_S)
@@ -44,6 +47,8 @@ class K6:
         if status not in (0, _THRESHOLD_FAILED):
             details = processes.last_lines(job.log)
             raise ProcessError(f"k6 {processes.describe_status(status)}", f"its log is {job.log}", details)
+        if job.live:
+            job.live.problem = _not_told(job.log)
         return (HistogramFile.read(job.output),)
 
     def arguments(self, job: Job) -> list[str | Path]:
@@ -78,6 +83,7 @@ class K6:
             *_segment(*job.generator),
             "--out",
             output,
+            *_live_flags(job.live),
             *settings,
             K6_SCRIPTS / f"{cell.transport}.js",
         ]
@@ -92,3 +98,30 @@ def _segment(index: int, count: int) -> list[str]:
         f"--execution-segment={ends[index]}:{ends[index + 1]}",
         f"--execution-segment-sequence={','.join(map(str, ends))}",
     ]
+
+
+def _live_flags(live: Live | None) -> list[str]:
+    """Return the flags that make k6 write its metrics to Prometheus as it goes, with these labels."""
+    if live is None:
+        return []
+    tags = (part for name, value in live.labels.items() for part in ("--tag", f"{name}={value}"))
+    return ["--out", "experimental-prometheus-rw", *tags]
+
+
+def _remote_write(live: Live | None) -> dict[str, str]:
+    """Return the environment variables of that output; it has no flags."""
+    if live is None:
+        return {}
+    return {
+        "K6_PROMETHEUS_RW_SERVER_URL": f"{live.url}/api/v1/write",
+        "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM": "true",
+        "K6_PROMETHEUS_RW_PUSH_INTERVAL": "1s",
+        # Lines end with the load, and not five minutes later.
+        "K6_PROMETHEUS_RW_STALE_MARKERS": "true",
+    }
+
+
+def _not_told(log: Path) -> str:
+    """Return the last line in which k6 says that Prometheus didn't take something; empty if there is none."""
+    with log.open(errors="replace") as lines:
+        return next(iter(deque((line.strip() for line in lines if _NOT_TOLD in line), maxlen=1)), "")

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from wirebench.clients.address import parse_address
 from wirebench.drivers import Job
+from wirebench.drivers.live import Live
 from wirebench.errors import WirebenchError
 from wirebench.generator.task import MeasureTask, Task, Verified, VerifyTask, encode_answer, read_task
 from wirebench.generator.together import together
@@ -54,6 +55,7 @@ def _measure(task: MeasureTask) -> BaseModel:
     index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.load.generators
     # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
     job_name = socket.gethostname().rpartition("-")[0]
+    live = _live(task)
     with together(index, count, f"{job_name}-0.{job_name}") as acting:
         _wait_for_name(task)
         job = Job(
@@ -67,10 +69,20 @@ def _measure(task: MeasureTask) -> BaseModel:
             cores=None,
             replicas=task.addresses,
             generator=(index, count),
+            live=live,
         )
         # The drivers run on as many threads as the pod has cores: with more they would meet its limit in bursts.
         os.environ["GOMAXPROCS"] = str(max(1, int(task.cores)))
-        return observe(job, task.replicas if index == 0 else (), task.cores, acting)
+        observed = observe(job, task.replicas if index == 0 else (), task.cores, acting)
+    return observed.model_copy(update={"live_problem": live.problem}) if live else observed
+
+
+def _live(task: MeasureTask) -> Live | None:
+    """Return what is told how the load goes; the labels are those that the services' own metrics have."""
+    if task.prometheus is None:
+        return None
+    own = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
+    return Live(task.prometheus, {**own, "transport": task.cell.transport})
 
 
 def _wait_for_name(task: MeasureTask) -> None:

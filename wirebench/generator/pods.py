@@ -33,7 +33,8 @@ def observe(
         replicas=() if job.cell.is_disrupted else endpoint.replicas,
         seed=job.seed,
         id_base=job.id_base,
-        cores=load_pods.cores,
+        cores=load_pods.cores_of(job.load),
+        prometheus=job.live.url if job.live else None,
     )
     printed = load_pods.measure(job.cell, job.load, task.model_dump(mode="json"), meanwhile)
     return tuple(Observation.model_validate(decode_answer(each)) for each in printed)

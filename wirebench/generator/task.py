@@ -39,6 +39,8 @@ class MeasureTask(_Frozen):
     id_base: int
     #: How many cores the pod may use.
     cores: float
+    #: The Prometheus that is told how it goes, if one is: its address as the pod reaches it.
+    prometheus: str | None = None
 
 
 class ServiceAt(_Frozen):

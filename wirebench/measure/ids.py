@@ -49,9 +49,10 @@ def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
             steps_taken[store] += _steps(plan.scenario.load)
     steps = max(steps_taken.values(), default=0)
     if steps > _STEPS:
+        where = plan.scenario.where(("load", "window_s"))
         raise UsageError(
-            f"load.window_s: up to {steps * ID_STEP:,} users would be created, and int32 has {_STEPS * ID_STEP:,} ids",
-            "measure for a shorter time, or in fewer blocks",
+            f"{where}: up to {steps * ID_STEP:,} users would be created, and int32 has {_STEPS * ID_STEP:,} ids",
+            "measure for a shorter time" + ("" if fresh_services else ", or in fewer blocks"),
         )
     return IdLayout(offsets, steps * ID_STEP)
 

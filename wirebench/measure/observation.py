@@ -36,3 +36,5 @@ class Observation(_Frozen):
     window_s: float
     generator: GeneratorUse
     server: ServerUse
+    #: Why live metrics didn't get where they should have; empty if they did, or weren't asked for.
+    live_problem: str = ""

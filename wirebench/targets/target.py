@@ -60,8 +60,8 @@ class Disrupted:
 class LoadPods(Protocol):
     """Where load comes from if not from this process: pods that each carry out a task (`wirebench.generator`)."""
 
-    #: How many cores each of them may use.
-    cores: float
+    def cores_of(self, load: Load) -> float:
+        """Return how many cores each of a load's pods may use."""
 
     def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.

@@ -59,8 +59,8 @@ class Deployed:
             deployment = self._deployment(transport)
             pods = [Pod.read(each) for each in self._kubectl.get("pods", selector(transport))]
             fail_if_hopeless(self._kubectl, pods)
-            if _has_settled(deployment) and len(pods) == deployment["spec"]["replicas"]:
-                return endpoint(_service(transport, deployment), pods)
+            if has_settled(deployment) and len(pods) == deployment["spec"]["replicas"]:
+                return endpoint(read_service(transport, deployment), pods)
             if time.monotonic() > deadline:
                 late = next((pod for pod in pods if not pod.ready or pod.ending), None)
                 raise WirebenchError(
@@ -114,7 +114,7 @@ class Deployed:
         return deployment
 
 
-def _has_settled(deployment: Mapping[str, Any]) -> bool:
+def has_settled(deployment: Mapping[str, Any]) -> bool:
     """Return whether the controller has seen the last change, and all pods are of that and ready."""
     status, replicas = deployment["status"], deployment["spec"]["replicas"]
     return status.get("observedGeneration") == deployment["metadata"]["generation"] and all(
@@ -122,7 +122,7 @@ def _has_settled(deployment: Mapping[str, Any]) -> bool:
     )
 
 
-def _service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:
+def read_service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:
     """Read what the chart has told the container of a service."""
     containers = deployment["spec"]["template"]["spec"]["containers"]
     container = next(each for each in containers if each["name"] == transport)

@@ -37,7 +37,7 @@ class Helm:
 
         Raises WirebenchError.
         """
-        flags = ["--reuse-values", "--values=-"]
+        flags = ["--reset-then-reuse-values", "--values=-"]
         self._call(["upgrade", release, CHARTS / "wirebench", *flags], json.dumps(values))
 
     def uninstall(self, release: str) -> None:

@@ -36,8 +36,8 @@ class KubernetesLoadPods:
     helm: Helm
     node_selector: Mapping[str, str]
     name: str = "load"
-    #: Of each pod. k6 needs a core to be ahead of half a core of Python, and memory for its users.
-    cores: float = 1.0
+    #: Whether all nodes are one machine: then all pods of a load have one core together.
+    one_machine: bool = False
     memory_mib: int = 1024
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -46,6 +46,10 @@ class KubernetesLoadPods:
         """The name of the release."""
         return f"{values.SERVICES}-{self.name}"
 
+    def cores_of(self, load: Load) -> float:
+        """Return how many cores each pod of a load may use: k6 needs one to be ahead of half a core of Python."""
+        return 1 / load.generators if self.one_machine else 1.0
+
     def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
         """Carry out a task in a pod for each of the load's generators. Raises WirebenchError."""
         load_s = load.warmup_s + load.window_s
@@ -53,6 +57,7 @@ class KubernetesLoadPods:
             "transport": cell.transport,
             "generators": load.generators,
             "placement": cell.placement or "any",
+            "resources": self._resources(self.cores_of(load)),
             "nodeSelector": dict(self.node_selector) if cell.placement == "cross-node" else {},
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
@@ -70,6 +75,7 @@ class KubernetesLoadPods:
         """Carry out a task in one pod. Raises WirebenchError."""
         settings = {
             "generators": 1,
+            "resources": self._resources(1.0),
             "nodeSelector": dict(self.node_selector),
             "plan": task,
             "activeDeadlineSeconds": round(_EXTRA_S),
@@ -82,13 +88,15 @@ class KubernetesLoadPods:
     ) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
-        resources = {"cpu": f"{self.cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"}
-        self.helm.upgrade(self.release, values.of_load(service, {**settings, "name": name, "resources": resources}))
+        self.helm.upgrade(self.release, values.of_load(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, lambda pod: pod.phase in ("Running", _SUCCEEDED))
         attend()
         pods = self._wait(name, count, deadline, lambda pod: pod.phase == _SUCCEEDED)
         return tuple(self.kubectl.logs(pod.name, "load") for pod in pods)
+
+    def _resources(self, cores: float) -> dict[str, str]:
+        return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"}
 
     def _wait(self, job: str, count: int, deadline: float, done: Callable[[Pod], bool]) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are as far as that, and return them in the order of their indices."""

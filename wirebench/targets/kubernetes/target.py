@@ -48,7 +48,9 @@ class KubernetesTarget:
         self._nodes = nodes.read(self._kubectl)
         most = max((service.cpu_limit_millicores or 0) * service.replicas for service in services)
         self._nodes.check_room(most)
-        self.load_pods = KubernetesLoadPods(self._kubectl, self._helm, self._nodes.selector("load"))
+        self.load_pods = KubernetesLoadPods(
+            self._kubectl, self._helm, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
+        )
 
     def describe(self) -> Description:
         """Say what the cluster is."""

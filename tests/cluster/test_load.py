@@ -1,0 +1,138 @@
+"""`make load-rest`, `load-grpc`, `load-socket`: live in Prometheus, told on the terminal, and nothing of it left."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.conftest import NAMESPACE, Cluster, wait_until
+from tests.cluster.test_deployed import pods
+from tests.prometheus import Prometheus
+from wirebench.places import CHARTS, ROOT
+from wirebench.targets.kubernetes.namespace import LABEL
+
+#: Of a test: a run that is measuring is waited for.
+pytestmark = pytest.mark.timeout(400)
+LOAD_TIMEOUT_S = 120
+HISTOGRAMS = {"rest": "k6_http_req_duration_seconds", "socket": "k6_wirebench_socket_req_duration_seconds"}
+
+
+@pytest.fixture(autouse=True)
+def _nobody_measures(cluster: Cluster) -> None:
+    """Wait for the end of a run: a load would disturb it, and is refused."""
+    wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
+
+
+@pytest.fixture
+def _one_replica_afterwards(cluster: Cluster) -> Iterator[None]:
+    """Take back what a load has changed of the REST service."""
+    yield
+    upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
+    cluster.helm(*upgrade, "--set", "rest.replicas=1", "--set", "rest.workers=1")
+    wait_until(lambda: 1 == len(pods(cluster, "rest")), "one pod is left")
+
+
+def start(*command: object) -> subprocess.Popen[str]:
+    """Start a load."""
+    return subprocess.Popen(
+        list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ended(load: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Wait for a load's end; return its exit status, and what it wrote to stdout and stderr."""
+    try:
+        stdout, stderr = load.communicate(timeout=LOAD_TIMEOUT_S)
+    finally:
+        load.kill()
+    return load.returncode, stdout, stderr
+
+
+def values(expr: str) -> list[float]:
+    """Return the values of a query, now, in the cluster's Prometheus."""
+    results = Prometheus("http://127.0.0.1:9090", frozenset(), time.time(), 60).query(expr)
+    return [float(result["value"][1]) for result in results]
+
+
+def left(cluster: Cluster, transport: str) -> str:
+    """Return what is left of a load: objects, and releases."""
+    selector = f"--selector=app.kubernetes.io/instance=wirebench-load-{transport}"
+    kinds = "pods,jobs,services,configmaps,serviceaccounts"
+    objects = cluster.kubectl("get", kinds, "--namespace", NAMESPACE, selector, "--output=name")
+    return objects + cluster.helm("list", "--short", "--namespace", NAMESPACE, "--filter", f"load-{transport}")
+
+
+@pytest.mark.parametrize("transport", HISTOGRAMS)
+def test_k6_is_live_while_it_runs(cluster: Cluster, transport: str) -> None:
+    """Its native histograms are in Prometheus before it ends, with the labels of its pod, and end with it."""
+    of_pod = f'namespace="{NAMESPACE}", pod=~"load-{transport}-.+", node=~".+", transport="{transport}"'
+    seen = f'sum(histogram_count({HISTOGRAMS[transport]}{{{of_pod}, status=~".+"}}))'
+    load = start("make", f"load-{transport}", "RATE=40", "CONCURRENCY=4", "DURATION=15s")
+    wait_until(lambda: load.poll() is not None or any(value > 0 for value in values(seen)), "k6 writes")
+    assert load.poll() is None
+
+    status, stdout, stderr = ended(load)
+    assert (0, "") == (status, left(cluster, transport)), stderr
+    requests = re.search(r"requests +(\d+), .* of 40/s asked for", stdout)
+    assert requests is not None, stdout
+    assert 300 < int(requests[1]) <= 620
+    assert all(word in stdout for word in ("dropped", "errors", "p50", "p99", "CPU-ms a request", "replicas"))
+    assert "Prometheus: http://127.0.0.1:9090" in stdout
+    assert re.search(r"\d:\d\d left", stderr)
+    assert [] == values(seen)
+
+
+def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Cluster) -> None:
+    """As many requests as the terminal tells, by outcome, and quantiles."""
+    status, stdout, stderr = ended(start("make", "load-grpc", "RATE=40", "CONCURRENCY=4", "DURATION=8s"))
+    assert (0, "") == (status, left(cluster, "grpc")), stderr
+    assert "grpc users.get by ghz: 40/s on 4 connections for 8 s" in stdout
+    told = re.search(r"requests +(\d+)", stdout)
+    assert told is not None, stdout
+
+    of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", node=~".+", transport="grpc"'
+    counted = values(f'max_over_time(ghz_requests_total{{{of_pod}, code="ok"}}[1m])')
+    assert int(told[1]) in counted
+    assert values(f'last_over_time(ghz_request_duration_seconds{{{of_pod}, quantile="0.99"}}[1m]) > 0')
+
+
+@pytest.mark.usefixtures("_one_replica_afterwards")
+def test_replicas_and_workers_are_set_one_by_one(cluster: Cluster) -> None:
+    """What isn't named stays as it was, and the load is spread over all that is there."""
+    command = (sys.executable, "-m", "wirebench.cli", "load", "rest", "--duration", "2s", "--concurrency", "8")
+    status, stdout, stderr = ended(start(*command, "--replicas", "2"))
+    assert (0, 2) == (status, stdout.count("wirebench-rest-")), stderr
+    assert "2 replicas × 1 worker (" in stdout
+
+    status, stdout, stderr = ended(start(*command, "--workers", "2", "--balancing", "headless"))
+    assert 0 == status, stderr
+    assert "2 replicas × 2 workers (" in stdout
+    assert 1 == len(pods(cluster, "grpc"))
+
+
+def test_an_interrupted_load_leaves_nothing(cluster: Cluster) -> None:
+    """Ctrl-C ends it at once, with the exit status that says so."""
+    load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "5m")
+    wait_until(lambda: load.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
+    load.send_signal(signal.SIGINT)
+    status, _, stderr = ended(load)
+    assert 130 == status, stderr
+    assert "stopping" in stderr
+    assert not left(cluster, "socket")
+
+
+def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:
+    """The second one is refused, and the first one goes on."""
+    command = (sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "15s")
+    first = start(*command)
+    wait_until(lambda: first.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
+    status, _, stderr = ended(start(*command))
+    assert 1 == status
+    assert "error: another load on socket is going on" in stderr
+    assert 0 == ended(first)[0]
