@@ -58,10 +58,8 @@ setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz ## what bench needs: .venv,
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
 clean: ## remove all that was installed, built or cached here, and no results
-	rm -rf .venv .tools services/build proto/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find build -mindepth 1 -maxdepth 1 ! -name cluster ! -name compose -exec rm -rf {} + 2>/dev/null || true
-	@! ls build/cluster/kubeconfig build/compose/images.env 2>/dev/null || \
-	  echo "kept: it belongs to what runs; make cluster-down, make compose-down"
+	@scripts/check-unused
+	rm -rf .venv .tools build services/build proto/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -103,9 +101,10 @@ clean: ## remove all that was installed, built or cached here, and no results
 	@touch $@
 
 ##@ Test
-.PHONY: test test-unit test-contract test-accuracy test-cluster test-k6 test-python
+.PHONY: test test-unit test-contract test-accuracy test-cluster test-dashboards test-k6 test-python
 test: setup-dev ## lint, the Go tests, and all Python tests that need no cluster
 	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-python
+	@scripts/test-with-engine --skip
 
 test-unit: setup-dev ## the tests that take milliseconds
 	@$(BIN)/python -m pytest tests/unit $(ARGS)
@@ -121,6 +120,12 @@ test-python: setup-dev .tools/bin/prometheus ## these three together
 
 test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped where there is none
 	@$(BIN)/python -m pytest tests/cluster $(ARGS)
+
+# The load has to be less than a quarter of an hour old.
+test-dashboards: setup-dev ## every panel of every dashboard, on the cluster's Prometheus after a load on all transports
+	@for transport in rest grpc socket; do $(BIN)/wirebench load $$transport --duration 20s --driver k6 || exit; done
+	@$(BIN)/wirebench load grpc --duration 10s
+	@WIREBENCH_PROMETHEUS_URL=http://127.0.0.1:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py $(ARGS)
 
 test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...

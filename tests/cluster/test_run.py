@@ -63,7 +63,7 @@ compare: transport
 LONG = """\
 question: What becomes of a run that something happens to?
 factors: {transport: socket, concurrency: [1, 2], cpu_limit_millicores: 250}
-load: {warmup_s: 1, window_s: 15}
+load: {warmup_s: 1, window_s: 10}
 blocks: 1
 """
 
@@ -185,13 +185,12 @@ def test_a_rolling_restart_loses_no_request(tmp_path: Path) -> None:
         assert record.requests > 2500
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C in the middle of the second cell: the first one's record stays, and the cluster is as it was."""
     started = Started(tmp_path, LONG)
     started.wait_for("1/2")
-    time.sleep(10)
-    started.process.send_signal(number)
+    time.sleep(8)
+    started.process.send_signal(signal.SIGINT)
     assert 130 == started.end(), started.printed
     assert ("incomplete", 1) == (started.run().info.status, len(started.run().records))
 
@@ -278,5 +277,5 @@ def test_a_second_run_at_the_same_time_is_refused_and_a_killed_one_is_cleared(cl
     first.end()
     left = cluster.kubectl("get", "namespaces", f"--selector={LABEL}", "--output=name").split()
     assert 1 == len(left)
-    third = Started(tmp_path / "b", LONG.replace("window_s: 15", "window_s: 1"))
+    third = Started(tmp_path / "b", LONG.replace("window_s: 10", "window_s: 1"))
     assert 0 == third.end(), third.printed

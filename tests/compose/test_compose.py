@@ -52,6 +52,8 @@ def make(target: str, ports: dict[str, str]) -> subprocess.CompletedProcess[str]
 @pytest.fixture(scope="module")
 def ports() -> Iterator[dict[str, str]]:
     """Start everything on ports that are free; give them by variable; take everything down again."""
+    if reason := os.environ.get("WIREBENCH_NO_ENGINE"):
+        pytest.skip(reason)
     try:
         docker("version")
     except (OSError, subprocess.SubprocessError):
@@ -105,6 +107,28 @@ def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], conta
         assert password not in json.dumps(container["Config"])
 
 
+def test_postgres_that_is_stopped_at_its_first_start_leaves_nothing_half_made(containers: dict[str, Any]) -> None:
+    """It ends within its time, and the next start begins anew."""
+    config = containers["postgres"]["Config"]
+    if config["Cmd"] != ["start-postgres"]:
+        pytest.skip("the published image is used, which does this its own way")
+    volume = docker("volume", "create").strip()
+    data = f"--volume={volume}:/var/lib/postgresql/data"
+    secret = f"--volume={STATE}/postgres-password:/password:ro"
+    setting = "--env=POSTGRES_PASSWORD_FILE=/password"
+    container = docker("run", "--detach", "--tmpfs=/tmp", data, secret, setting, config["Image"]).strip()
+    try:
+        deadline = time.monotonic() + 30
+        while "creating" not in docker("logs", container):
+            assert time.monotonic() < deadline
+        docker("stop", "--time=30", container)
+        assert "1" == docker("inspect", "--format={{.State.ExitCode}}", container).strip()
+        assert "" == docker("run", "--rm", data, config["Image"], "ls", "/var/lib/postgresql/data")
+    finally:
+        docker("rm", "--force", container)
+        docker("volume", "rm", volume)
+
+
 def test_prometheus_has_the_services_metrics(ports: dict[str, str]) -> None:
     """All three are scraped, with the labels that dashboards go by; the rules are loaded."""
 
@@ -125,7 +149,7 @@ def test_prometheus_has_the_services_metrics(ports: dict[str, str]) -> None:
 
 
 def test_containers_have_no_right_that_they_do_not_need(containers: dict[str, Any]) -> None:
-    """Nobody's user, a root that can't be written, no capability, nothing to gain, a limit on memory."""
+    """Nobody's user, a root that can't be written, no capability, nothing to gain, limits on memory and CPU time."""
     assert {"rest", "grpc", "socket", "postgres", "prometheus"} <= containers.keys()
     for container in containers.values():
         host = container["HostConfig"]
@@ -134,6 +158,7 @@ def test_containers_have_no_right_that_they_do_not_need(containers: dict[str, An
         assert ["ALL"] == host["CapDrop"]
         assert any("no-new-privileges" in each for each in host["SecurityOpt"])
         assert host["Memory"]
+        assert host["NanoCpus"]
 
 
 def test_ports_are_on_loopback_only(containers: dict[str, Any]) -> None:
@@ -178,9 +203,29 @@ def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], con
 
 def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:
     """With the variable that names another one; nothing is started."""
+    make("compose-down", ports)
     with socket.create_server(("127.0.0.1", int(ports["SOCKET_PORT"]))):
         done = make("compose-up", ports)
     assert 0 != done.returncode
     assert f"something on this machine listens on port {ports['SOCKET_PORT']}" in done.stderr
     assert "make compose-up SOCKET_PORT=…" in done.stderr
+    assert "" == docker("ps", "--all", "--quiet", *OURS)
+
+
+@pytest.mark.parametrize("port", ["http", "0", "65536"])
+def test_a_port_that_is_none_is_refused(ports: dict[str, str], port: str) -> None:
+    """With the variable that says so, and before anything is built or started."""
+    done = make("compose-up", {**ports, "GRPC_PORT": port})
+    assert 0 != done.returncode
+    assert f"compose: GRPC_PORT={port} is no port" in done.stderr
+    assert not STATE.exists()
+
+
+def test_a_container_that_ends_is_shown(ports: dict[str, str]) -> None:
+    """compose-up fails with what the container has said last, and compose-down removes what was started."""
+    done = make("compose-up", {**ports, "WORKERS": "65"})
+    assert 0 != done.returncode
+    assert "has ended" in done.stdout
+    assert "65 is not between 1 and 64" in done.stdout
+    assert 0 == make("compose-down", ports).returncode
     assert "" == docker("ps", "--all", "--quiet", *OURS)

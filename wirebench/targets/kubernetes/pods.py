@@ -148,7 +148,7 @@ def _trouble(status: Mapping[str, Any], conditions: Mapping[str, Mapping[str, An
             return f"the container {container['name']} starts and ends again", "its last log lines are above"
     scheduled = conditions.get("PodScheduled", {})
     if scheduled.get("reason") == "Unschedulable" and _age_s(scheduled) > _UNSCHEDULABLE_S:
-        hint = "lower replicas or limits, or use nodes with more room"
+        hint = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
         return f"no node takes it: {scheduled.get('message', '')}", hint
     return "", ""
 
