@@ -25,9 +25,10 @@ def a_pod(status: dict[str, Any]) -> Pod:
     return Pod.read({"metadata": {"name": "rest-1"}, "spec": {}, "status": status})
 
 
-def waiting(reason: str, message: str = "") -> dict[str, Any]:
-    """Return the state of a pod whose container waits."""
-    container = {"name": "rest", "image": "i", "state": {"waiting": {"reason": reason, "message": message}}}
+def waiting(reason: str, message: str = "", ended: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the state of a pod whose container waits, maybe after it had ended."""
+    state = {"waiting": {"reason": reason, "message": message}}
+    container = {"name": "rest", "image": "i", "state": state, "lastState": {"terminated": ended} if ended else {}}
     return {"phase": "Pending", "containerStatuses": [container]}
 
 
@@ -43,7 +44,12 @@ def unschedulable(seconds: float) -> dict[str, Any]:
     [
         (waiting("ErrImageNeverPull"), "ErrImageNeverPull", "make cluster-up"),
         (waiting("ImagePullBackOff", "no such host"), "no such host", "make cluster-up"),
-        (waiting("CrashLoopBackOff"), "starts and ends again", "last log lines"),
+        (waiting("CrashLoopBackOff"), "starts and ends again: it ended with status unknown", "last log lines"),
+        (
+            waiting("CrashLoopBackOff", ended={"reason": "OOMKilled", "exitCode": 137}),
+            "starts and ends again: OOMKilled",
+            "memory_limit_mib",
+        ),
         (unschedulable(60), "no node takes it: too small", "lower replicas or limits"),
         ({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}, "Evicted: low on memory", "log lines"),
         (

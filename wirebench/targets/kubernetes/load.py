@@ -90,21 +90,23 @@ class KubernetesLoadPods:
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
         self.helm.upgrade(self.release, values.of_load(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
-        self._wait(name, count, deadline, lambda pod: pod.phase in ("Running", _SUCCEEDED))
+        self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
         attend()
-        pods = self._wait(name, count, deadline, lambda pod: pod.phase == _SUCCEEDED)
+        pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
         return tuple(self.kubectl.logs(pod.name, "load") for pod in pods)
 
     def _resources(self, cores: float) -> dict[str, str]:
         return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"}
 
-    def _wait(self, job: str, count: int, deadline: float, done: Callable[[Pod], bool]) -> tuple[Pod, ...]:
-        """Wait until all pods of a Job are as far as that, and return them in the order of their indices."""
-        seen = 0
+    def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
+        """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
+
+        Raises WirebenchError if they fail, or are fewer than were `seen` before.
+        """
         while True:
             pods = self._pods(job)
             fail_if_hopeless(self.kubectl, pods)
-            if len(pods) == count and all(map(done, pods)):
+            if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
             if len(pods) < seen or time.monotonic() > deadline:
                 self._fail(job, pods)

@@ -102,8 +102,7 @@ def died(kubectl: Kubectl, selector: str) -> None:
             fail_if_hopeless(kubectl, [pod])
         for container in data["status"].get("containerStatuses", ()):
             if container["restartCount"]:
-                why = container.get("lastState", {}).get("terminated", {}).get("reason", "no reason is given")
-                hint = "raise factors.memory_limit_mib" if why == "OOMKilled" else "see its last lines"
+                why, hint = _how_it_ended(container)
                 raise WirebenchError(f"the pod {pod.name} has restarted: {why}", hint, explain(kubectl, pod))
 
 
@@ -145,12 +144,21 @@ def _trouble(status: Mapping[str, Any], conditions: Mapping[str, Mapping[str, An
         if waiting.get("reason") in _HOPELESS:
             return f"{waiting['reason']}: {waiting.get('message', container['image'])}", _IMAGE_HINT
         if waiting.get("reason") == "CrashLoopBackOff":
-            return f"the container {container['name']} starts and ends again", "its last log lines are above"
+            why, hint = _how_it_ended(container)
+            return f"the container {container['name']} starts and ends again: {why}", hint
     scheduled = conditions.get("PodScheduled", {})
     if scheduled.get("reason") == "Unschedulable" and _age_s(scheduled) > _UNSCHEDULABLE_S:
         hint = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
         return f"no node takes it: {scheduled.get('message', '')}", hint
     return "", ""
+
+
+def _how_it_ended(container: Mapping[str, Any]) -> tuple[str, str]:
+    """Return why a container that was started again had ended, and what to do about it."""
+    ended = container.get("lastState", {}).get("terminated", {})
+    if ended.get("reason") == "OOMKilled":
+        return "OOMKilled: it met its memory limit", "raise factors.memory_limit_mib"
+    return f"it ended with status {ended.get('exitCode', 'unknown')}", "its last log lines are above"
 
 
 def _how_it_failed(status: Mapping[str, Any]) -> str:
