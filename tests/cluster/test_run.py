@@ -56,7 +56,7 @@ DISRUPTED = """\
 question: Does a rolling restart lose requests?
 factors: {transport: [rest, grpc, socket], disruption: rolling-restart, replicas: 2, concurrency: 32, rate_per_s: 100,
   cpu_limit_millicores: 400}
-load: {model: open, warmup_s: 1, window_s: 30}
+load: {model: open, warmup_s: 1, window_s: 40}
 blocks: 1
 compare: transport
 """
