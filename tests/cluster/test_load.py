@@ -128,11 +128,14 @@ def test_an_interrupted_load_leaves_nothing(cluster: Cluster) -> None:
 
 
 def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:
-    """The second one is refused, and the first one goes on."""
+    """The second one is refused, and so is a run, and the first one goes on."""
     command = (sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "15s")
     first = start(*command)
     wait_until(lambda: first.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
     status, _, stderr = ended(start(*command))
     assert 1 == status
     assert "error: another load on socket is going on" in stderr
+    status, _, stderr = ended(start(sys.executable, "-m", "wirebench.cli", "run", "quick", "--target", "kubernetes"))
+    assert 1 == status
+    assert "error: a load is going on in this cluster: wirebench/load-socket-1" in stderr
     assert 0 == ended(first)[0]

@@ -82,8 +82,8 @@ class Kubectl:
             ) from None
 
     def get(self, kind: str, selector: str = "", *, namespaced: bool = True) -> list[dict[str, Any]]:
-        """Return the objects of a kind that carry the labels. Raises WirebenchError."""
-        where = ["--namespace", self.namespace] if namespaced else []
+        """Return the objects of a kind that carry the labels, of our namespace or of all. Raises WirebenchError."""
+        where = ["--namespace", self.namespace] if namespaced else ["--all-namespaces"]
         chosen = ["--selector", selector] if selector else []
         text = self._patiently(["get", kind, *where, *chosen, "--output=json"])
         items: list[dict[str, Any]] = json.loads(text)["items"]

@@ -36,6 +36,15 @@ def refuse_others(kubectl: Kubectl) -> None:
             )
 
 
+def refuse_loads(kubectl: Kubectl) -> None:
+    """Raise WirebenchError if somebody loads what is deployed: that would take CPU time from a measurement."""
+    of_runs = {each["metadata"]["name"] for each in kubectl.get("namespaces", LABEL, namespaced=False)}
+    for job in kubectl.get("jobs", "app.kubernetes.io/component=load", namespaced=False):
+        name, where = job["metadata"]["name"], job["metadata"]["namespace"]
+        if job.get("status", {}).get("active") and where not in of_runs:
+            raise WirebenchError(f"a load is going on in this cluster: {where}/{name}", "wait for its end")
+
+
 def create(kubectl: Kubectl, run: str) -> None:
     """Create a run's namespace; remove those that killed runs have left behind. Raises WirebenchError."""
     for other in kubectl.get("namespaces", LABEL, namespaced=False):

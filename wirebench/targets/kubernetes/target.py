@@ -45,6 +45,7 @@ class KubernetesTarget:
         require_tools()
         self._kubectl.check()
         namespace.refuse_others(self._kubectl)
+        namespace.refuse_loads(self._kubectl)
         self._nodes = nodes.read(self._kubectl)
         most = max((service.cpu_limit_millicores or 0) * service.replicas for service in services)
         self._nodes.check_room(most)
