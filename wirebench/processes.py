@@ -126,7 +126,7 @@ def run(name: str, arguments: Sequence[str | Path], timeout_s: float, text_in: s
     In a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
     """
     try:
-        process = subprocess.Popen(
+        started = subprocess.Popen(
             list(map(str, arguments)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -137,14 +137,14 @@ def run(name: str, arguments: Sequence[str | Path], timeout_s: float, text_in: s
         )
     except OSError as error:
         raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
-    try:
-        printed, errors = process.communicate(text_in, timeout_s)
-    except subprocess.TimeoutExpired:
-        raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
-    finally:  # also when interrupted
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    with started as process:
+        try:
+            printed, errors = process.communicate(text_in, timeout_s)
+        except subprocess.TimeoutExpired:
+            raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
+        finally:  # also when interrupted
+            if process.poll() is None:
+                process.kill()
     if process.returncode:
         said = "\n".join(errors.strip().splitlines()[-LAST_LINES:])
         raise ProcessError(f"{name} {describe_status(process.returncode)}", "its last lines are above", said)
