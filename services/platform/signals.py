@@ -16,18 +16,28 @@ _PR_SET_PDEATHSIG = 1
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[socket.socket]:
-    """Yield a socket that receives a byte for each SIGTERM or SIGINT."""
+    """Yield a socket that receives a byte for each SIGTERM or SIGINT.
+
+    Once there was one, those that come later do nothing, also afterwards: what was told to stop is stopping, and the
+    kernel tells it twice when a parent with several threads is killed.
+    """
+    told = False
+
+    def note(*_: object) -> None:
+        nonlocal told
+        told = True
+
     receiver, sender = socket.socketpair()
     sender.setblocking(False)  # noqa: FBT003
     # The byte comes from the interpreter's own handler, at once. One of ours would run when the main thread executes
     # Python again, which is never, if the signal came just before it began to wait.
     previous_fd = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-    previous = {number: signal.signal(number, lambda *_: None) for number in _STOP_SIGNALS}
+    previous = {number: signal.signal(number, note) for number in _STOP_SIGNALS}
     try:
         yield receiver
     finally:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if told else handler)
         signal.set_wakeup_fd(previous_fd)
         receiver.close()
         sender.close()
