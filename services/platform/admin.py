@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import json  # not orjson: an early Ctrl-C that meets its import ends Python with a segmentation fault
 import os
 import sys
 import threading
@@ -10,8 +12,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-
-import orjson
 
 from services.platform import addresses
 from services.platform.settings import Settings
@@ -67,7 +67,7 @@ class AdminServer:
             return HTTPStatus.OK, exposition.CONTENT_TYPE, exposition.metrics_page(self._settings)
         if path == "/usage":
             reading = read_usage(os.getpid(), self._settings)
-            return HTTPStatus.OK, "application/json", orjson.dumps(reading)
+            return HTTPStatus.OK, "application/json", json.dumps(dataclasses.asdict(reading)).encode()
         return HTTPStatus.NOT_FOUND, "text/plain", b"try /livez, /readyz, /metrics or /usage\n"
 
 
