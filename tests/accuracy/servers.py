@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import grpc
@@ -54,10 +54,10 @@ async def _serve_rest(pace: Pace) -> tuple[int, Any]:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await _read_until(reader, b"\r\n\r\n"):
-            await pace.wait()
-            writer.write(head + body)
-        writer.close()
+        with closing(writer):
+            while await _read_until(reader, b"\r\n\r\n"):
+                await pace.wait()
+                writer.write(head + body)
 
     server = await asyncio.start_server(handle, HOST, 0)
     return server.sockets[0].getsockname()[1], server
@@ -67,13 +67,13 @@ async def _serve_socket(pace: Pace) -> tuple[int, Any]:
     body = json.dumps(USER).encode()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readexactly(4)
-        while head := await _read_exactly(reader, 8):
-            length, request_id = struct.unpack(">II", head)
-            await reader.readexactly(length - 4)
-            await pace.wait()
-            writer.write(struct.pack(">IIBBH", 8 + len(body), request_id, 0, 0, 0) + body)
-        writer.close()
+        with closing(writer):
+            await _read_exactly(reader, 4)
+            while head := await _read_exactly(reader, 8):
+                length, request_id = struct.unpack(">II", head)
+                await reader.readexactly(length - 4)
+                await pace.wait()
+                writer.write(struct.pack(">IIBBH", 8 + len(body), request_id, 0, 0, 0) + body)
 
     server = await asyncio.start_server(handle, HOST, 0)
     return server.sockets[0].getsockname()[1], server
@@ -130,8 +130,11 @@ def server(transport: str, delay_s: Delay) -> Iterator[str]:
             running.close()
         else:
             await running.stop(0)
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
             task.cancel()
+        # Not before each of them has closed its connection.
+        await asyncio.gather(*others, return_exceptions=True)
 
     port, running = asyncio.run_coroutine_threadsafe(start(), loop).result(timeout=20)
     try:
