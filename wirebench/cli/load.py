@@ -17,7 +17,7 @@ import typer
 
 from wirebench.cli.countdown import Countdown
 from wirebench.cli.load_result import print_load
-from wirebench.cli.options import OUR_CONTEXT, cluster_access
+from wirebench.cli.options import OUR_CONTEXT, Context, Kubeconfig, ValuesFiles, cluster_access
 from wirebench.cli.output import stdout_console
 from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
@@ -90,15 +90,9 @@ def load(  # noqa: PLR0913 - one parameter an option
     workers: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes in each of them; default: as it is.")
     ] = None,
-    context: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Context of the cluster; default: that of `make cluster-up`.")
-    ] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the context is; default: where kubectl looks.")
-    ] = None,
-    values: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Values of charts/wirebench: images of your registry …")
-    ] = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    values: ValuesFiles = None,
 ) -> None:
     """Send a plain load to a service that `make deploy` has installed, and show what came of it.
 

@@ -24,6 +24,17 @@ Grpc = Annotated[
 Socket = Annotated[
     str | None, typer.Option("--socket", metavar="ADDR", help="Address of the socket service (external target).")
 ]
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="Cluster's context; default: that of `make cluster-up`.")
+]
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="Where the context is; default: where kubectl looks."),
+]
+ValuesFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--values", metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunName = Annotated[str, typer.Option("--run", metavar="RUN", help="A run's name, its folder, or `last`.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]

@@ -12,7 +12,19 @@ from typing import Annotated, cast, get_args
 import typer
 
 from wirebench import runner
-from wirebench.cli.options import Grpc, Json, Out, Rest, Socket, cluster_access, given_addresses, scenario_path
+from wirebench.cli.options import (
+    Context,
+    Grpc,
+    Json,
+    Kubeconfig,
+    Out,
+    Rest,
+    Socket,
+    ValuesFiles,
+    cluster_access,
+    given_addresses,
+    scenario_path,
+)
 from wirebench.cli.output import TerminalProgress, print_run, stdout_console
 from wirebench.cli.results import as_json
 from wirebench.errors import UsageError, WirebenchError
@@ -41,16 +53,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     seed: Annotated[
         int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
     ] = None,
-    context: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Context of the cluster; default: that of `make cluster-up`.")
-    ] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the context is; default: where kubectl looks.")
-    ] = None,
-    values: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
-    ] = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    values: ValuesFiles = None,
     rest: Rest = None,
     grpc: Grpc = None,
     socket: Socket = None,
