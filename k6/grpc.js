@@ -9,7 +9,8 @@ import grpc from 'k6/net/grpc';
 import load from 'k6/x/wirebench/load';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
-import { makeOperation } from './lib/operations.js';
+import { byName } from './lib/params.js';
+import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
 const settings = readSettings({ address: '127.0.0.1:50051', codecs: ['protobuf'] });
@@ -19,7 +20,9 @@ const METHODS = {
   'users.get': 'wirebench.v1.UserService/GetUser',
   'users.create': 'wirebench.v1.UserService/CreateUser',
   'users.update': 'wirebench.v1.UserService/UpdateUser',
+  'users.delete': 'wirebench.v1.UserService/DeleteUser',
   'users.list': 'wirebench.v1.UserService/ListUsers',
+  'users.create_batch': 'wirebench.v1.UserService/CreateUserBatch',
   'echo.echo': 'wirebench.v1.EchoService/Echo',
   'echo.upper': 'wirebench.v1.EchoService/Upper',
 };
@@ -28,29 +31,35 @@ const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 const client = new grpc.Client();
 client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');
 
-const method = METHODS[settings.operation];
 const timeoutMs = settings.timeoutS * 1000;
 const connectParams = { plaintext: true, timeout: timeoutMs, maxReceiveSize: REPLY_BYTES_MAX };
-const paramsToCheck = { tags: { name: settings.operation }, timeout: timeoutMs };
-const params = { ...paramsToCheck, discardResponseMessage: true };
+
+// What goes with the calls that are counted under a name, and with those of them that are checked.
+const paramsOf = byName((name) => {
+  const paramsToCheck = { tags: { name }, timeout: timeoutMs };
+  return { params: { ...paramsToCheck, discardResponseMessage: true }, paramsToCheck };
+});
 
 const isDue = everyNth(settings.checkEvery);
-let operation;
+let work;
 let connected = false;
 
 export default function () {
   load.due();
-  operation = operation || makeOperation(settings);
-  const input = operation.input();
+  work = work || makeWork(settings);
+  const step = work.next();
+  const { params, paramsToCheck } = paramsOf(step.name);
   const toCheck = isDue();
-  const call = () => invoke(input, toCheck ? paramsToCheck : params);
-  const reply = connected ? call() : load.opened(settings.operation, connect, call);
+  const call = () => invoke(step, toCheck ? paramsToCheck : params);
+  const reply = connected ? call() : load.opened(step.name, connect, call);
   if (settings.reopen && connected) {
     client.close();
     connected = false;
   }
-  if (toCheck && reply !== undefined && reply.status === grpc.StatusOK) {
-    checkReply(() => reply.message.success === true && operation.check(reply.message.data, input));
+  const ok = reply !== undefined && reply.status === grpc.StatusOK;
+  work.settle(step, ok);
+  if (toCheck && ok) {
+    checkReply(() => reply.message.success === true && step.check(reply.message.data, step.input));
   }
 }
 
@@ -59,19 +68,19 @@ function connect() {
   connected = true;
 }
 
-function invoke(input, withParams) {
+function invoke({ operation, name, input }, params) {
   const startMs = Date.now();
-  const reply = client.invoke(method, input, withParams);
+  const reply = client.invoke(METHODS[operation], input, params);
   if (reply.status !== grpc.StatusOK) {
-    fail(reply, Date.now() - startMs);
+    fail(name, reply, Date.now() - startMs);
   }
   return reply;
 }
 
 // k6 counts a failed call without its words, and one that it timed out itself not at all.
-function fail(reply, tookMs) {
+function fail(name, reply, tookMs) {
   if (reply.status === grpc.StatusDeadlineExceeded && tookMs >= timeoutMs) {
-    load.failed(settings.operation, reply.status, `no reply within ${settings.timeoutS}s`, tookMs);
+    load.failed(name, reply.status, `no reply within ${settings.timeoutS}s`, tookMs);
   } else {
     load.explain(reply.status, reply.error.message);
   }

@@ -9,7 +9,8 @@ import http from 'k6/http';
 import load from 'k6/x/wirebench/load';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
-import { makeOperation } from './lib/operations.js';
+import { byName } from './lib/params.js';
+import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
 const settings = readSettings({ address: '127.0.0.1:5000', codecs: ['json'] });
@@ -19,50 +20,55 @@ export const options = { ...buildOptions(settings), throw: true };
 http.setResponseCallback(null);
 
 let root;
-const params = {
-  tags: { name: settings.operation },
-  timeout: settings.timeoutS * 1000,
-  headers: { 'Content-Type': 'application/json' },
-};
-const paramsToCheck = { ...params, responseType: 'text' };
 
 // How each operation's input becomes a request.
 const senders = {
   'users.get': ({ id }, p) => http.get(`${root}/api/users/${id}`, p),
   'users.create': ({ user }, p) => http.post(`${root}/api/users`, JSON.stringify(user), p),
-  'users.update': ({ id, bio }, p) => http.put(`${root}/api/users/${id}`, JSON.stringify({ bio }), p),
+  'users.update': ({ id, ...changes }, p) => http.put(`${root}/api/users/${id}`, JSON.stringify(changes), p),
+  'users.delete': ({ id }, p) => http.del(`${root}/api/users/${id}`, null, p),
   'users.list': ({ limit, after_id }, p) => http.get(`${root}/api/users?limit=${limit}&after_id=${after_id}`, p),
+  'users.create_batch': (input, p) => http.post(`${root}/api/users/batch`, JSON.stringify(input), p),
   'echo.echo': (input, p) => http.post(`${root}/echo`, JSON.stringify(input), p),
   'echo.upper': (input, p) => http.post(`${root}/upper`, JSON.stringify(input), p),
 };
-const send = senders[settings.operation];
+
+// What goes with the requests that are counted under a name, and with those of them that are checked.
+const paramsOf = byName((name) => {
+  const params = {
+    tags: { name },
+    timeout: settings.timeoutS * 1000,
+    headers: { 'Content-Type': 'application/json' },
+  };
+  return { params, paramsToCheck: { ...params, responseType: 'text' } };
+});
 
 const isDue = everyNth(settings.checkEvery);
-let operation;
+let work;
 
 export default function () {
   load.due();
   root = root || `http://${ownAddress(settings)}`;
-  operation = operation || makeOperation(settings);
-  const input = operation.input();
-  if (!isDue()) {
-    attempt(input, params);
-    return;
-  }
-  const reply = attempt(input, paramsToCheck);
-  if (reply !== undefined && (reply.status === 200 || reply.status === 201)) {
+  work = work || makeWork(settings);
+  const step = work.next();
+  const { params, paramsToCheck } = paramsOf(step.name);
+  const toCheck = isDue();
+  const reply = attempt(step, toCheck ? paramsToCheck : params);
+  const ok = reply !== undefined && (reply.status === 200 || reply.status === 201);
+  work.settle(step, ok);
+  if (toCheck && ok) {
     checkReply(() => {
       const { success, data } = reply.json();
-      return success === true && operation.check(data, input);
+      return success === true && step.check(data, step.input);
     });
   }
 }
 
 // k6 has counted a request that got no reply. It is told to throw then because it would write a line
 // for each otherwise, and a service that is down makes many thousands a second.
-function attempt(input, withParams) {
+function attempt({ operation, input }, params) {
   try {
-    return send(input, withParams);
+    return senders[operation](input, params);
   } catch (error) {
     if (error.name !== 'GoError') {
       throw error;

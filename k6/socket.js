@@ -9,7 +9,8 @@ import load from 'k6/x/wirebench/load';
 import socket from 'k6/x/wirebench/socket';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
-import { makeOperation } from './lib/operations.js';
+import { byName } from './lib/params.js';
+import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
 const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
@@ -20,21 +21,25 @@ if (settings.codec === 'protobuf') {
   client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');
 }
 
+// What goes with the requests that are counted under a name.
+const paramsOf = byName((name) => ({ tags: { name } }));
+
 const isDue = everyNth(settings.checkEvery);
-let operation;
+let work;
 
 export default function () {
   load.due();
-  operation = operation || makeOperation(settings);
-  const input = operation.input();
+  work = work || makeWork(settings);
+  const step = work.next();
   if (!client.connected) {
     client.connect(ownAddress(settings));
   }
-  const reply = client.call(settings.operation, input);
+  const reply = client.call(step.operation, step.input, step.name === step.operation ? undefined : paramsOf(step.name));
   if (settings.reopen) {
     client.close();
   }
+  work.settle(step, reply.status === 0);
   if (isDue() && reply.status === 0) {
-    checkReply(() => operation.check(reply.json(), input));
+    checkReply(() => step.check(reply.json(), step.input));
   }
 }

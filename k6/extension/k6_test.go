@@ -85,6 +85,7 @@ type cell struct {
 	} `json:"window"`
 	Series []struct {
 		Operation, Code, Clock, Histogram string
+		Count                             int64
 	} `json:"series"`
 	RequestsTotal map[string]int64 `json:"requests_total"`
 	Mismatches    int64            `json:"mismatches"`

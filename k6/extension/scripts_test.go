@@ -53,6 +53,26 @@ func TestUsersTakeSeveralAddressesInTurn(t *testing.T) {
 	}
 }
 
+func TestKindsOfClientsShareTheUsersAndAreCountedByName(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, service *service, load k6Run) {
+		load.variables["CONCURRENCY"] = "4"
+		load.variables["CHECK_EVERY"] = "0"
+		load.variables["CLIENTS"] = `[{"name":"many","users":3,"mix":{"users.get":1}},
+			{"name":"one","users":1,"sequence":["users.get"]}]`
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); total != service.requests.Load() {
+			t.Errorf("k6 counts %d requests, the service %d", total, service.requests.Load())
+		}
+		counts := map[string]int64{}
+		for _, each := range got.Series {
+			counts[each.Operation] += each.Count
+		}
+		if len(counts) != 2 || counts["many/users.get"] <= counts["one/users.get"] || counts["one/users.get"] == 0 {
+			t.Errorf("want three users of one kind and one of the other, got %v", counts)
+		}
+	})
+}
+
 func TestWrongRepliesAreMismatches(t *testing.T) {
 	wrong := func() *service { return &service{wrong: true} }
 	onAllTransports(t, wrong, func(t *testing.T, _ *service, load k6Run) {
@@ -191,6 +211,10 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 		"RATE=1.5":            "RATE must be a whole number",
 		"ADDRESS=localhost":   "ADDRESS must be host:port",
 		"ADDRESS=a:1,":        "ADDRESS must be host:port, not ''",
+		"CLIENTS=[":           "CLIENTS must be JSON",
+		"CLIENTS=[]":          "CLIENTS must be a list of kinds of clients",
+		`CLIENTS=[{"users":1,"sequence":["users.fly"]}]`:    "CLIENTS: each needs users, and a sequence or mix of",
+		`CLIENTS=[{"users":1,"sequence":["users.delete"]}]`: "users.delete needs users.create before it",
 	} {
 		name, value, _ := strings.Cut(variable, "=")
 		load := k6Run{script: "../rest.js", warmup: "0", window: "1", variables: map[string]string{name: value}}

@@ -1,52 +1,76 @@
 // What each operation sends, whatever the transport, and what a right answer to it looks like.
 //
 // An operation has input(), which returns the fields of its request message, and check(data, input),
-// which says whether the data of a reply is the right answer.
+// which says whether the data of a reply is the right answer. Those that work on a user have the
+// virtual user's choice of one: see work.js.
 
-import exec from 'k6/execution';
 import encoding from 'k6/encoding';
-import { randomIntegers } from './random.js';
 
-const LIST_LIMIT = 20;
+const BIO_CHARACTERS = 3000;
+const AVATAR_BYTES = 4096;
 
-// makeOperation returns the operation that the settings name, for one virtual user.
-export function makeOperation(settings) {
-  const random = randomIntegers(settings.seed, exec.vu.idInTest);
-  const anyUser = () => settings.firstUser + random(settings.users);
-  return makers[settings.operation](settings, anyUser);
+// makeOperations returns the operations by name, for one virtual user. `ids` chooses users:
+// ids.toRead(), ids.toDelete(), ids.fresh(), the first of as many as an operation creates, and
+// ids.any(), one that was there before the load.
+export function makeOperations({ payload, payloadBytes, listUsers, batchUsers }, ids) {
+  const extras = payload === 'profile' ? profile() : {};
+  const user = (id) => ({ id, name: `User ${id}`, email: `user${id}@example.com`, ...extras });
+  const same = (data, sent) => data.id === sent.id && data.name === sent.name && data.avatar === sent.avatar;
+  return {
+    'users.get': {
+      input: () => ({ id: ids.toRead() }),
+      check: (data, { id }) => data.id === id && data.name.length > 0,
+    },
+    'users.create': {
+      input: () => ({ user: user(ids.fresh()) }),
+      check: (data, sent) => same(data, sent.user),
+    },
+    'users.update': {
+      input() {
+        const id = ids.toRead();
+        return { id, bio: `Updated ${id}${extras.bio || ''}` };
+      },
+      check: (data, { id, bio }) => data.id === id && data.bio === bio,
+    },
+    'users.delete': {
+      input: () => ({ id: ids.toDelete() }),
+      check: (data, { id }) => data.id === id && data.name.length > 0,
+    },
+    'users.list': {
+      input: () => ({ limit: listUsers, after_id: ids.any(listUsers) - 1 }),
+      check: (data, { after_id }) => data.length === listUsers && data.every(({ id }) => id > after_id),
+    },
+    'users.create_batch': {
+      input() {
+        const first = ids.fresh();
+        return { users: Array.from({ length: batchUsers }, (_, place) => user(first + place)) };
+      },
+      check: (data, { users }) => data.length === users.length && users.every((sent, place) => same(data[place], sent)),
+    },
+    'echo.echo': constant({ payload: encoding.b64encode(bytes(payloadBytes).buffer) }, (data, { payload }) => data.payload === payload),
+    'echo.upper': constant({ text: text(payloadBytes) }, (data, sent) => data.text === sent.text.toUpperCase()),
+  };
 }
 
-const makers = {
-  'users.get': (settings, anyUser) => ({
-    input: () => ({ id: anyUser() }),
-    check: (data, { id }) => data.id === id && data.name.length > 0,
-  }),
-  'users.create': (settings) => ({
-    input() {
-      const id = settings.idBase + exec.scenario.iterationInTest;
-      return { user: { id, name: `User ${id}`, email: `user${id}@example.com` } };
-    },
-    check: (data, { user }) => data.id === user.id && data.name === user.name && data.email === user.email,
-  }),
-  'users.update': (settings, anyUser) => ({
-    input() {
-      const id = anyUser();
-      return { id, bio: `Updated ${id}` };
-    },
-    check: (data, { id, bio }) => data.id === id && data.bio === bio,
-  }),
-  'users.list': (settings, anyUser) => ({
-    input: () => ({ limit: LIST_LIMIT, after_id: anyUser() }),
-    check: (data, { after_id }) => data.length <= LIST_LIMIT && data.every((user) => user.id > after_id),
-  }),
-  'echo.echo': (settings) => {
-    const bytes = new Uint8Array(settings.payloadBytes).map((_, place) => place % 256);
-    const input = { payload: encoding.b64encode(bytes.buffer) };
-    return { input: () => input, check: (data) => data.payload === input.payload };
-  },
-  'echo.upper': (settings) => {
-    const input = { text: 'wirebench '.repeat(settings.payloadBytes / 10 + 1).slice(0, settings.payloadBytes) };
-    const upper = input.text.toUpperCase();
-    return { input: () => input, check: (data) => data.text === upper };
-  },
-};
+function constant(input, check) {
+  return { input: () => input, check };
+}
+
+// profile returns the fields that make a small user a whole profile.
+function profile() {
+  return {
+    phone: '+49 30 5550 1234',
+    address: '12 Harbour Street, 20457 Hamburg, Germany',
+    bio: text(BIO_CHARACTERS),
+    tags: ['reader', 'writer', 'sailor', 'night-owl', 'early-bird', 'cyclist'],
+    avatar: encoding.b64encode(bytes(AVATAR_BYTES).buffer),
+  };
+}
+
+function text(characters) {
+  return 'wirebench '.repeat(characters / 10 + 1).slice(0, characters);
+}
+
+function bytes(length) {
+  return new Uint8Array(length).map((_, place) => place % 256);
+}

@@ -1,7 +1,10 @@
 // What the scripts are told by environment variables (k6 run -e NAME=value), the same for all scripts:
 //
 //   ADDRESS       host:port of the service, or several with commas between: users take them in turn
-//   OPERATION     users.get, users.create, users.update, users.list, echo.echo, echo.upper
+//   OPERATION     one of OPERATIONS below, over and over; or instead
+//   CLIENTS       kinds of clients as JSON, each with its share of the users and what they do:
+//                 [{"name": "readers", "users": 9, "mix": {"users.get": 8, "users.list": 2}},
+//                  {"name": "editors", "users": 1, "sequence": ["users.create", "users.update", "users.delete"]}]
 //   CONCURRENCY   virtual users; each keeps one connection of its own
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
 //   WARMUP_S      load before the measured window
@@ -14,19 +17,32 @@
 //   FIRST_USER    the lowest id of the users that are there …
 //   USERS         … and how many
 //   ID_BASE       users.create takes ids from here on
+//   PAYLOAD       of users that are created or updated: small, or profile (about 9 KB)
 //   PAYLOAD_BYTES of echo.echo and echo.upper
+//   LIST_USERS    how many users.list asks for
+//   BATCH_USERS   how many users.create_batch creates
 //   CHECK_EVERY   every so many requests of a user the reply's content is checked; 0 never
 
 import exec from 'k6/execution';
 
-const OPERATIONS = ['users.get', 'users.create', 'users.update', 'users.list', 'echo.echo', 'echo.upper'];
+const OPERATIONS = [
+  'users.get',
+  'users.create',
+  'users.update',
+  'users.delete',
+  'users.list',
+  'users.create_batch',
+  'echo.echo',
+  'echo.upper',
+];
+const CREATING = ['users.create', 'users.create_batch'];
 const MAX_INT32 = 2147483647;
 
 // readSettings returns the settings, or throws with a line that says which variable is wrong.
 export function readSettings({ address, codecs }) {
   const settings = {
     addresses: text('ADDRESS', address).split(','),
-    operation: oneOf('OPERATION', OPERATIONS, OPERATIONS[0]),
+    clients: clients(),
     concurrency: whole('CONCURRENCY', 1, 10000, 1),
     rate: whole('RATE', 0, 1000000, 0),
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
@@ -39,7 +55,10 @@ export function readSettings({ address, codecs }) {
     firstUser: whole('FIRST_USER', 1, MAX_INT32, 1000001),
     users: whole('USERS', 1, MAX_INT32, 10000),
     idBase: whole('ID_BASE', 1, MAX_INT32, 10000000),
+    payload: oneOf('PAYLOAD', ['small', 'profile'], 'small'),
     payloadBytes: whole('PAYLOAD_BYTES', 1, 64 * 1024 * 1024, 100),
+    listUsers: whole('LIST_USERS', 1, 10000, 20),
+    batchUsers: whole('BATCH_USERS', 1, 10000, 500),
     checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),
   };
   const wrong = settings.addresses.find((each) => !/^[^,]+:\d+$/.test(each));
@@ -52,6 +71,37 @@ export function readSettings({ address, codecs }) {
 // ownAddress returns the address that this virtual user takes: round robin over connections, which it keeps.
 export function ownAddress({ addresses }) {
   return addresses[(exec.vu.idInTest - 1) % addresses.length];
+}
+
+// clients returns the kinds of clients, of which there is one if all users do the same.
+function clients() {
+  const given = text('CLIENTS', '');
+  if (given === '') {
+    const operation = oneOf('OPERATION', OPERATIONS, OPERATIONS[0]);
+    return [checked({ users: 1, sequence: [operation] })];
+  }
+  let kinds;
+  try {
+    kinds = JSON.parse(given);
+  } catch (error) {
+    throw new Error(`CLIENTS must be JSON: ${error.message}`);
+  }
+  if (!Array.isArray(kinds) || kinds.length === 0) {
+    throw new Error('CLIENTS must be a list of kinds of clients');
+  }
+  return kinds.map(checked);
+}
+
+function checked(kind) {
+  const operations = kind.sequence || Object.keys(kind.mix || {});
+  const unknown = operations.find((each) => !OPERATIONS.includes(each));
+  if (unknown !== undefined || operations.length === 0 || !(kind.users > 0)) {
+    throw new Error(`CLIENTS: each needs users, and a sequence or mix of ${OPERATIONS.join(', ')}`);
+  }
+  if (operations.includes('users.delete') && !operations.some((each) => CREATING.includes(each))) {
+    throw new Error('users.delete needs users.create before it: a load deletes only what it has created');
+  }
+  return kind;
 }
 
 function text(name, otherwise) {

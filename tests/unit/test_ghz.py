@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 
 from wirebench.drivers import Ghz, Job
 from wirebench.drivers import ghz as ghz_module
+from wirebench.drivers.ghz_data import call_data
 from wirebench.drivers.histogram_file import DriverVersion
 from wirebench.errors import WirebenchError
 from wirebench.scenario import Cell, Load
+from wirebench.scenario.contract import GHZ_OPERATIONS
 
 CELL = Cell(
     transport="grpc",
@@ -90,5 +93,20 @@ def test_connections_equal_concurrency() -> None:
 def test_parts_of_a_creating_load_never_share_an_id() -> None:
     """A load that is split creates users of ids of its own in every part, inside the job's range."""
     job = replace(JOB, cell=replace(CELL, operation="users.create"))
-    prefixes = [json.loads(ghz_module._data(job, part))["user"]["id"].partition("{{")[0] for part in range(10)]
+    prefixes = [json.loads(call_data(job, part))["user"]["id"].partition("{{")[0] for part in range(10)]
     assert [f"3{part}" for part in range(10)] == prefixes
+
+
+@pytest.mark.parametrize("operation", sorted(GHZ_OPERATIONS))
+def test_every_operation_that_ghz_may_send_has_data(operation: str) -> None:
+    """What a plan lets ghz drive has call data that fit the request's message."""
+    job = replace(JOB, cell=replace(JOB.cell, operation=operation))
+    assert json.loads(call_data(job, 0))
+
+
+def test_payloads_size_what_ghz_sends() -> None:
+    """The payload of a cell is what ghz sends, as it is with k6."""
+    echo = replace(JOB, cell=replace(JOB.cell, operation="echo.echo", payload=3000))
+    profile = replace(JOB, cell=replace(JOB.cell, operation="users.create", payload="profile"))
+    assert 3000 == len(base64.b64decode(json.loads(call_data(echo, 0))["payload"]))
+    assert 4096 == len(base64.b64decode(json.loads(call_data(profile, 0))["user"]["avatar"]))

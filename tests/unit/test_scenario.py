@@ -229,7 +229,7 @@ def test_what_varies_is_offered_for_comparison(tmp_path: Path) -> None:
     text = GOOD.replace("operation: users.get", "workers: {rest: 1, grpc: 2, socket: 1}") + "compare: workers\n"
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, text), seed=1)
-    expected = "or compare what varies: transport (rest, socket), driver (k6, ghz)"
+    expected = "or compare what varies: transport (rest, socket), driver (k6, ghz), concurrency (1, 16)"
     assert f"give the cells the same levels of all others, {expected}" == error.value.hint
 
 
@@ -267,3 +267,68 @@ def test_a_seed_repeats_the_order(tmp_path: Path) -> None:
     scenario = read(tmp_path, GOOD)
     assert make_plan(scenario, seed=7).blocks == make_plan(scenario, seed=7).blocks
     assert make_plan(scenario, seed=7).blocks != make_plan(scenario, seed=8).blocks
+
+
+WORKLOADS = """\
+question: Which transport?
+factors:
+  transport: [rest, grpc]
+  operation: [crud, shop]
+  payload: profile
+load:
+  workloads:
+    crud: {sequence: [users.create, users.update, users.get, users.delete]}
+    shop:
+      clients:
+        readers: {users: 9, mix: {users.get: 8, users.list: 1}}
+        editors: {mix: {users.create: 2, users.delete: 1}}
+"""
+
+
+def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
+    """A scenario names sequences, mixes and kinds of clients, and measures them as it does operations."""
+    plan = make_plan(read(tmp_path, WORKLOADS), seed=1)
+    assert ["crud", "shop", "crud", "shop"] == [cell.operation for cell in plan.cells]
+    shop = plan.scenario.load.workload("shop")
+    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.kinds.items()}
+    assert ("users.get", "users.list", "users.create", "users.delete") == shop.operations
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
+        ("[crud, shop]", "crud", "9: load.workloads.shop: no cell has this workload"),
+        ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
+        (
+            "payload: profile",
+            "payload: huge",
+            "5: factors.payload: must be one of small, profile, list, batch, 512k, or",
+        ),
+        ("payload: profile", "payload: 0", "5: factors.payload: must be one of small, profile, list, batch, 512k, or"),
+        ("payload: profile", "payload: true", "5: factors.payload: must be one of small"),
+        ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
+        ("[users.create, users.update, users.get, users.delete]", "[]", "8: load.workloads.crud: needs either a"),
+        ("[users.create, users.update,", "[users.delete, users.create,", "8: load.workloads.crud: users.delete needs"),
+        ("[users.create, users.update,", "[users.make,", "8: load.workloads.crud.sequence: must be one of users.get,"),
+        (
+            "sequence: [users.create",
+            "mix: {users.get: 0}, sequence: [users.create",
+            "8: load.workloads.crud.mix.users.get",
+        ),
+        ("users: 9", "users: 0", "11: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
+        ("  payload: profile", "  workers: 2", "on 2 workers with a store in each one's memory"),
+        (
+            "  payload: profile",
+            "  driver: {grpc: ghz}",
+            "5: factors.driver.grpc: ghz sends one operation, and not crud",
+        ),
+        ("    crud:", "    Crud:", "8: load.workloads.Crud"),
+    ],
+)
+def test_workloads_and_payloads_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Each mistake in a workload or payload is one line with its place."""
+    assert old in WORKLOADS
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, WORKLOADS.replace(old, new)), seed=1)
+    assert expected in error.value.message

@@ -20,6 +20,11 @@ SEEDED_USERS = 10_000
 CREATED_FIRST_ID = 10_000_000
 ID_STEP = 1_000_000
 
+#: How many users a batch creates and a list has, and how many bytes an echo carries, where a cell doesn't say.
+BATCH_USERS = 500
+LIST_USERS = 20
+ECHO_BYTES = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

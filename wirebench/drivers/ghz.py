@@ -9,9 +9,7 @@ connection for all workers. So statistics come from the details alone, warm-up i
 from __future__ import annotations
 
 import functools
-import json
 import math
-import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,8 @@ import orjson
 from numpy.typing import NDArray
 
 from wirebench import processes
-from wirebench.drivers.driver import ID_STEP, SEEDED_FIRST_ID, SEEDED_USERS, Job
+from wirebench.drivers.driver import Job
+from wirebench.drivers.ghz_data import call_data
 from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import (
     ERROR_TEXTS_MAX,
@@ -44,11 +43,13 @@ DETAILS_MAX = 1_000_000
 PART_S_MAX = 20.0
 _SLACK_S = 0.05
 _GRACE_S = 60.0
-_DATA_ITEMS = 1000
 
 _CALLS = {
     "users.get": "wirebench.v1.UserService/GetUser",
     "users.create": "wirebench.v1.UserService/CreateUser",
+    "users.update": "wirebench.v1.UserService/UpdateUser",
+    "users.list": "wirebench.v1.UserService/ListUsers",
+    "echo.echo": "wirebench.v1.EchoService/Echo",
     "echo.upper": "wirebench.v1.EchoService/Upper",
 }
 _CODES = {
@@ -93,7 +94,7 @@ class Ghz:
     ) -> HistogramFile:
         details = job.output.with_suffix(f".ghz-{part}.json")
         data = job.output.with_suffix(f".ghz-{part}-data.json")
-        write_whole(data, _data(job, part))
+        write_whole(data, call_data(job, part))
         try:
             child = processes.start(
                 "ghz", self.arguments(job, window_s, data, details), job.log, job.cores, {"TZ": "UTC"}
@@ -201,19 +202,3 @@ def _unix_ns(details: list[dict[str, Any]]) -> NDArray[np.int64]:
     """Return when each call ended, in nanoseconds since 1970; ghz was told to write UTC."""
     texts = [detail["timestamp"].removesuffix("Z") for detail in details]
     return np.array(texts, dtype="datetime64[ns]").astype(np.int64)
-
-
-def _data(job: Job, part: int) -> str:
-    """Return the call data: ghz goes through an array's items in turn, and fills in templates."""
-    pick = random.Random(job.seed)  # noqa: S311 - load, not a secret
-    match job.cell.operation:
-        case "users.get":
-            ids = range(SEEDED_FIRST_ID, SEEDED_FIRST_ID + SEEDED_USERS)
-            return json.dumps([{"id": pick.choice(ids)} for _ in range(_DATA_ITEMS)])
-        case "users.create":
-            # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto
-            # JSON takes for an id: a template is no JSON number.
-            number = f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"
-            return json.dumps({"user": {"id": number, "name": f"User {number}", "email": f"user{number}@example.com"}})
-        case "echo.upper":
-            return json.dumps({"text": "the quick brown fox jumps over the lazy dog"})

@@ -107,21 +107,26 @@ class HistogramFile(_Frozen):
         """Write the file, whole or not at all. Raises WirebenchError."""
         write_whole(path, self.model_dump_json(by_alias=True, exclude_none=True))
 
-    def histogram(self, clock: Clock) -> Histogram:
-        """Merge the successful requests' histograms of a clock; empty if there are none."""
+    def histogram(self, clock: Clock, operation: str | None = None) -> Histogram:
+        """Merge the successful requests' histograms of a clock, or of one operation's; empty if there are none."""
         merged = Histogram.empty()
         for series in self.series:
-            if series.clock == clock and series.code == OK:
+            if series.clock == clock and series.code == OK and operation in (None, series.operation):
                 merged += Histogram.decode(series.histogram)
         return merged
 
-    def counts_by_code(self) -> dict[str, int]:
-        """Return the number of the window's requests by outcome."""
+    def counts_by_code(self, operation: str | None = None) -> dict[str, int]:
+        """Return the number of the window's requests, or of one operation's, by outcome."""
         counts: dict[str, int] = {}
         for series in self.series:
-            if series.clock == "service":
+            if series.clock == "service" and operation in (None, series.operation):
                 counts[series.code] = counts.get(series.code, 0) + series.count
         return counts
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """The operations of the window's requests, by name."""
+        return tuple(sorted({series.operation for series in self.series}))
 
     @property
     def latency_sum_s(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,6 +14,7 @@ from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
 from wirebench.places import K6_SCRIPTS, TOOLS
 from wirebench.processes import Child, ProcessError
+from wirebench.scenario.payload import size
 
 #: A failed threshold is a result, not a crash. Our scripts have none; a user's own may.
 _THRESHOLD_FAILED = 99
@@ -57,7 +59,7 @@ class K6:
         output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
         environment = {
             "ADDRESS": ",".join(job.replicas) or job.address,
-            "OPERATION": cell.operation,
+            **_work(job),
             "CONCURRENCY": cell.concurrency,
             "RATE": cell.rate_per_s,
             "WARMUP_S": load.warmup_s,
@@ -87,6 +89,24 @@ class K6:
             *settings,
             K6_SCRIPTS / f"{cell.transport}.js",
         ]
+
+
+def _work(job: Job) -> dict[str, str | int | None]:
+    """Return the variables that say what the users do."""
+    operation, payload = job.cell.operation, job.cell.payload
+    workload = job.load.workload(operation)
+    kinds = [
+        {"name": name, "users": each.users, **({"sequence": each.sequence} if each.sequence else {"mix": each.mix})}
+        for name, each in workload.kinds.items()
+    ]
+    echo = next((each for each in workload.operations if each.startswith("echo.")), "echo.echo")
+    return {
+        **({"OPERATION": operation} if workload.operations == (operation,) else {"CLIENTS": json.dumps(kinds)}),
+        "PAYLOAD": payload if payload in ("small", "profile") else None,
+        "PAYLOAD_BYTES": size(echo, payload),
+        "LIST_USERS": size("users.list", payload),
+        "BATCH_USERS": size("users.create_batch", payload),
+    }
 
 
 def _segment(index: int, count: int) -> list[str]:

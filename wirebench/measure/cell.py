@@ -11,7 +11,7 @@ from wirebench.drivers.histogram_file import OK, Clock, Window, merge_parallel
 from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.observation import Observation, ServerUse
-from wirebench.measure.record import DisruptionRecord, Generator, Latency, Record, Server
+from wirebench.measure.record import DisruptionRecord, Generator, Latency, OperationFigures, Record, Server
 from wirebench.scenario import Cell, Load
 from wirebench.targets import Cores, Disrupted
 
@@ -109,6 +109,7 @@ def make_record(
         mismatches=merged.mismatches,
         service=service,
         response=latency(merged, "response"),
+        operations=_by_operation(merged),
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
@@ -126,9 +127,12 @@ def make_record(
     )
 
 
-def latency(file: HistogramFile, clock: Clock) -> Latency | None:
-    """Return a clock's distribution in milliseconds; None if no request succeeded or there is no such clock."""
-    histogram = file.histogram(clock)
+def latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> Latency | None:
+    """Return a clock's distribution, of all operations or of one, in milliseconds.
+
+    None if no request succeeded or there is no such clock.
+    """
+    histogram = file.histogram(clock, operation)
     if not histogram.count:
         return None
     least, p50, p90, p95, p99, p99_9, most = (
@@ -146,6 +150,21 @@ def latency(file: HistogramFile, clock: Clock) -> Latency | None:
         p99_9_ms=p99_9,
         max_ms=most,
     )
+
+
+def _by_operation(merged: HistogramFile) -> dict[str, OperationFigures]:
+    if len(merged.operations) < 2:  # noqa: PLR2004 - one alone has all the figures of the record
+        return {}
+    figures = {}
+    for operation in merged.operations:
+        counts = merged.counts_by_code(operation)
+        figures[operation] = OperationFigures(
+            requests=sum(counts.values()),
+            errors={code: count for code, count in counts.items() if code != OK},
+            service=latency(merged, "service", operation),
+            response=latency(merged, "response", operation),
+        )
+    return figures
 
 
 def _disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> DisruptionRecord:

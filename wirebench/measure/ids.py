@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from wirebench import clients
-from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
+from wirebench.drivers.driver import BATCH_USERS, CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.scenario import Load, Plan, PlannedCell
-from wirebench.scenario.contract import WRITING_OPERATIONS
+from wirebench.scenario import Cell, Load, Plan, PlannedCell, payload
+from wirebench.scenario.contract import CREATING_OPERATIONS
 from wirebench.targets import Endpoint
 
 _INT32_MAX = 2**31 - 1
 _STEPS = (_INT32_MAX + 1 - CREATED_FIRST_ID) // ID_STEP
 #: Several times what the generators of a large machine create.
 _CREATED_PER_S_MAX = 100_000
+#: The same of requests, where some of them create many users at once.
+_BATCHES_PER_S_MAX = 20_000
 _DRAWS = 20
 _TIMEOUT_S = 30.0
 
@@ -43,10 +45,10 @@ def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
     steps_taken: Counter[object] = Counter()
     offsets = {}
     for planned in itertools.chain(*plan.blocks):
-        if planned.cell.operation in WRITING_OPERATIONS:
+        if steps := _steps(planned.cell, plan.scenario.load):
             store = (planned.block, planned.cell.service) if fresh_services else None
             offsets[planned] = steps_taken[store] * ID_STEP
-            steps_taken[store] += _steps(plan.scenario.load)
+            steps_taken[store] += steps
     steps = max(steps_taken.values(), default=0)
     if steps > _STEPS:
         where = plan.scenario.where(("load", "window_s"))
@@ -79,8 +81,18 @@ def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
     )
 
 
-def _steps(load: Load) -> int:
-    return math.ceil(_CREATED_PER_S_MAX * (load.warmup_s + load.window_s) / ID_STEP)
+def _steps(cell: Cell, load: Load) -> int:
+    """Return how many times `ID_STEP` ids a load may take: none if it creates no users.
+
+    Every request of a load takes as many ids as its largest creation does, so that all of them know their own.
+    """
+    creating = CREATING_OPERATIONS.intersection(load.workload(cell.operation).operations)
+    if not creating:
+        return 0
+    batch = "users.create_batch"
+    per_request = payload.size(batch, cell.payload) or BATCH_USERS if batch in creating else 1
+    requests_per_s = _BATCHES_PER_S_MAX if batch in creating else _CREATED_PER_S_MAX
+    return math.ceil(per_request * requests_per_s * (load.warmup_s + load.window_s) / ID_STEP)
 
 
 def _is_free(client: clients.Client, first_id: int, count: int) -> bool:

@@ -33,6 +33,15 @@ class Latency(_Frozen):
     max_ms: float
 
 
+class OperationFigures(_Frozen):
+    """One of several operations of a load: its requests that ended in the window, and its own distributions."""
+
+    requests: int
+    errors: dict[str, int]
+    service: Latency | None
+    response: Latency | None
+
+
 class Server(_Frozen):
     """What the service used; None where it can't be seen."""
 
@@ -109,6 +118,8 @@ class Record(_Frozen):
     mismatches: int
     service: Latency | None
     response: Latency | None
+    #: By operation, where a load has several of them.
+    operations: dict[str, OperationFigures] = {}
     histogram_file: str
     server: Server
     generator: Generator

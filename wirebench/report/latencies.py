@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import Clock, HistogramFile
 from wirebench.errors import WirebenchError
 from wirebench.stats import CellSummary
-from wirebench.store import Record, Run
+from wirebench.store import Run
 
 #: A quantile with fewer samples beyond it is noise.
 SAMPLES_BEYOND_MIN = 10
@@ -36,17 +36,24 @@ class CellLatency:
     merged: Histogram
     curve: Curve | None
     block_curves: tuple[Curve, ...]
+    #: Of a load of several operations: the same of each.
+    by_operation: Mapping[str, Histogram]
 
     def quantile_ms(self, quantile: float) -> float | None:
         """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
-        if self.merged.count * (1 - quantile) < SAMPLES_BEYOND_MIN - 1e-9:
-            return None
-        return self.merged.quantiles_ns(quantile)[0] / 1e6
+        return quantile_ms(self.merged, quantile)
 
     @property
     def max_ms(self) -> float | None:
         """The longest, in milliseconds; None without any."""
         return self.merged.quantiles_ns(1.0)[0] / 1e6 if self.merged.count else None
+
+
+def quantile_ms(histogram: Histogram, quantile: float) -> float | None:
+    """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
+    if histogram.count * (1 - quantile) < SAMPLES_BEYOND_MIN - 1e-9:
+        return None
+    return histogram.quantiles_ns(quantile)[0] / 1e6
 
 
 def read_latencies(run: Run, cells: Iterable[CellSummary]) -> tuple[dict[str, CellLatency], tuple[str, ...]]:
@@ -56,9 +63,14 @@ def read_latencies(run: Run, cells: Iterable[CellSummary]) -> tuple[dict[str, Ce
     for cell in cells:
         clock: Clock = "response" if any(record.response for record in cell.records) else "service"
         merged, curves = Histogram.empty(), []
+        by_operation: dict[str, Histogram] = {}
         for record in cell.records:
             try:
-                histogram = _read(run, record, clock)
+                file = HistogramFile.read(run.folder / record.histogram_file)
+                histogram = file.histogram(clock)
+                for operation in record.operations:
+                    own = file.histogram(clock, operation)
+                    by_operation[operation] = by_operation.get(operation, Histogram.empty()) + own
             except (WirebenchError, ValueError) as error:
                 reason = str(error).replace(f"{run.folder}/", "")
                 problems.append(f"{record.id}: no latency curve: {reason}")
@@ -67,7 +79,7 @@ def read_latencies(run: Run, cells: Iterable[CellSummary]) -> tuple[dict[str, Ce
             if curve := curve_of(histogram):
                 curves.append(curve)
         if merged.count:
-            latencies[cell.cell] = CellLatency(clock, merged, curve_of(merged), tuple(curves))
+            latencies[cell.cell] = CellLatency(clock, merged, curve_of(merged), tuple(curves), by_operation)
     return latencies, tuple(problems)
 
 
@@ -79,7 +91,3 @@ def curve_of(histogram: Histogram) -> Curve | None:
     one_in = np.geomspace(1, one_in_max, _POINTS)
     latencies_ns = histogram.quantiles_ns(*(1 - 1 / one_in))
     return Curve(one_in, np.asarray(latencies_ns) / 1e6)
-
-
-def _read(run: Run, record: Record, clock: Clock) -> Histogram:
-    return HistogramFile.read(run.folder / record.histogram_file).histogram(clock)

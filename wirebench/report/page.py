@@ -10,6 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from wirebench.report import operations
 from wirebench.report.charts import bars, latency
 from wirebench.report.charts.forest import Forest, Lane
 from wirebench.report.charts.style import Style, styles
@@ -17,6 +18,8 @@ from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
 from wirebench.report.latencies import CellLatency, read_latencies
 from wirebench.report.numbers import moment, number
+from wirebench.report.operations import OperationRow
+from wirebench.report.picture import Picture
 from wirebench.report.table import Table, make_table
 from wirebench.stats import METRICS, CellSummary, Comparison, Metric, Verdict, compare, summarise, words
 from wirebench.store import Run
@@ -35,14 +38,6 @@ class Claim:
     verdict: Verdict
     text: str
     lanes: Sequence[Lane]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A chart with its title."""
-
-    title: str
-    svg: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +66,9 @@ class Page:
     throughput_is_log: bool
     cpu: tuple[Picture, ...]
     cpu_is_log: bool
+    operations: Mapping[str, Sequence[OperationRow]]
+    operation_headings: tuple[tuple[str, str], ...]
+    operation_pictures: tuple[Picture, ...]
     table: Table
     failed_gates: tuple[FailedGate, ...]
     errors: tuple[CellError, ...]
@@ -118,6 +116,9 @@ def gather(run: Run) -> Page:
         throughput_is_log=throughput_is_log,
         cpu=cpu,
         cpu_is_log=cpu_is_log,
+        operations=operations.rows(groups, latencies),
+        operation_headings=operations.HEADINGS,
+        operation_pictures=operations.pictures(groups, looks),
         table=make_table(groups, latencies),
         failed_gates=failed_gates(cells),
         errors=tuple(_errors(cells)),

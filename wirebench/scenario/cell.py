@@ -11,7 +11,6 @@ from wirebench.scenario.contract import (
     Connection,
     Disruption,
     Driver,
-    Operation,
     Placement,
     Store,
     Transport,
@@ -48,14 +47,15 @@ class ServiceSpec:
 class Cell:
     """One combination of factors.
 
-    `rate_per_s` is None under a closed load, `connections` where each of the load's users has its own, and outside
-    clusters what only they have. What has a default here came later than the first records.
+    `operation` is one of the contract's, or the name of a workload. `rate_per_s` is None under a closed load,
+    `connections` where each of the load's users has its own, and outside clusters what only they have. What has a
+    default here came later than the first records.
     """
 
     transport: Transport
     runtime: str
     driver: Driver
-    operation: Operation
+    operation: str
     concurrency: int
     rate_per_s: int | None
     workers: int
@@ -64,6 +64,8 @@ class Cell:
     codec: Codec
     connection: Connection
     connections: int | None = None
+    #: None is the operation's own.
+    payload: str | int | None = None
     replicas: int = 1
     placement: Placement | None = None
     balancing: Balancing | None = None
@@ -104,4 +106,5 @@ class Cell:
         connections = f"n{self.connections}" if self.connections else None
         disruption = self.disruption if self.is_disrupted else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
-        return "-".join(map(str, (*parts, *filter(None, (connections, self.placement, self.balancing, disruption)))))
+        others = (self.payload, connections, self.placement, self.balancing, disruption)
+        return "-".join(map(str, (*parts, *filter(None, others))))

@@ -9,7 +9,10 @@ Transport = Literal["rest", "grpc", "socket"]
 Driver = Literal["k6", "ghz"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
-Operation = Literal["users.get", "users.create", "echo.upper"]
+Operation = Literal[
+    "users.get", "users.create", "users.update", "users.delete", "users.list", "users.create_batch",
+    "echo.echo", "echo.upper",
+]  # fmt: skip
 Store = Literal["memory", "sqlite"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]
@@ -19,8 +22,8 @@ Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
 Comparable = Literal[
-    "transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection", "connections",
-    "replicas", "placement", "balancing", "disruption", "cpu_limit_millicores", "memory_limit_mib",
+    "transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection", "connections", "payload",
+    "concurrency", "replicas", "placement", "balancing", "disruption", "cpu_limit_millicores", "memory_limit_mib",
 ]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
@@ -31,7 +34,11 @@ COMES_WITH: dict[str, tuple[str, ...]] = {
     "runtime": ("threads",),
 }
 
-WRITING_OPERATIONS = frozenset({"users.create"})
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+CREATING_OPERATIONS: frozenset[Operation] = frozenset({"users.create", "users.create_batch"})
+WRITING_OPERATIONS: frozenset[Operation] = CREATING_OPERATIONS | {"users.update", "users.delete"}
+#: ghz sends the same call over and over, and numbers what it creates; more takes a driver that can think.
+GHZ_OPERATIONS: frozenset[str] = frozenset(OPERATIONS) - {"users.delete", "users.create_batch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,7 @@ def defaults(transport: Transport, target: TargetName = "local") -> dict[str, st
         "runtime": facts.runtimes[0],
         "driver": facts.drivers[0],
         "operation": "users.get",
+        "payload": None,
         "concurrency": 1,
         "rate_per_s": None,
         "workers": 1,

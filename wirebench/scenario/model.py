@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from wirebench.scenario.contract import (
+    OPERATIONS,
     TRANSPORTS,
     Balancing,
     Codec,
@@ -14,12 +15,13 @@ from wirebench.scenario.contract import (
     Connection,
     Disruption,
     Driver,
-    Operation,
     Placement,
     Store,
     Transport,
 )
+from wirebench.scenario.payload import Payload
 from wirebench.scenario.source import FieldPath, Source, dotted
+from wirebench.scenario.workload import Workload, Workloads
 
 CONCURRENCY_MAX = 10_000
 BLOCKS_MAX = 1000
@@ -61,7 +63,8 @@ class Factors(_Strict):
     """
 
     transport: Annotated[tuple[Transport, ...], BeforeValidator(_as_tuple)]
-    operation: Levels[Operation] = _LEFT_OUT
+    operation: Levels[str] = _LEFT_OUT
+    payload: Levels[Payload] = _LEFT_OUT
     concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
     rate_per_s: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] = _LEFT_OUT
     runtime: Levels[str] = _LEFT_OUT
@@ -88,6 +91,14 @@ class Load(_Strict):
     window_s: Annotated[float, Field(ge=0.5, le=3600)] = 5.0
     #: Pods that share the load, in a cluster.
     generators: Annotated[int, Field(ge=1, le=64)] = 1
+    #: Compositions of operations, by the names that they have as levels of `operation`.
+    workloads: Workloads = {}
+
+    def workload(self, operation: str) -> Workload:
+        """Return what a level of `operation` stands for. Raises KeyError for one that stands for nothing."""
+        if operation in OPERATIONS:
+            return Workload.model_construct(sequence=(operation,))
+        return self.workloads[operation]
 
 
 class Scenario(_Strict):

@@ -66,7 +66,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     _refuse(scenario, unfit_levels(factors))
     _refuse(scenario, _too_many(factors, target))
     cells = tuple(_cells(factors, target))
-    _refuse(scenario, (refusal for cell in cells for refusal in impossible(cell, factors)))
+    _refuse(scenario, (refusal for cell in cells for refusal in impossible(cell, factors, scenario.load)))
     _refuse(scenario, incomparable(scenario, cells))
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
     blocks = []

@@ -13,12 +13,15 @@ from wirebench.scenario.contract import (
     CLUSTER_DEFAULTS,
     COMES_WITH,
     COMPARABLE,
+    GHZ_OPERATIONS,
+    OPERATIONS,
     THREADED_RUNTIMES,
     TRANSPORTS,
     WRITING_OPERATIONS,
     TargetName,
 )
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario
+from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Load, Scenario
+from wirebench.scenario.payload import takes
 from wirebench.scenario.source import FieldPath
 
 T = TypeVar("T")
@@ -42,6 +45,25 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
         hint = "remove factors.rate_per_s, or set load.model to open"
         yield Refusal(("factors", "rate_per_s"), "a closed load has no rate", hint)
     yield from _unshared_load(scenario)
+    yield from _unknown_work(scenario)
+
+
+def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse operations that are none, and workloads that have an operation's name or that nobody asks for."""
+    workloads, asked = scenario.load.workloads, scenario.factors.operation
+    for transport, levels in asked.items():
+        for place, level in enumerate(levels):
+            owner = () if transport == EVERY_TRANSPORT else (transport,)
+            field: FieldPath = ("factors", "operation", *owner, place)
+            if level not in OPERATIONS and level not in workloads:
+                hint = f"choose from {', '.join((*OPERATIONS, *workloads))}; load.workloads can define others"
+                yield Refusal(field, f"there is no operation or workload {level!r}", hint)
+            if level == "users.delete":
+                hint = "write a sequence with users.create before it under load.workloads"
+                yield Refusal(field, "a load deletes only users that it has created", hint)
+    for name in workloads:
+        if name not in _all_levels(asked):
+            yield Refusal(("load", "workloads", name), "no cell has this workload", f"add {name} to factors.operation")
 
 
 def _unshared_load(scenario: Scenario) -> Iterator[Refusal]:
@@ -92,7 +114,7 @@ def unfit_levels(factors: Factors) -> Iterator[Refusal]:
                 yield Refusal(field, f"{transport} is not in factors.transport", hint)
 
 
-def impossible(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
     """Refuse a cell whose answers, or whose figures, would be wrong."""
     facts = TRANSPORTS[cell.transport]
     for name, possible in (("runtime", facts.runtimes), ("driver", facts.drivers), ("codec", facts.codecs)):
@@ -102,19 +124,38 @@ def impossible(cell: Cell, factors: Factors) -> Iterator[Refusal]:
                 f"{cell.transport} has no {name} {getattr(cell, name)!r}",
                 f"choose from {', '.join(possible)}; for one transport alone: {name}: {{{cell.transport}: …}}",
             )
-    yield from _impossible_service(cell, factors)
+    operations = load.workload(cell.operation).operations
+    writes = not WRITING_OPERATIONS.isdisjoint(operations)
+    yield from _impossible_service(cell, factors, writes=writes)
+    yield from _impossible_work(cell, factors, operations)
     yield from _impossible_load(cell, factors)
+    if cell.is_disrupted:
+        yield from _impossible_disruption(cell, factors, writes=writes)
 
 
-def _impossible_service(cell: Cell, factors: Factors) -> Iterator[Refusal]:
-    if cell.operation in WRITING_OPERATIONS and cell.store == "memory" and cell.workers > 1:
+def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) -> Iterator[Refusal]:
+    """Refuse operations that a payload doesn't fit, or that a driver can't send."""
+    if cell.payload is not None and not any(takes(operation, cell.payload) for operation in operations):
+        yield Refusal(
+            _written(factors, "payload", cell),
+            f"{cell.operation} has no payload {cell.payload!r}",
+            "small and profile are for users.create, users.update and users.create_batch, list for users.list, batch "
+            "for users.create_batch, 512k for echoes; a number is bytes of an echo, or users of a list or batch",
+        )
+    if cell.driver == "ghz" and not GHZ_OPERATIONS.issuperset((cell.operation, *operations)):
+        hint = f"drive it by k6; ghz can send {', '.join(sorted(GHZ_OPERATIONS))}"
+        yield Refusal(_written(factors, "driver", cell), f"ghz sends one operation, and not {cell.operation}", hint)
+
+
+def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterator[Refusal]:
+    if writes and cell.store == "memory" and cell.workers > 1:
         yield Refusal(
             _written(factors, "workers", cell),
             f"{cell.operation} on {cell.workers} workers with a store in each one's memory: "
             "a worker would not know what another one stored, and its answers would be wrong",
             "set factors.store to sqlite, which the workers of one machine share, or workers to 1",
         )
-    if cell.operation in WRITING_OPERATIONS and cell.replicas > 1:
+    if writes and cell.replicas > 1:
         yield Refusal(
             _written(factors, "replicas", cell),
             f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
@@ -145,8 +186,6 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
             f"a load in the same pod has one service to go to, and nothing to balance by {cell.balancing}",
             "set factors.balancing to service, or another placement",
         )
-    if cell.is_disrupted:
-        yield from _impossible_disruption(cell, factors)
     if cell.connections is not None and cell.connections != cell.concurrency:
         yield from _impossible_connections(cell, factors)
     if cell.driver == "ghz" and cell.rate_per_s is not None:
@@ -174,7 +213,7 @@ def _impossible_connections(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         yield Refusal(field, f"{cell.connections} connections are more than one for each of {cell.concurrency}", hint)
 
 
-def _impossible_disruption(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+def _impossible_disruption(cell: Cell, factors: Factors, *, writes: bool) -> Iterator[Refusal]:
     field = _written(factors, "disruption", cell)
     if cell.placement == "same-pod":
         hint = "choose another placement"
@@ -184,7 +223,7 @@ def _impossible_disruption(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         yield Refusal(field, message, "set factors.balancing to service")
     if cell.driver == "ghz":
         yield Refusal(field, "ghz doesn't tell when requests failed", "drive it by k6")
-    if cell.operation in WRITING_OPERATIONS:
+    if writes:
         message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
         yield Refusal(field, message, "choose an operation that only reads")
 

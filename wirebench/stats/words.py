@@ -73,7 +73,7 @@ def cell_name(factors: Factors) -> str:
 
 def load(factors: Factors) -> str:
     """Say an operation and its load: what one cell shares with those that it can be compared with."""
-    return f"{factors['operation']}, {_connections(factors)}"
+    return f"{_work(factors)}, {_connections(factors)}"
 
 
 def full_name(factors: Factors) -> str:
@@ -239,6 +239,15 @@ def _names(comparison: Comparison) -> tuple[str, str]:
 
 def _is(subject: str) -> str:
     return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
+
+
+def _work(factors: Factors) -> str:
+    payload = factors["payload"]
+    return f"{factors['operation']} ({_payload(payload)})" if payload else str(factors["operation"])
+
+
+def _payload(level: object) -> str:
+    return f"{level:,}" if isinstance(level, int) else str(level)
 
 
 def _connections(factors: Factors) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wirebench.drivers.histogram_file import ErrorText
-from wirebench.measure.record import DisruptionRecord, Gate, Generator, Latency, Record, Server
+from wirebench.measure.record import DisruptionRecord, Gate, Generator, Latency, OperationFigures, Record, Server
 from wirebench.store.results import DamagedRun, Run, RunWriter, find_run, list_runs, load_run, run_id
 from wirebench.store.run_info import RunInfo
 
@@ -14,6 +14,7 @@ __all__ = [
     "Gate",
     "Generator",
     "Latency",
+    "OperationFigures",
     "Record",
     "Run",
     "RunInfo",

@@ -1,0 +1,80 @@
+"""What the users of a load do: a sequence of operations, a random mix of them, or several kinds of these at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from wirebench.scenario.contract import CREATING_OPERATIONS, Operation
+
+_Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=30)]
+_Weight = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _tuple_of_list(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    return tuple(value) if isinstance(value, list) else value
+
+
+class _Work(_Strict):
+    sequence: Annotated[tuple[Operation, ...], BeforeValidator(_tuple_of_list), Field(max_length=100)] = ()
+    #: How often each operation is chosen, relative to the others.
+    mix: dict[Operation, _Weight] = {}
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations in it, each once."""
+        return tuple(dict.fromkeys((*self.sequence, *self.mix)))
+
+    def _check(self) -> None:
+        if bool(self.sequence) == bool(self.mix):
+            raise ValueError("needs either a sequence of operations or a mix")
+        at = self.operations.index("users.delete") if "users.delete" in self.operations else None
+        before = self.operations if self.mix else self.operations[:at]
+        if at is not None and not CREATING_OPERATIONS.intersection(before):
+            raise ValueError("users.delete needs users.create before it: a load deletes only what it has created")
+
+
+class Client(_Work):
+    """One kind of client: its share of the load's users, relative to the others, and what each of them does."""
+
+    users: _Weight = 1
+
+    @model_validator(mode="after")
+    def _is_work(self) -> Self:
+        self._check()
+        return self
+
+
+class Workload(_Work):
+    """A sequence or a mix that all users do, or several kinds of clients at once."""
+
+    clients: dict[_Name, Client] = {}
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        if self.clients and (self.sequence or self.mix):
+            raise ValueError("needs one of sequence, mix and clients")
+        if not self.clients:
+            self._check()
+        return self
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """All operations in it, each once."""
+        inner = (operation for client in self.clients.values() for operation in client.operations)
+        return tuple(dict.fromkeys((*super().operations, *inner)))
+
+    @property
+    def kinds(self) -> Mapping[str, Client]:
+        """The kinds of clients by name; the only one of a workload that has no several kinds has no name."""
+        return self.clients or {"": Client(sequence=self.sequence, mix=self.mix)}
+
+
+#: Workloads by the names that scenarios give them.
+Workloads = dict[_Name, Workload]
