@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from services.domain.users import Users, UserStore
+from services.domain.ledger import Ledger
+from services.domain.stores.store import Store
+from services.domain.users import Users
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -12,10 +14,11 @@ class Application:
     """Everything that operations act on."""
 
     users: Users
+    ledger: Ledger
     #: Whether operations may block, so that an event loop has to hand them to a thread.
     blocking: bool
 
     @classmethod
-    def over(cls, store: UserStore) -> Application:
+    def over(cls, store: Store) -> Application:
         """Build the application over a store."""
-        return cls(users=Users(store), blocking=store.blocking)
+        return cls(users=Users(store), ledger=Ledger(store), blocking=store.blocking)

@@ -12,6 +12,7 @@ class Code(StrEnum):
     """How an operation ended; the value is the `code` label of the metrics."""
 
     OK = "ok"
+    CANCELLED = "cancelled"
     INVALID_ARGUMENT = "invalid_argument"
     NOT_FOUND = "not_found"
     ALREADY_EXISTS = "already_exists"
@@ -49,6 +50,11 @@ class NotFound(OperationError):
     """What the request names isn't there."""
 
     code = Code.NOT_FOUND
+
+    @classmethod
+    def account(cls) -> NotFound:
+        """Say that there is no such account."""
+        return cls("Account not found.")
 
 
 class AlreadyExists(OperationError):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from services.domain.errors import InvalidArgument, NotFound
+from services.domain.numbers import INT32_MAX, parse_int
 
-INT32_MAX = 2**31 - 1
 BATCH_USERS_MAX = 10_000
 LIST_USERS_MAX = 1_000_000
 TAGS_MAX = 50
@@ -105,8 +105,8 @@ class Users:
     def list(self, limit: object, after_id: object) -> list[User]:
         """Return at most `limit` users (0: all) with ids over `after_id`. Raises InvalidArgument."""
         return self._store.page(
-            limit=_parse_int("limit", limit, 0, LIST_USERS_MAX),
-            after_id=_parse_int("after_id", after_id, 0, INT32_MAX),
+            limit=parse_int("limit", limit, 0, LIST_USERS_MAX),
+            after_id=parse_int("after_id", after_id, 0, INT32_MAX),
         )
 
 
@@ -123,7 +123,7 @@ def parse_user(fields: object) -> User:
 
 def parse_id(value: object) -> int:
     """Check a user's id. Raises InvalidArgument."""
-    return _parse_int("id", value, 1, INT32_MAX)
+    return parse_int("id", value, 1, INT32_MAX)
 
 
 def _parse_member(position: int, fields: object) -> User:
@@ -146,14 +146,6 @@ def _parse_changes(fields: Fields) -> dict[str, Any]:
     if not changes:
         raise InvalidArgument("No fields to update.")
     return changes
-
-
-def _parse_int(name: str, value: object, least: int, most: int) -> int:
-    if type(value) is not int:
-        raise InvalidArgument(f"Field '{name}' must be an integer.")
-    if not least <= value <= most:
-        raise InvalidArgument(f"Field '{name}' must be between {least} and {most}.")
-    return value
 
 
 def _parse_text(name: str, value: object) -> str:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from services.domain import stores
 from services.domain.application import Application
-from services.domain.users import UserStore
+from services.domain.stores.store import Store
 from services.platform import addresses, limits, signals
 from services.platform import settings as settings_module
 from services.platform.admin import AdminServer
@@ -52,7 +52,7 @@ class Worker:
     index: int
     settings: Settings
     application: Application
-    store: UserStore
+    store: Store
     recorder: Recorder
     #: To be called once the worker accepts connections.
     ready: Callable[[], None]

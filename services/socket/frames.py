@@ -12,6 +12,7 @@ PROTOBUF_PREFACE = b"WB1P"
 
 STATUSES = {
     Code.OK: 0,
+    Code.CANCELLED: 1,
     Code.INVALID_ARGUMENT: 3,
     Code.DEADLINE_EXCEEDED: 4,
     Code.NOT_FOUND: 5,

@@ -1,4 +1,4 @@
-"""Where users are kept: one module a store, chosen by name (`memory`, `sqlite`, `sqlite:PATH`)."""
+"""Where users and the ledger are kept: one module a store, chosen by name (`memory`, `sqlite`, `sqlite:PATH`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from services.domain import seed
 from services.domain.stores.memory import MemoryStore
 from services.domain.stores.sqlite import SqliteStore
-from services.domain.users import UserStore
+from services.domain.stores.store import Store
 
 NAMES = ("memory", "sqlite")
 
@@ -27,7 +27,7 @@ def prepare(name: str, temporary: Path) -> None:
         SqliteStore.prepare(_path(name, temporary), seed.users())
 
 
-def open_store(name: str, temporary: Path) -> UserStore:
+def open_store(name: str, temporary: Path) -> Store:
     """Open the store in a worker; `temporary` is a folder that lives as long as the service."""
     if name == "memory":
         return MemoryStore(seed.users())

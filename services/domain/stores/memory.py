@@ -1,4 +1,4 @@
-"""Users in a dictionary: per process, gone when it ends."""
+"""Users in a dictionary: per process, gone when it ends; and the ledger, which is arithmetic."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import dataclasses
 import threading
 from collections.abc import Iterable, Sequence
 
-from services.domain.errors import AlreadyExists
+from services.domain import ledger_seed
+from services.domain.errors import AlreadyExists, NotFound
+from services.domain.ledger import Balance, Transaction
 from services.domain.users import Fields, User
 
 
 class MemoryStore:
-    """A dictionary of users. Reads take no lock: one look-up is atomic; writes take turns."""
+    """A dictionary of users, and the seeded ledger. Reads take no lock: one look-up is atomic; writes take turns."""
 
     blocking = False
 
@@ -52,6 +54,18 @@ class MemoryStore:
             users = self._users.copy()
         ids = sorted(user_id for user_id in users if user_id > after_id)
         return [users[user_id] for user_id in (ids[:limit] if limit else ids)]
+
+    def balance(self, account_id: int) -> Balance:
+        """Return what an account holds. Raises NotFound."""
+        if not 0 < account_id <= ledger_seed.ACCOUNTS:
+            raise NotFound.account()
+        return ledger_seed.balances()[account_id - 1]
+
+    def transactions(self, since_s: int, after_id: int, limit: int) -> list[Transaction]:
+        """Return the first `limit` transactions of the Unix second or later with ids over `after_id`."""
+        # Made anew at each reading, as a database makes rows: kept, they would be 40 MB in every worker.
+        first_id = max(ledger_seed.first_id(since_s), after_id + 1)
+        return list(map(ledger_seed.transaction, range(first_id, min(first_id + limit, ledger_seed.TRANSACTIONS + 1))))
 
     def close(self) -> None:
         """Hold nothing open."""

@@ -1,4 +1,4 @@
-"""Users in a SQLite file: shared by the processes of one machine."""
+"""Users and the ledger in a SQLite file: shared by the processes of one machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from services.domain import ledger_seed
 from services.domain.errors import AlreadyExists
+from services.domain.ledger import Balance, Transaction
+from services.domain.stores import sqlite_ledger
 from services.domain.users import FIELDS, Fields, User
 
 _COLUMNS = ", ".join(FIELDS)
@@ -40,7 +43,7 @@ class SqliteStore:
 
     @classmethod
     def prepare(cls, path: Path, users: Iterable[User]) -> None:
-        """Create the file with its table and first users, unless it has them already."""
+        """Create the file with its tables, first users and ledger, unless it has them already."""
         connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -49,6 +52,7 @@ class SqliteStore:
             if not exists:
                 connection.execute(_SCHEMA)
                 connection.executemany(_INSERT, map(_row, users))
+            sqlite_ledger.create(connection, ledger_seed.balances(), ledger_seed.transactions())
             connection.execute("COMMIT")
         finally:
             connection.close()
@@ -83,6 +87,14 @@ class SqliteStore:
         """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         rows = self._connection().execute(_SELECT_PAGE, (after_id, limit or -1))
         return [user for row in rows if (user := _user(row))]
+
+    def balance(self, account_id: int) -> Balance:
+        """Return what an account holds. Raises NotFound."""
+        return sqlite_ledger.balance(self._connection(), account_id)
+
+    def transactions(self, since_s: int, after_id: int, limit: int) -> list[Transaction]:
+        """Return the first `limit` transactions of the Unix second or later with ids over `after_id`."""
+        return sqlite_ledger.transactions(self._connection(), since_s, after_id, limit)
 
     def close(self) -> None:
         """Close this thread's connection; those of other threads go with their threads."""
