@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import threading
 from collections.abc import Iterable, Sequence
@@ -13,13 +14,17 @@ from services.domain.users import Fields, User
 
 
 class MemoryStore:
-    """A dictionary of users, and the seeded ledger. Reads take no lock: one look-up is atomic; writes take turns."""
+    """A dictionary of users with their ids in order, and the seeded ledger.
+
+    One look-up is atomic and takes no lock; all else about users takes turns.
+    """
 
     blocking = False
 
     def __init__(self, users: Iterable[User] = ()) -> None:
         self._users = {user.id: user for user in users}
-        self._writing = threading.Lock()
+        self._ids = sorted(self._users)
+        self._taking_turns = threading.Lock()
 
     def get(self, user_id: int) -> User | None:
         """Return the user, or None."""
@@ -27,15 +32,18 @@ class MemoryStore:
 
     def add(self, users: Sequence[User]) -> None:
         """Add all users or none; raise AlreadyExists, naming the ids that are taken."""
-        with self._writing:
+        with self._taking_turns:
             taken = [user.id for user in users if user.id in self._users]
             if taken:
                 raise AlreadyExists.users(taken)
             self._users.update((user.id, user) for user in users)
+            for user in users:
+                # New ids are mostly the greatest: this is an append then.
+                bisect.insort(self._ids, user.id)
 
     def change(self, user_id: int, changes: Fields) -> User | None:
         """Replace the given fields of a user and return it, or None if there is no such user."""
-        with self._writing:
+        with self._taking_turns:
             user = self._users.get(user_id)
             if user is None:
                 return None
@@ -45,15 +53,18 @@ class MemoryStore:
 
     def remove(self, user_id: int) -> User | None:
         """Remove the user and return it as it was, or None."""
-        with self._writing:
-            return self._users.pop(user_id, None)
+        with self._taking_turns:
+            user = self._users.pop(user_id, None)
+            if user:
+                del self._ids[bisect.bisect_left(self._ids, user_id)]
+            return user
 
     def page(self, after_id: int, limit: int) -> list[User]:
         """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
-        with self._writing:
-            users = self._users.copy()
-        ids = sorted(user_id for user_id in users if user_id > after_id)
-        return [users[user_id] for user_id in (ids[:limit] if limit else ids)]
+        with self._taking_turns:
+            first = bisect.bisect_right(self._ids, after_id)
+            ids = self._ids[first : first + limit] if limit else self._ids[first:]
+            return [self._users[user_id] for user_id in ids]
 
     def balance(self, account_id: int) -> Balance:
         """Return what an account holds. Raises NotFound."""
