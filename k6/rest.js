@@ -6,6 +6,7 @@
 // All variables are in lib/settings.js.
 
 import http from 'k6/http';
+import codec from 'k6/x/wirebench/codec';
 import load from 'k6/x/wirebench/load';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
@@ -13,24 +14,35 @@ import { byName } from './lib/params.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
-const settings = readSettings({ address: '127.0.0.1:5000', codecs: ['json'] });
+const settings = readSettings({ address: '127.0.0.1:5000', codecs: ['json', 'protobuf'] });
 export const options = { ...buildOptions(settings), throw: true };
 
 // Whether a status is a success is decided by our output.
 http.setResponseCallback(null);
+
+const MEDIA_TYPES = { json: 'application/json', protobuf: 'application/x-protobuf' };
+const messages = settings.codec === 'protobuf' ? codec.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto') : undefined;
+
+// In JSON the path says what the body then doesn't; a protobuf body is the request message as it is.
+const encode = messages
+  ? (operation, input) => messages.encode(operation, input)
+  : (operation, input, body) => JSON.stringify(body || input);
+const decode = messages
+  ? ({ operation }, reply) => messages.decode(operation, reply.body)
+  : (step, reply) => (reply.json('success') === true ? reply.json('data') : undefined);
 
 let root;
 
 // How each operation's input becomes a request.
 const senders = {
   'users.get': ({ id }, p) => http.get(`${root}/api/users/${id}`, p),
-  'users.create': ({ user }, p) => http.post(`${root}/api/users`, JSON.stringify(user), p),
-  'users.update': ({ id, ...changes }, p) => http.put(`${root}/api/users/${id}`, JSON.stringify(changes), p),
+  'users.create': ({ user }, p) => http.post(`${root}/api/users`, encode('users.create', { user }, user), p),
+  'users.update': ({ id, ...rest }, p) => http.put(`${root}/api/users/${id}`, encode('users.update', { id, ...rest }, rest), p),
   'users.delete': ({ id }, p) => http.del(`${root}/api/users/${id}`, null, p),
   'users.list': ({ limit, after_id }, p) => http.get(`${root}/api/users?limit=${limit}&after_id=${after_id}`, p),
-  'users.create_batch': (input, p) => http.post(`${root}/api/users/batch`, JSON.stringify(input), p),
-  'echo.echo': (input, p) => http.post(`${root}/echo`, JSON.stringify(input), p),
-  'echo.upper': (input, p) => http.post(`${root}/upper`, JSON.stringify(input), p),
+  'users.create_batch': (input, p) => http.post(`${root}/api/users/batch`, encode('users.create_batch', input), p),
+  'echo.echo': (input, p) => http.post(`${root}/echo`, encode('echo.echo', input), p),
+  'echo.upper': (input, p) => http.post(`${root}/upper`, encode('echo.upper', input), p),
 };
 
 // What goes with the requests that are counted under a name, and with those of them that are checked.
@@ -38,9 +50,9 @@ const paramsOf = byName((name) => {
   const params = {
     tags: { name },
     timeout: settings.timeoutS * 1000,
-    headers: { 'Content-Type': 'application/json' },
+    headers: { 'Content-Type': MEDIA_TYPES[settings.codec], Accept: MEDIA_TYPES[settings.codec] },
   };
-  return { params, paramsToCheck: { ...params, responseType: 'text' } };
+  return { params, paramsToCheck: { ...params, responseType: messages ? 'binary' : 'text' } };
 });
 
 const isDue = everyNth(settings.checkEvery);
@@ -57,10 +69,7 @@ export default function () {
   const ok = reply !== undefined && (reply.status === 200 || reply.status === 201);
   work.settle(step, ok);
   if (toCheck && ok) {
-    checkReply(() => {
-      const { success, data } = reply.json();
-      return success === true && step.check(data, step.input);
-    });
+    checkReply(() => step.check(decode(step, reply), step.input));
   }
 }
 

@@ -1,11 +1,12 @@
-// Command k6 is k6 with what wirebench adds to it: a client of the socket protocol, the moments that
-// requests were due, and an output that folds all samples into one histogram file.
+// Command k6 is k6 with what wirebench adds to it: a client of the socket protocol, protobuf for HTTP,
+// the moments that requests were due, and an output that folds all samples into one histogram file.
 package main
 
 import (
 	"go.k6.io/k6/cmd"
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/output"
+	"wirebench.dev/k6/codec"
 	"wirebench.dev/k6/histogram"
 	"wirebench.dev/k6/load"
 	"wirebench.dev/k6/socket"
@@ -13,6 +14,7 @@ import (
 
 func init() {
 	modules.Register(socket.Name, socket.New())
+	modules.Register(codec.Name, codec.New())
 	modules.Register(load.Name, load.New())
 	output.RegisterExtension(histogram.Name, histogram.New)
 }

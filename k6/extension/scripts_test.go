@@ -206,7 +206,7 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 	for variable, words := range map[string]string{
 		"OPERATION=users.fly": "OPERATION must be one of users.get,",
 		"CONNECTION=maybe":    "CONNECTION must be one of keep, reopen",
-		"CODEC=protobuf":      "CODEC must be one of json",
+		"CODEC=xml":           "CODEC must be one of json, protobuf",
 		"CONCURRENCY=0":       "CONCURRENCY must be a number from 1",
 		"RATE=1.5":            "RATE must be a whole number",
 		"ADDRESS=localhost":   "ADDRESS must be host:port",

@@ -11,7 +11,7 @@
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
 //   RECONNECT     yes: a socket client that finds its kept connection closed sends once more, as others do by themselves
-//   CODEC         json or protobuf, where the transport has a choice
+//   CODEC         json or protobuf; gRPC has no choice
 //   TIMEOUT_S     a request that takes longer has failed
 //   SEED          of the random ids
 //   FIRST_USER    the lowest id of the users that are there …

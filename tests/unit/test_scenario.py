@@ -123,7 +123,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     [
         ("driver: {rest: k6,", "driver: {rest: ghz,", "6: factors.driver.rest: rest has no driver 'ghz'"),
         ("operation: users.get", "runtime: aio", "4: factors.runtime: rest has no runtime 'aio'"),
-        ("operation: users.get", "codec: protobuf", "4: factors.codec: rest has no codec 'protobuf'"),
+        ("operation: users.get", "codec: json", "4: factors.codec: grpc has no codec 'json'"),
         ("operation: users.get", "threads: 4", "4: factors.threads: the runtime 'asyncio' has no thread pool"),
         (
             "operation: users.get",

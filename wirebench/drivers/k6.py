@@ -66,7 +66,7 @@ class K6:
             "DURATION_S": load.window_s,
             "CONNECTION": cell.connection,
             "RECONNECT": "yes" if cell.is_disrupted else None,
-            "CODEC": cell.codec if cell.transport == "socket" else None,
+            "CODEC": cell.codec,
             "SEED": job.seed,
             "ID_BASE": job.id_base,
             "FIRST_USER": SEEDED_FIRST_ID,

@@ -51,7 +51,7 @@ class TransportFacts:
 
 
 TRANSPORTS: dict[Transport, TransportFacts] = {
-    "rest": TransportFacts(("gunicorn-gthread", "gunicorn-sync", "uvicorn"), ("k6",), ("json",)),
+    "rest": TransportFacts(("gunicorn-gthread", "gunicorn-sync", "uvicorn"), ("k6",), ("json", "protobuf")),
     "grpc": TransportFacts(("sync", "aio"), ("k6", "ghz"), ("protobuf",)),
     "socket": TransportFacts(("asyncio", "threaded"), ("k6",), ("json", "protobuf")),
 }

@@ -1,4 +1,5 @@
-package socket
+// Package contract knows the messages of operations, as the proto files define them.
+package contract
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/bufbuild/protocompile"
 	"go.k6.io/k6/js/common"
@@ -15,9 +17,9 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// grpcMethods is the one place that says which messages an operation takes and gives: those of the
+// GRPCMethods is the one place that says which messages an operation takes and gives: those of the
 // gRPC method that does the same.
-var grpcMethods = map[string]protoreflect.FullName{
+var GRPCMethods = map[string]protoreflect.FullName{
 	"users.create":       "wirebench.v1.UserService.CreateUser",
 	"users.get":          "wirebench.v1.UserService.GetUser",
 	"users.update":       "wirebench.v1.UserService.UpdateUser",
@@ -28,14 +30,14 @@ var grpcMethods = map[string]protoreflect.FullName{
 	"echo.upper":         "wirebench.v1.EchoService.Upper",
 }
 
-// schema finds the messages of operations. It is read-only once compiled, and shared by all VUs.
-type schema struct {
+// Schema finds the messages of operations. It is read-only once compiled, and shared by all VUs.
+type Schema struct {
 	methods map[string]protoreflect.MethodDescriptor
 }
 
 // compileSchema compiles proto files that it reads through k6's file system, so that they are part of
 // a k6 archive. Relative paths start at the script.
-func compileSchema(ctx context.Context, environment *common.InitEnvironment, importPaths, files []string) (*schema, error) {
+func compileSchema(ctx context.Context, environment *common.InitEnvironment, importPaths, files []string) (*Schema, error) {
 	compiler := protocompile.Compiler{
 		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
 			ImportPaths: importPaths,
@@ -46,10 +48,10 @@ func compileSchema(ctx context.Context, environment *common.InitEnvironment, imp
 	}
 	compiled, err := compiler.Compile(ctx, files...)
 	if err != nil {
-		return nil, fmt.Errorf("client.load: %w", err)
+		return nil, fmt.Errorf("load: %w", err)
 	}
 	methods := map[string]protoreflect.MethodDescriptor{}
-	for operation, name := range grpcMethods {
+	for operation, name := range GRPCMethods {
 		descriptor, err := compiled.AsResolver().FindDescriptorByName(name)
 		if err != nil {
 			continue // Its file was not asked for; a call of it says so.
@@ -58,22 +60,22 @@ func compileSchema(ctx context.Context, environment *common.InitEnvironment, imp
 			methods[operation] = method
 		}
 	}
-	return &schema{methods: methods}, nil
+	return &Schema{methods: methods}, nil
 }
 
-func (s *schema) method(operation string) (protoreflect.MethodDescriptor, error) {
+func (s *Schema) method(operation string) (protoreflect.MethodDescriptor, error) {
 	if s == nil {
-		return nil, fmt.Errorf("client.call: protobuf needs client.load(importPaths, ...files) in the init context")
+		return nil, fmt.Errorf("protobuf needs its proto files: call load(importPaths, ...files) in the init context")
 	}
 	method, ok := s.methods[operation]
 	if !ok {
-		return nil, fmt.Errorf("client.call: no message for operation %q in the loaded files", operation)
+		return nil, fmt.Errorf("no message for operation %q in the loaded files", operation)
 	}
 	return method, nil
 }
 
-// encode turns the JSON of a request into its message.
-func (s *schema) encode(operation string, text []byte) ([]byte, error) {
+// Encode turns the JSON of a request into its message.
+func (s *Schema) Encode(operation string, text []byte) ([]byte, error) {
 	method, err := s.method(operation)
 	if err != nil {
 		return nil, err
@@ -81,14 +83,14 @@ func (s *schema) encode(operation string, text []byte) ([]byte, error) {
 	message := dynamicpb.NewMessage(method.Input())
 	if len(text) > 0 {
 		if err := protojson.Unmarshal(text, message); err != nil {
-			return nil, fmt.Errorf("client.call: body does not fit %s: %w", method.Input().Name(), err)
+			return nil, fmt.Errorf("body does not fit %s: %w", method.Input().Name(), err)
 		}
 	}
 	return proto.Marshal(message)
 }
 
-// decode turns a response message into the JSON of its `data`, which is what a JSON body holds.
-func (s *schema) decode(operation string, body []byte) (json.RawMessage, error) {
+// Decode turns a response message into the JSON of its `data`, which is what a JSON body holds.
+func (s *Schema) Decode(operation string, body []byte) (json.RawMessage, error) {
 	method, err := s.method(operation)
 	if err != nil {
 		return nil, err
@@ -115,20 +117,30 @@ func (s *schema) decode(operation string, body []byte) (json.RawMessage, error) 
 	return envelope.Data, err
 }
 
-// load returns the schema of these files, compiled once a process.
-func (m *Module) load(
+// Cache keeps schemas that have been compiled, by the import paths and files that were asked for: all
+// VUs of a script ask for the same, and compiling takes milliseconds each.
+type Cache struct {
+	mutex   sync.Mutex
+	schemas map[string]*Schema
+}
+
+// Load returns the schema of these files, compiled once a process.
+func (c *Cache) Load(
 	ctx context.Context, environment *common.InitEnvironment, importPaths, files []string,
-) (*schema, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
+) (*Schema, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	key := strings.Join(importPaths, "\x00") + "\x01" + strings.Join(files, "\x00")
-	if known, ok := m.schemas[key]; ok {
+	if known, ok := c.schemas[key]; ok {
 		return known, nil
 	}
 	compiled, err := compileSchema(ctx, environment, importPaths, files)
 	if err != nil {
 		return nil, err
 	}
-	m.schemas[key] = compiled
+	if c.schemas == nil {
+		c.schemas = map[string]*Schema{}
+	}
+	c.schemas[key] = compiled
 	return compiled, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/lib"
+	"wirebench.dev/k6/contract"
 	"wirebench.dev/k6/frame"
 )
 
@@ -22,7 +23,7 @@ var errInit = common.NewInitContextError("the socket client works in VU code onl
 type Client struct {
 	instance *instance
 	settings clientSettings
-	schema   *schema
+	schema   *contract.Schema
 	address  string
 
 	connection *connection
@@ -38,11 +39,12 @@ func (c *Client) Load(importPaths []string, files ...string) error {
 	if environment == nil {
 		return errors.New("client.load must be called in the init context")
 	}
-	loaded, err := c.instance.module.load(c.instance.vu.Context(), environment, importPaths, files)
-	if err == nil {
-		c.schema = loaded
+	loaded, err := c.instance.module.schemas.Load(c.instance.vu.Context(), environment, importPaths, files)
+	if err != nil {
+		return fmt.Errorf("client.%w", err)
 	}
-	return err
+	c.schema = loaded
+	return nil
 }
 
 // Connect opens a connection to host:port and reports whether there is one. A failure is not lost: the
@@ -144,8 +146,8 @@ func (c *Client) encode(calls []call) ([]frame.Request, error) {
 			return nil, err
 		}
 		if c.settings.protobuf {
-			if body, err = c.schema.encode(given.method, body); err != nil {
-				return nil, err
+			if body, err = c.schema.Encode(given.method, body); err != nil {
+				return nil, fmt.Errorf("client.call: %w", err)
 			}
 		}
 		requests[i] = frame.Request{Method: given.method, Body: body}

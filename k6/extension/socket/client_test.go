@@ -12,6 +12,7 @@ import (
 
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/contract"
 	"wirebench.dev/k6/frame"
 )
 
@@ -80,7 +81,7 @@ func TestEveryOperationHasItsMessages(t *testing.T) {
 	vu := newVU(t, `const client = new socket.Client({codec: 'protobuf'});
 		client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');`)
 	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
-	for operation := range grpcMethods {
+	for operation := range contract.GRPCMethods {
 		if got := vu.run(`client.call('` + operation + `', {}).status`).ToInteger(); got != 0 {
 			t.Errorf("%s: want status 0, got %d", operation, got)
 		}
@@ -360,7 +361,7 @@ func TestMisuseThrows(t *testing.T) {
 		{`client.call('users.get', 7)`, "body must be"},
 		{`client.call('users.get', {}, {timeout: 1})`, "unknown parameter"},
 		{`client.pipeline([{body: {}}])`, "has no method"},
-		{`binary.connect('` + address + `'); binary.call('users.get', {})`, "client.load"},
+		{`binary.connect('` + address + `'); binary.call('users.get', {})`, "client.call: protobuf needs its proto files"},
 		{`partial.connect('` + address + `'); partial.call('echo.echo', {})`, "no message for operation"},
 		{`partial.call('users.get', {identity: 7})`, "does not fit GetUserRequest"},
 		{`client.load(['../proto'], 'wirebench/v1/users.proto')`, "init context"},

@@ -11,12 +11,11 @@
 package socket
 
 import (
-	"sync"
-
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/contract"
 	"wirebench.dev/k6/sample"
 )
 
@@ -25,14 +24,11 @@ const Name = "k6/x/wirebench/socket"
 
 // Module is what k6 keeps once a process.
 type Module struct {
-	mutex sync.Mutex
-	// Descriptors that have been compiled, by the import paths and files that were asked for: all VUs
-	// of a script ask for the same, and compiling takes milliseconds each.
-	schemas map[string]*schema
+	schemas contract.Cache
 }
 
 // New returns the module to register with k6.
-func New() *Module { return &Module{schemas: map[string]*schema{}} }
+func New() *Module { return &Module{} }
 
 // NewModuleInstance is called by k6 once for each VU.
 func (m *Module) NewModuleInstance(vu modules.VU) modules.Instance {

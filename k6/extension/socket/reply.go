@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"wirebench.dev/k6/contract"
 	"wirebench.dev/k6/frame"
 )
 
@@ -18,7 +19,7 @@ type Reply struct {
 
 	operation string
 	body      []byte
-	schema    *schema // nil if the body is JSON.
+	schema    *contract.Schema // nil if the body is JSON.
 	end       time.Time
 	duration  time.Duration
 }
@@ -42,7 +43,7 @@ func (r *Reply) JSON() (any, error) {
 	text := r.body
 	if r.schema != nil {
 		var err error
-		if text, err = r.schema.decode(r.operation, r.body); err != nil {
+		if text, err = r.schema.Decode(r.operation, r.body); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,64 @@
+package codec
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/grafana/sobek"
+	"go.k6.io/k6/js/modulestest"
+	"go.k6.io/k6/lib/fsext"
+)
+
+// newRuntime runs JavaScript of the init context, with codec as a name in it.
+func newRuntime(t *testing.T) func(string) (sobek.Value, error) {
+	t.Helper()
+	runtime := modulestest.NewRuntime(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.VU.InitEnvField.FileSystems = map[string]fsext.Fs{"file": fsext.NewOsFs()}
+	runtime.VU.InitEnvField.CWD = &url.URL{Scheme: "file", Path: root}
+	instance := New().NewModuleInstance(runtime.VU)
+	if err := runtime.VU.RuntimeField.Set("codec", instance.Exports().Default); err != nil {
+		t.Fatal(err)
+	}
+	return runtime.VU.RuntimeField.RunString
+}
+
+const load = `const messages = codec.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');`
+
+func TestARequestIsItsMessage(t *testing.T) {
+	run := newRuntime(t)
+	got, err := run(load + `Array.from(new Uint8Array(messages.encode('users.get', { id: 7 }))).join()`)
+	if err != nil || got.String() != "8,7" {
+		t.Errorf("want the message's bytes 8,7, got %v (%v)", got, err)
+	}
+}
+
+func TestAReplyIsItsData(t *testing.T) {
+	run := newRuntime(t)
+	// success: true, data: {id: 7, name: "A"}.
+	got, err := run(load + `JSON.stringify(messages.decode('users.get', new Uint8Array([8, 1, 26, 5, 8, 7, 18, 1, 65]).buffer))`)
+	if err != nil || got.String() != `{"id":7,"name":"A"}` {
+		t.Errorf("want the data as JSON, got %v (%v)", got, err)
+	}
+}
+
+func TestMisuseThrows(t *testing.T) {
+	for script, words := range map[string]string{
+		`codec.load(['../proto'], 'nothing.proto')`:               "nothing.proto",
+		load + `messages.encode('users.fly', {})`:                 `no message for operation "users.fly"`,
+		load + `messages.encode('users.get', 7)`:                  "a request must be an object",
+		load + `messages.encode('users.get', { name: 'A' })`:      "body does not fit GetUserRequest",
+		load + `messages.decode('users.get', null)`:               "there is no body",
+		load + `messages.decode('users.get', 'text')`:             "a body must be an ArrayBuffer",
+		load + `messages.decode('users.get', new ArrayBuffer(3))`: "proto",
+	} {
+		if _, err := newRuntime(t)(script); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: want an error with %q, got %v", script, words, err)
+		}
+	}
+}
