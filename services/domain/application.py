@@ -15,10 +15,10 @@ class Application:
 
     users: Users
     ledger: Ledger
-    #: Whether operations may block, so that an event loop has to hand them to a thread.
-    blocking: bool
+    #: Whether what operations return may have to be awaited.
+    asynchronous: bool
 
     @classmethod
     def over(cls, store: Store) -> Application:
         """Build the application over a store."""
-        return cls(users=Users(store), ledger=Ledger(store), blocking=store.blocking)
+        return cls(users=Users(store), ledger=Ledger(store), asynchronous=store.asynchronous)

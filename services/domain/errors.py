@@ -56,6 +56,11 @@ class NotFound(OperationError):
         """Say that there is no such account."""
         return cls("Account not found.")
 
+    @classmethod
+    def user(cls) -> NotFound:
+        """Say that there is no such user."""
+        return cls("User not found.")
+
 
 class AlreadyExists(OperationError):
     """What the request would create is there already."""
@@ -70,6 +75,12 @@ class AlreadyExists(OperationError):
             return cls(f"User with id {taken[0]} already exists.")
         shown = ", ".join(map(str, taken[:_IDS_SHOWN])) + (", …" if len(taken) > _IDS_SHOWN else "")
         return cls(f"Users with ids {shown} already exist.")
+
+
+class Unavailable(OperationError):
+    """What keeps the data can't be reached; the same request may succeed later."""
+
+    code = Code.UNAVAILABLE
 
 
 class Unimplemented(OperationError):

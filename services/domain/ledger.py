@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from services.domain.answers import Answer
 from services.domain.numbers import INT32_MAX, parse_int
 
 RATE_LIMIT_MAX = 1_000_000
@@ -37,12 +38,12 @@ class Transaction(NamedTuple):
 
 
 class LedgerStore(Protocol):
-    """Where the ledger is kept. Safe from any thread; what may wait is as `blocking` of the store says."""
+    """Where the ledger is kept. Safe from any thread; answers are to be awaited as `asynchronous` of the store says."""
 
-    def balance(self, account_id: int) -> Balance:
+    def balance(self, account_id: int) -> Answer[Balance]:
         """Return what an account holds. Raises NotFound."""
 
-    def transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
+    def transactions(self, since_s: int, after_id: int, limit: int) -> Answer[Sequence[Transaction]]:
         """Return the first `limit` transactions of the Unix second or later with ids over `after_id`.
 
         They come in the order of their ids, which is that of time.
@@ -64,7 +65,7 @@ class TransactionFeed:
         """Whether there is nothing more to ask for."""
         return not self._left
 
-    def ask(self) -> Sequence[Transaction]:
+    def ask(self) -> Answer[Sequence[Transaction]]:
         """Ask the store for the next page."""
         return self._store.transactions(self._since_s, self._after_id, min(PAGE_ITEMS, self._left))
 
@@ -83,7 +84,7 @@ class Ledger:
     def __init__(self, store: LedgerStore) -> None:
         self._store = store
 
-    def get_balance(self, account_id: object) -> Balance:
+    def get_balance(self, account_id: object) -> Answer[Balance]:
         """Return what an account holds. Raises InvalidArgument, NotFound."""
         return self._store.balance(parse_int("account_id", account_id, 1, INT32_MAX))
 

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from services.domain.errors import InvalidArgument, NotFound
+from services.domain.answers import Answer
+from services.domain.errors import InvalidArgument
 from services.domain.numbers import INT32_MAX, parse_int
 
 BATCH_USERS_MAX = 10_000
@@ -38,24 +39,27 @@ FIELDS = tuple(field.name for field in dataclasses.fields(User))
 
 
 class UserStore(Protocol):
-    """Where users are kept. Every call is atomic, and safe from any thread."""
+    """Where users are kept. Every call is atomic, and safe from any thread; all may raise Unavailable."""
 
-    #: Whether a call may wait for a disk, a lock or a network, so that an event loop must not make it.
-    blocking: bool
+    #: Whether all answers are to be awaited, in the loop that asks; else they come at once, in the thread that asks.
+    asynchronous: bool
 
-    def get(self, user_id: int) -> User | None:
-        """Return the user, or None."""
+    def get(self, user_id: int) -> Answer[User]:
+        """Return the user. Raises NotFound."""
 
-    def add(self, users: Sequence[User]) -> None:
-        """Add all users or none; raise AlreadyExists, naming the ids that are taken."""
+    def add(self, user: User) -> Answer[User]:
+        """Add the user and return it. Raises AlreadyExists."""
 
-    def change(self, user_id: int, changes: Fields) -> User | None:
-        """Replace the given fields of a user and return it, or None if there is no such user."""
+    def add_all(self, users: Sequence[User]) -> Answer[Sequence[User]]:
+        """Add all users, whose ids differ, and return them, or add none. Raises AlreadyExists, with the taken ids."""
 
-    def remove(self, user_id: int) -> User | None:
-        """Remove the user and return it as it was, or None."""
+    def change(self, user_id: int, changes: Fields) -> Answer[User]:
+        """Replace the given fields of a user and return it. Raises NotFound."""
 
-    def page(self, after_id: int, limit: int) -> list[User]:
+    def remove(self, user_id: int) -> Answer[User]:
+        """Remove the user and return it as it was. Raises NotFound."""
+
+    def page(self, after_id: int, limit: int) -> Answer[Sequence[User]]:
         """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
 
     def close(self) -> None:
@@ -63,18 +67,19 @@ class UserStore(Protocol):
 
 
 class Users:
-    """The operations on users; each validates first, so that every transport answers alike."""
+    """The operations on users; each validates first, so that every transport answers alike.
+
+    What the store answers is the result as it is, so that these neither know nor care whether it has to be awaited.
+    """
 
     def __init__(self, store: UserStore) -> None:
         self._store = store
 
-    def create(self, fields: object) -> User:
+    def create(self, fields: object) -> Answer[User]:
         """Create one user. Raises InvalidArgument, AlreadyExists."""
-        user = parse_user(fields)
-        self._store.add((user,))
-        return user
+        return self._store.add(parse_user(fields))
 
-    def create_batch(self, batch: object) -> list[User]:
+    def create_batch(self, batch: object) -> Answer[Sequence[User]]:
         """Create all users or none. Raises InvalidArgument, AlreadyExists."""
         if not isinstance(batch, Sequence) or isinstance(batch, str | bytes):
             raise InvalidArgument("Field 'users' must be a list.")
@@ -85,24 +90,22 @@ class Users:
         users = [_parse_member(position, fields) for position, fields in enumerate(batch, start=1)]
         if len({user.id for user in users}) < len(users):
             raise InvalidArgument("Field 'users' must not hold the same id twice.")
-        self._store.add(users)
-        return users
+        return self._store.add_all(users)
 
-    def get(self, user_id: object) -> User:
+    def get(self, user_id: object) -> Answer[User]:
         """Return one user. Raises InvalidArgument, NotFound."""
-        return _found(self._store.get(parse_id(user_id)))
+        return self._store.get(parse_id(user_id))
 
-    def update(self, fields: Fields) -> User:
+    def update(self, fields: Fields) -> Answer[User]:
         """Change the fields that are given, of the user that `id` names. Raises InvalidArgument, NotFound."""
         user_id = parse_id(fields.get("id"))
-        changes = _parse_changes(fields)
-        return _found(self._store.change(user_id, changes))
+        return self._store.change(user_id, _parse_changes(fields))
 
-    def delete(self, user_id: object) -> User:
+    def delete(self, user_id: object) -> Answer[User]:
         """Remove one user and return it as it was. Raises InvalidArgument, NotFound."""
-        return _found(self._store.remove(parse_id(user_id)))
+        return self._store.remove(parse_id(user_id))
 
-    def list(self, limit: object, after_id: object) -> list[User]:
+    def list(self, limit: object, after_id: object) -> Answer[Sequence[User]]:
         """Return at most `limit` users (0: all) with ids over `after_id`. Raises InvalidArgument."""
         return self._store.page(
             limit=parse_int("limit", limit, 0, LIST_USERS_MAX),
@@ -181,9 +184,3 @@ _PARSERS: dict[str, Callable[[str, object], Any]] = {
     "tags": _parse_tags,
     "avatar": _parse_avatar,
 }
-
-
-def _found(user: User | None) -> User:
-    if user is None:
-        raise NotFound("User not found.")
-    return user

@@ -1,11 +1,10 @@
-"""grpcio's asyncio server on uvloop: calls share one thread, unless the store would block it."""
+"""grpcio's asyncio server on uvloop: all calls share one thread."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -13,8 +12,9 @@ import grpc.aio
 import uvloop
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from services.domain import stores
 from services.domain.errors import Code
-from services.grpc.calls import STATUSES, answer, refuse_unknown
+from services.grpc.calls import STATUSES, answer, answer_async, refuse_unknown
 from services.grpc.health import AioHealth
 from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
 from services.operations import Operation
@@ -26,7 +26,12 @@ _Context = grpc.aio.ServicerContext[Any, Any]
 def run(worker: Worker) -> None:
     """Serve until SIGTERM, then finish what is in flight."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(worker))
+        runner.run(_run(worker))
+
+
+async def _run(worker: Worker) -> None:
+    async with stores.held_open(worker.store):
+        await _serve(worker)
 
 
 async def _serve(worker: Worker) -> None:
@@ -38,8 +43,7 @@ async def _serve(worker: Worker) -> None:
     for name in SERVICE_NAMES:
         await states.set(name, health_pb2.HealthCheckResponse.SERVING)
     health_pb2_grpc.add_HealthServicer_to_server(states, server)
-    pool = ThreadPoolExecutor(settings.threads) if worker.application.blocking else None
-    add_services(server, partial(_handler, worker, pool), partial(_refusal, worker))
+    add_services(server, partial(_handler, worker), partial(_refusal, worker))
     listen(server, settings)
     await server.start()
     worker.ready()
@@ -49,16 +53,14 @@ async def _serve(worker: Worker) -> None:
     await server.stop(settings.drain_timeout_s)
 
 
-def _handler(worker: Worker, pool: ThreadPoolExecutor | None, operation: Operation) -> RpcHandler:
-    loop = asyncio.get_running_loop()
-
+def _handler(worker: Worker, operation: Operation) -> RpcHandler:
     async def behave(request: bytes, context: _Context) -> bytes:
         begun_s = worker.recorder.started()
-        if pool is None:
-            outcome = answer(worker, operation, request, begun_s)
-        else:
+        if worker.application.asynchronous:
             # Shielded, because a call that has begun has to be counted, even if its client no longer waits.
-            outcome = await asyncio.shield(loop.run_in_executor(pool, answer, worker, operation, request, begun_s))
+            outcome = await asyncio.shield(answer_async(worker, operation, request, begun_s))
+        else:
+            outcome = answer(worker, operation, request, begun_s)
         if outcome.code is not Code.OK:
             await context.abort(STATUSES[outcome.code], outcome.message)
         return outcome.body
@@ -74,4 +76,4 @@ def _refusal(worker: Worker, method: str) -> RpcHandler:
     return grpc.stream_stream_rpc_method_handler(behave)
 
 
-RUNTIME = Runtime("aio", run=run)
+RUNTIME = Runtime("aio", run=run, asynchronous=True)

@@ -11,7 +11,7 @@ import time
 import grpc
 
 from services.domain.errors import Code, Unimplemented
-from services.operations import Operation, Outcome, ProtobufEnvelopeCodec, run
+from services.operations import Operation, Outcome, ProtobufEnvelopeCodec, run, run_async
 from services.platform.lifecycle import Worker
 
 #: A code of the contract is named as its gRPC status.
@@ -22,7 +22,16 @@ _CODEC = ProtobufEnvelopeCodec()
 
 def answer(worker: Worker, operation: Operation, request: bytes, begun_s: float) -> Outcome:
     """Carry out a call that has begun, and count it."""
-    outcome = run(worker.application, operation, _CODEC, request)
+    return _counted(worker, operation, request, begun_s, run(worker.application, operation, _CODEC, request))
+
+
+async def answer_async(worker: Worker, operation: Operation, request: bytes, begun_s: float) -> Outcome:
+    """Do the same over an asynchronous store."""
+    outcome = await run_async(worker.application, operation, _CODEC, request)
+    return _counted(worker, operation, request, begun_s, outcome)
+
+
+def _counted(worker: Worker, operation: Operation, request: bytes, begun_s: float, outcome: Outcome) -> Outcome:
     worker.recorder.finished(
         operation.name, outcome.code, time.perf_counter() - begun_s, len(request), len(outcome.body)
     )

@@ -1,6 +1,6 @@
 """The operations as data: what each takes, calls and gives, in JSON and in protobuf.
 
-A transport only finds the operation and carries bytes to it: `run` does the rest,
+A transport only finds the operation and carries bytes to it: `run` or `run_async` does the rest,
 so that all transports answer alike.
 """
 
@@ -14,7 +14,7 @@ from services.operations.codec import (
     ProtobufCodec,
     ProtobufEnvelopeCodec,
 )
-from services.operations.operation import Operation, Outcome, run
+from services.operations.operation import Operation, Outcome, run, run_async
 
 __all__ = [
     "OPERATIONS",
@@ -26,6 +26,7 @@ __all__ = [
     "ProtobufCodec",
     "ProtobufEnvelopeCodec",
     "run",
+    "run_async",
 ]
 
 OPERATIONS: dict[str, Operation] = {operation.name: operation for operation in (*users.OPERATIONS, *echo.OPERATIONS)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ Fields = dict[str, Any]
 class Operation:
     """One row of the contract.
 
-    `call` takes the fields and returns a domain value; the four conversions carry fields and
-    values between Python and the two encodings.
+    `call` takes the fields and returns a domain value, which may be an `Answer` that has to be awaited; the four
+    conversions carry fields and values between Python and the two encodings.
     """
 
     name: str
@@ -55,22 +56,40 @@ def run(
     body: bytes,
     path_fields: Mapping[str, object] | None = None,
 ) -> Outcome:
-    """Decode, carry out and encode; every failure is an outcome, never an exception.
+    """Decode, carry out and encode, over a store that isn't asynchronous; every failure is an outcome.
 
     `path_fields` are fields that the transport took from elsewhere than the body (a path, a query)
     and win over an equal field in the body; a different one is refused.
     """
     try:
-        fields = codec.decode(operation, body)
-        if path_fields:
-            _merge(fields, path_fields)
-        value = operation.call(application, fields)
+        value = operation.call(application, _fields(operation, codec, body, path_fields))
         return Outcome(Code.OK, operation.message, codec.encode(operation, value))
-    except OperationError as error:
-        return Outcome(error.code, error.message)
-    except Exception:
-        log.exception("%s failed", operation.name)
-        return Outcome(Code.INTERNAL, "Internal error.")
+    except Exception as error:  # noqa: BLE001 - logged where it is none of the contract's
+        return _failure(operation, error)
+
+
+async def run_async(
+    application: Application,
+    operation: Operation,
+    codec: Codec,
+    body: bytes,
+    path_fields: Mapping[str, object] | None = None,
+) -> Outcome:
+    """Do the same over any store, in a loop, which does other things while the store is asked."""
+    try:
+        value = operation.call(application, _fields(operation, codec, body, path_fields))
+        if inspect.isawaitable(value):
+            value = await value
+        return Outcome(Code.OK, operation.message, codec.encode(operation, value))
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failure(operation, error)
+
+
+def _fields(operation: Operation, codec: Codec, body: bytes, path_fields: Mapping[str, object] | None) -> Fields:
+    fields = codec.decode(operation, body)
+    if path_fields:
+        _merge(fields, path_fields)
+    return fields
 
 
 def _merge(fields: Fields, path_fields: Mapping[str, object]) -> None:
@@ -79,3 +98,10 @@ def _merge(fields: Fields, path_fields: Mapping[str, object]) -> None:
         if fields.get(name) and fields[name] != value:
             raise InvalidArgument(f"Field '{name}' must be the one of the path.")
         fields[name] = value
+
+
+def _failure(operation: Operation, error: Exception) -> Outcome:
+    if isinstance(error, OperationError):
+        return Outcome(error.code, error.message)
+    log.error("%s failed", operation.name, exc_info=error)
+    return Outcome(Code.INTERNAL, "Internal error.")

@@ -76,9 +76,9 @@ class Site:
         """Where prometheus-client keeps the workers' values."""
         return self.folder / "metrics"
 
-    def make_worker(self, index: int) -> Worker:
+    def make_worker(self, index: int, *, asynchronous: bool = False) -> Worker:
         """Build what a worker needs, inside its process."""
-        store = stores.open_store(self.settings.store, self.folder)
+        store = stores.open_store(self.settings.store, self.folder, self.settings.threads if asynchronous else None)
         recorder = Recorder(self.settings.transport, index)
         # The seeded records live as long as the process: out of the collector's sight, they don't
         # lengthen its pauses.
@@ -123,6 +123,8 @@ class Runtime:
     name: str
     run: Callable[[Worker], None] | None = None
     run_master: Callable[[Site], None] | None = None
+    #: Whether it awaits an asynchronous store in its loop, and has no threads that could call one that blocks.
+    asynchronous: bool = False
 
 
 def main(defaults: Defaults, runtimes: Mapping[str, Callable[[], Runtime]], arguments: Sequence[str]) -> int:
@@ -248,7 +250,7 @@ def _run_worker(runtime: Runtime, site: Site, index: int, admin: AdminServer) ->
         finally:
             site.leave(range(site.settings.workers))
     elif runtime.run:
-        worker = site.make_worker(index)
+        worker = site.make_worker(index, asynchronous=runtime.asynchronous)
         runtime.run(worker)
         worker.close()
         site.leave((index,))

@@ -8,7 +8,7 @@ from http import HTTPMethod, HTTPStatus
 from typing import NamedTuple
 
 from services.domain.errors import Code, InvalidArgument
-from services.operations import OPERATIONS, JsonEnvelopeCodec, Outcome, run
+from services.operations import OPERATIONS, JsonEnvelopeCodec, Operation, Outcome, run, run_async
 from services.platform.lifecycle import Worker
 from services.rest import echo, users
 from services.rest.negotiation import JSON, PROTOBUF, Exchange, negotiate
@@ -63,6 +63,19 @@ class _Result(NamedTuple):
     operation: str
     status: int
     outcome: Outcome
+    allow: str = ""
+
+
+class _Call(NamedTuple):
+    """A request that is fit to be carried out."""
+
+    route: Route
+    operation: Operation
+    fields: Mapping[str, object]
+
+    def result(self, outcome: Outcome) -> _Result:
+        status = self.route.status if outcome.code is Code.OK else STATUSES[outcome.code]
+        return _Result(self.operation.name, status, outcome)
 
 
 _NO_METHOD = _Result(UNKNOWN, HTTPStatus.BAD_REQUEST, Outcome(Code.INVALID_ARGUMENT, MALFORMED))
@@ -94,6 +107,8 @@ class Api:
 
     def __init__(self, worker: Worker) -> None:
         self.body_bytes_max = worker.settings.body_bytes_max
+        #: Whether requests are for `answer_async`.
+        self.asynchronous = worker.application.asynchronous
         self._application = worker.application
         self._recorder = worker.recorder
 
@@ -101,14 +116,20 @@ class Api:
         """Carry out a request to an endpoint."""
         begun_s = self._recorder.started()
         exchange = negotiate(request.content_type, request.accept)
-        route = endpoint.routes.get(request.method)
-        if route is not None:
-            return self._finish(begun_s, request, exchange, self._carry_out(route, exchange, request))
-        if request.method not in _METHODS:
-            return self._finish(begun_s, request, exchange, _NO_METHOD)
-        message = f"Method {request.method} is not allowed for {endpoint.path}."
-        refusal = _Result(UNKNOWN, HTTPStatus.METHOD_NOT_ALLOWED, Outcome(Code.UNIMPLEMENTED, message))
-        return self._finish(begun_s, request, exchange, refusal)._replace(allow=endpoint.allow)
+        due = self._check(endpoint, exchange, request)
+        if isinstance(due, _Call):
+            due = due.result(run(self._application, due.operation, exchange.codec, request.body, due.fields))
+        return self._finish(begun_s, request, exchange, due)
+
+    async def answer_async(self, endpoint: Endpoint, request: Request) -> Reply:
+        """Do the same over an asynchronous store."""
+        begun_s = self._recorder.started()
+        exchange = negotiate(request.content_type, request.accept)
+        due = self._check(endpoint, exchange, request)
+        if isinstance(due, _Call):
+            outcome = await run_async(self._application, due.operation, exchange.codec, request.body, due.fields)
+            due = due.result(outcome)
+        return self._finish(begun_s, request, exchange, due)
 
     def answer_unknown(self, request: Request, path: str) -> Reply:
         """Refuse a request to a path that isn't there."""
@@ -120,7 +141,15 @@ class Api:
         refusal = _Result(UNKNOWN, HTTPStatus.NOT_FOUND, Outcome(Code.NOT_FOUND, message))
         return self._finish(begun_s, request, exchange, refusal)
 
-    def _carry_out(self, route: Route, exchange: Exchange, request: Request) -> _Result:
+    def _check(self, endpoint: Endpoint, exchange: Exchange, request: Request) -> _Call | _Result:
+        """Return what is to be carried out, or why it won't be."""
+        route = endpoint.routes.get(request.method)
+        if route is None:
+            if request.method not in _METHODS:
+                return _NO_METHOD
+            message = f"Method {request.method} is not allowed for {endpoint.path}."
+            refusal = Outcome(Code.UNIMPLEMENTED, message)
+            return _Result(UNKNOWN, HTTPStatus.METHOD_NOT_ALLOWED, refusal, endpoint.allow)
         operation = route.operation
         if not exchange.readable:
             refusal = Outcome(Code.INVALID_ARGUMENT, f"Content-Type must be {JSON} or {PROTOBUF}.")
@@ -132,13 +161,11 @@ class Api:
             fields = route.fields(request.path_values, request.query)
         except InvalidArgument as error:
             return _Result(operation, HTTPStatus.BAD_REQUEST, Outcome(error.code, error.message))
-        outcome = run(self._application, OPERATIONS[operation], exchange.codec, request.body, fields)
-        status = route.status if outcome.code is Code.OK else STATUSES[outcome.code]
-        return _Result(operation, status, outcome)
+        return _Call(route, OPERATIONS[operation], fields)
 
     def _finish(self, begun_s: float, request: Request, exchange: Exchange, result: _Result) -> Reply:
-        operation, status, (code, message, body) = result
+        operation, status, (code, message, body), allow = result
         if code is not Code.OK:
             body = exchange.codec.encode_failure(message)
         self._recorder.finished(operation, code, time.perf_counter() - begun_s, len(request.body), len(body))
-        return Reply(status, exchange.content_type, body)
+        return Reply(status, exchange.content_type, body, allow)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
 
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route, Router
@@ -15,22 +13,21 @@ from services.rest.api import ENDPOINTS, FAILURE, Api, Endpoint, Reply, Request
 log = logging.getLogger(__name__)
 
 
-def create_app(api: Api, pool: ThreadPoolExecutor | None) -> Router:
-    """Build the ASGI application of a worker; operations run in the pool if there is one.
+def create_app(api: Api) -> Router:
+    """Build the ASGI application of a worker.
 
     A router is the part of Starlette that is of use here. Endpoints are ASGI applications, because
     request and response objects would cost more than all the rest.
     """
-    routes = [Route(endpoint.path, _App(api, pool, endpoint)) for endpoint in ENDPOINTS]
-    return Router(routes, redirect_slashes=False, default=_App(api, pool, None))
+    routes = [Route(endpoint.path, _App(api, endpoint)) for endpoint in ENDPOINTS]
+    return Router(routes, redirect_slashes=False, default=_App(api, None))
 
 
 class _App:
     """An endpoint as an ASGI application; without one it refuses."""
 
-    def __init__(self, api: Api, pool: ThreadPoolExecutor | None, endpoint: Endpoint | None) -> None:
+    def __init__(self, api: Api, endpoint: Endpoint | None) -> None:
         self._api = api
-        self._pool = pool
         self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,10 +52,9 @@ class _App:
         )
         if self._endpoint is None:
             return self._api.answer_unknown(request, scope["path"])
-        if self._pool is None:
-            return self._api.answer(self._endpoint, request)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._api.answer, self._endpoint, request)
+        if self._api.asynchronous:
+            return await self._api.answer_async(self._endpoint, request)
+        return self._api.answer(self._endpoint, request)
 
 
 async def _body(headers: dict[bytes, bytes], receive: Receive, bytes_max: int) -> bytes:

@@ -10,12 +10,12 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from services.domain import stores
 from services.platform import addresses, tls
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.settings import Settings
@@ -32,9 +32,8 @@ _FAREWELL_S = 1.0
 def run(worker: Worker) -> None:
     """Serve until SIGTERM, then finish what is in flight."""
     settings = worker.settings
-    pool = ThreadPoolExecutor(settings.threads) if worker.application.blocking else None
     config = uvicorn.Config(
-        create_app(Api(worker), pool),
+        create_app(Api(worker)),
         loop="uvloop",
         http=_protocol(settings),
         ws="none",
@@ -59,6 +58,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, worker: Worker) -> None:
         super().__init__(config)
         self._worker = worker
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop."""
+        async with stores.held_open(self._worker.store):
+            await super().serve(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen. uvicorn's own would give clients a minute for a TLS handshake, and half a one to answer its end."""
@@ -212,4 +216,4 @@ def _protocol(settings: Settings) -> type[HttpToolsProtocol]:
     return type("Protocol", (_Protocol,), {"settings": settings})
 
 
-RUNTIME = Runtime("uvicorn", run=run)
+RUNTIME = Runtime("uvicorn", run=run, asynchronous=True)

@@ -1,4 +1,4 @@
-"""All connections of a worker on one uvloop; requests run in the loop, unless the store would block it."""
+"""All connections of a worker on one uvloop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import contextlib
 import signal
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import uvloop
 
+from services.domain import stores
 from services.operations import Codec
 from services.platform import addresses, tls
 from services.platform.lifecycle import Runtime, Worker
@@ -19,7 +19,7 @@ from services.socket.calls import Calls
 from services.socket.frames import Request
 from services.socket.session import LINGER_BYTES_MAX, Session
 
-#: Requests of one connection that may wait in the thread pool.
+#: Requests of one connection that may wait for the store.
 _OUTSTANDING_MAX = 16
 #: Replies that may wait for one client before no more of its requests begin.
 _WRITE_BUFFER_BYTES = 1024 * 1024
@@ -29,7 +29,12 @@ _SWEEP_INTERVAL_S_MAX = 1.0
 def run(worker: Worker) -> None:
     """Serve until SIGTERM, then finish what is in flight."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_Server(worker).serve())
+        runner.run(_run(worker))
+
+
+async def _run(worker: Worker) -> None:
+    async with stores.held_open(worker.store):
+        await _Server(worker).serve()
 
 
 class _Server:
@@ -37,7 +42,6 @@ class _Server:
         self.worker = worker
         self.settings = worker.settings
         self.calls = Calls(worker)
-        self.pool = ThreadPoolExecutor(worker.settings.threads) if worker.application.blocking else None
         self._connections: set[_Connection] = set()
         self._last_has_gone = asyncio.Event()
 
@@ -91,9 +95,10 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: _Server) -> None:
         self._server = server
         self._loop = asyncio.get_running_loop()
-        dispatch = server.calls.answer if server.pool is None else self._dispatch_to_pool
+        dispatch = self._dispatch_async if server.worker.application.asynchronous else server.calls.answer
         self._session = Session(server.settings, server.calls, dispatch, time.monotonic())
-        self._outstanding = 0
+        #: Answers that wait for the store; a loop itself keeps no task from being collected.
+        self._outstanding: set[asyncio.Task[bytes]] = set()
         self._writable = True
         self._reading = True
         self._turn_is_due = False
@@ -212,20 +217,21 @@ class _Connection(asyncio.Protocol):
         if self._discarded_bytes > LINGER_BYTES_MAX:
             self.abort()
 
-    def _dispatch_to_pool(self, codec: Codec, request: Request) -> bytes:
-        calls = self._server.calls
-        answer = self._loop.run_in_executor(self._server.pool, calls.answer, codec, request, calls.begin())
+    def _dispatch_async(self, codec: Codec, request: Request) -> bytes:
+        answer = self._loop.create_task(self._server.calls.answer_async(codec, request))
         answer.add_done_callback(self._answered)
-        self._outstanding += 1
-        self._session.paused = self._outstanding >= _OUTSTANDING_MAX
+        self._outstanding.add(answer)
+        self._session.paused = len(self._outstanding) >= _OUTSTANDING_MAX
         return b""
 
-    def _answered(self, answer: asyncio.Future[bytes]) -> None:
-        self._outstanding -= 1
+    def _answered(self, answer: asyncio.Task[bytes]) -> None:
+        self._outstanding.discard(answer)
+        if answer.cancelled():  # the service stops, and time is up
+            return
         self._session.paused = False
         self._write(answer.result())
         if self._session.backlog or self._session.closing:
             self._attend()
 
 
-RUNTIME = Runtime("asyncio", run=run)
+RUNTIME = Runtime("asyncio", run=run, asynchronous=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from services.domain.errors import Code, Unimplemented
-from services.operations import OPERATIONS, Codec, Outcome, run
+from services.operations import OPERATIONS, Codec, Operation, Outcome, run, run_async
 from services.platform.lifecycle import Worker
 from services.socket import lines
 from services.socket.frames import FrameError, Request, encode_reply
@@ -21,25 +21,29 @@ class Calls:
     def __init__(self, worker: Worker) -> None:
         self._application = worker.application
         self._recorder = worker.recorder
-        #: To be called for a request that isn't answered at once.
-        self.begin = worker.recorder.started
         self._operations = {name.encode("ascii"): operation for name, operation in OPERATIONS.items()}
 
-    def answer(self, codec: Codec, request: Request, begun_s: float | None = None) -> bytes:
-        """Carry out a request, which begins now unless it has begun; return the reply frame."""
-        if begun_s is None:
-            begun_s = self._recorder.started()
-        _, request_id, method, body = request
+    def answer(self, codec: Codec, request: Request) -> bytes:
+        """Carry out a request; return the reply frame."""
+        begun_s = self._recorder.started()
+        _, _, method, body = request
         operation = self._operations.get(method)
-        if operation is None:
-            name = _UNKNOWN
-            error = Unimplemented(f"Unknown method: {method.decode('ascii', 'backslashreplace')}.")
-            outcome = Outcome(error.code, error.message)
-        else:
-            name = operation.name
-            outcome = run(self._application, operation, codec, body)
+        outcome = run(self._application, operation, codec, body) if operation else _unknown(method)
+        return self._finish(begun_s, request, operation, outcome)
+
+    async def answer_async(self, codec: Codec, request: Request) -> bytes:
+        """Do the same over an asynchronous store."""
+        begun_s = self._recorder.started()
+        _, _, method, body = request
+        operation = self._operations.get(method)
+        outcome = await run_async(self._application, operation, codec, body) if operation else _unknown(method)
+        return self._finish(begun_s, request, operation, outcome)
+
+    def _finish(self, begun_s: float, request: Request, operation: Operation | None, outcome: Outcome) -> bytes:
+        _, request_id, _, body = request
         code, message, reply_body = outcome
         reply = encode_reply(request_id, code, message, reply_body)
+        name = operation.name if operation else _UNKNOWN
         self._recorder.finished(name, code, time.perf_counter() - begun_s, len(body), len(reply_body))
         return reply
 
@@ -63,3 +67,8 @@ class Calls:
         reply = lines.encode_error(error.message)
         self._recorder.finished(_LINE_OPERATION, Code.INVALID_ARGUMENT, time.perf_counter() - begun_s, 0, len(reply))
         return reply
+
+
+def _unknown(method: bytes) -> Outcome:
+    error = Unimplemented(f"Unknown method: {method.decode('ascii', 'backslashreplace')}.")
+    return Outcome(error.code, error.message)

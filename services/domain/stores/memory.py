@@ -19,19 +19,27 @@ class MemoryStore:
     One look-up is atomic and takes no lock; all else about users takes turns.
     """
 
-    blocking = False
+    asynchronous = False
 
     def __init__(self, users: Iterable[User] = ()) -> None:
         self._users = {user.id: user for user in users}
         self._ids = sorted(self._users)
         self._taking_turns = threading.Lock()
 
-    def get(self, user_id: int) -> User | None:
-        """Return the user, or None."""
-        return self._users.get(user_id)
+    def get(self, user_id: int) -> User:
+        """Return the user. Raises NotFound."""
+        user = self._users.get(user_id)
+        if user is None:
+            raise NotFound.user()
+        return user
 
-    def add(self, users: Sequence[User]) -> None:
-        """Add all users or none; raise AlreadyExists, naming the ids that are taken."""
+    def add(self, user: User) -> User:
+        """Add the user and return it. Raises AlreadyExists."""
+        self.add_all((user,))
+        return user
+
+    def add_all(self, users: Sequence[User]) -> Sequence[User]:
+        """Add all users and return them, or add none. Raises AlreadyExists, with the taken ids."""
         with self._taking_turns:
             taken = [user.id for user in users if user.id in self._users]
             if taken:
@@ -40,23 +48,21 @@ class MemoryStore:
             for user in users:
                 # New ids are mostly the greatest: this is an append then.
                 bisect.insort(self._ids, user.id)
+        return users
 
-    def change(self, user_id: int, changes: Fields) -> User | None:
-        """Replace the given fields of a user and return it, or None if there is no such user."""
+    def change(self, user_id: int, changes: Fields) -> User:
+        """Replace the given fields of a user and return it. Raises NotFound."""
         with self._taking_turns:
-            user = self._users.get(user_id)
-            if user is None:
-                return None
-            changed = dataclasses.replace(user, **changes)
+            changed = dataclasses.replace(self.get(user_id), **changes)
             self._users[user_id] = changed
             return changed
 
-    def remove(self, user_id: int) -> User | None:
-        """Remove the user and return it as it was, or None."""
+    def remove(self, user_id: int) -> User:
+        """Remove the user and return it as it was. Raises NotFound."""
         with self._taking_turns:
-            user = self._users.pop(user_id, None)
-            if user:
-                del self._ids[bisect.bisect_left(self._ids, user_id)]
+            user = self.get(user_id)
+            del self._users[user_id]
+            del self._ids[bisect.bisect_left(self._ids, user_id)]
             return user
 
     def page(self, after_id: int, limit: int) -> list[User]:

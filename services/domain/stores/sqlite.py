@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from services.domain import ledger_seed
-from services.domain.errors import AlreadyExists
+from services.domain.errors import AlreadyExists, NotFound
 from services.domain.ledger import Balance, Transaction
 from services.domain.stores import sqlite_ledger
 from services.domain.users import FIELDS, Fields, User
@@ -35,7 +35,7 @@ _BUSY_TIMEOUT_S = 10.0
 class SqliteStore:
     """A SQLite file in WAL mode, so that readers and one writer don't wait for each other."""
 
-    blocking = True
+    asynchronous = False
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,12 +57,17 @@ class SqliteStore:
         finally:
             connection.close()
 
-    def get(self, user_id: int) -> User | None:
-        """Return the user, or None."""
+    def get(self, user_id: int) -> User:
+        """Return the user. Raises NotFound."""
         return _user(self._connection().execute(_SELECT_ONE, (user_id,)).fetchone())
 
-    def add(self, users: Sequence[User]) -> None:
-        """Add all users or none; raise AlreadyExists, naming the ids that are taken."""
+    def add(self, user: User) -> User:
+        """Add the user and return it. Raises AlreadyExists."""
+        self.add_all((user,))
+        return user
+
+    def add_all(self, users: Sequence[User]) -> Sequence[User]:
+        """Add all users and return them, or add none. Raises AlreadyExists, with the taken ids."""
         connection = self._connection()
         with _Writing(connection):
             try:
@@ -70,23 +75,23 @@ class SqliteStore:
             except sqlite3.IntegrityError:
                 connection.execute("ROLLBACK")
                 raise AlreadyExists.users(self._taken(users)) from None
+        return users
 
-    def change(self, user_id: int, changes: Fields) -> User | None:
-        """Replace the given fields of a user and return it, or None if there is no such user."""
+    def change(self, user_id: int, changes: Fields) -> User:
+        """Replace the given fields of a user and return it. Raises NotFound."""
         # The names come from User's fields, never from a request: validation refuses all others.
         assignments = ", ".join(f"{name} = ?" for name in changes)
         values = [_column(name, value) for name, value in changes.items()]
         sql = f"UPDATE users SET {assignments} WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608
         return self._write_one(sql, (*values, user_id))
 
-    def remove(self, user_id: int) -> User | None:
-        """Remove the user and return it as it was, or None."""
+    def remove(self, user_id: int) -> User:
+        """Remove the user and return it as it was. Raises NotFound."""
         return self._write_one(_DELETE, (user_id,))
 
     def page(self, after_id: int, limit: int) -> list[User]:
         """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
-        rows = self._connection().execute(_SELECT_PAGE, (after_id, limit or -1))
-        return [user for row in rows if (user := _user(row))]
+        return list(map(_user, self._connection().execute(_SELECT_PAGE, (after_id, limit or -1))))
 
     def balance(self, account_id: int) -> Balance:
         """Return what an account holds. Raises NotFound."""
@@ -111,7 +116,7 @@ class SqliteStore:
             self._local.connection = connection
         return connection
 
-    def _write_one(self, sql: str, values: tuple[Any, ...]) -> User | None:
+    def _write_one(self, sql: str, values: tuple[Any, ...]) -> User:
         connection = self._connection()
         with _Writing(connection):
             return _user(connection.execute(sql, values).fetchone())
@@ -149,8 +154,8 @@ def _row(user: User) -> tuple[object, ...]:
     return tuple(_column(name, getattr(user, name)) for name in FIELDS)
 
 
-def _user(row: tuple[Any, ...] | None) -> User | None:
+def _user(row: tuple[Any, ...] | None) -> User:
     if row is None:
-        return None
+        raise NotFound.user()
     fields = dict(zip(FIELDS, row, strict=True))
     return User(**{**fields, "tags": tuple(json.loads(fields["tags"]))})

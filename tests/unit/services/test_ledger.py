@@ -13,6 +13,7 @@ from services.domain import ledger_seed, stores
 from services.domain.errors import InvalidArgument, NotFound
 from services.domain.ledger import PAGE_ITEMS, Ledger, LedgerStore, TransactionFeed
 from services.domain.stores.memory import MemoryStore
+from tests.stores import at_once
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[3] / "proto/vectors/ledger.json").read_text())
 NOON_S = 1_767_268_800
@@ -23,7 +24,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Open each store."""
     folder = tmp_path_factory.mktemp("store")
     stores.prepare(request.param, folder)
-    opened = stores.open_store(request.param, folder)
+    opened = stores.open_store(request.param, folder, threads=None)
     yield opened
     opened.close()
 
@@ -32,7 +33,7 @@ def ids_of(feed: TransactionFeed) -> list[int]:
     """Read a feed to its end and return the ids that it gave."""
     ids = []
     while not feed.at_end:
-        page = feed.ask()
+        page = at_once(feed.ask())
         feed.accept(page)
         ids += [each.id for each in page]
     return ids
@@ -40,19 +41,21 @@ def ids_of(feed: TransactionFeed) -> list[int]:
 
 def test_transactions_are_those_of_the_vectors(store: LedgerStore) -> None:
     """Every store has the same transactions as every other implementation."""
-    found = [store.transactions(0, vector["id"] - 1, 1)[0]._asdict() for vector in VECTORS["transactions"]]
+    found = [at_once(store.transactions(0, vector["id"] - 1, 1))[0]._asdict() for vector in VECTORS["transactions"]]
     assert VECTORS["transactions"] == found
 
 
 def test_balances_are_those_of_the_vectors(store: LedgerStore) -> None:
     """So are the balances."""
-    assert VECTORS["balances"] == [store.balance(vector["account_id"])._asdict() for vector in VECTORS["balances"]]
+    assert VECTORS["balances"] == [
+        at_once(store.balance(vector["account_id"]))._asdict() for vector in VECTORS["balances"]
+    ]
 
 
 @pytest.mark.parametrize("vector", VECTORS["first_ids"], ids=lambda vector: str(vector["since"]))
 def test_since_selects_by_time(store: LedgerStore, vector: dict[str, int]) -> None:
     """The first transaction is the first of that second or later; behind the last one there is none."""
-    found = store.transactions(vector["since"], 0, 1)
+    found = at_once(store.transactions(vector["since"], 0, 1))
     assert ([] if vector["id"] > ledger_seed.TRANSACTIONS else [vector["id"]]) == [each.id for each in found]
 
 
