@@ -31,6 +31,8 @@ type k6Run struct {
 	warmup, window string
 	variables      map[string]string
 	withoutOutput  bool
+	// by is what a request is counted by: its end, unless it is said.
+	by string
 }
 
 // command returns the k6 process and where it will put the histogram file.
@@ -46,7 +48,11 @@ func (r k6Run) command(t testing.TB) (*exec.Cmd, string) {
 		"-e", "WARMUP_S=" + r.warmup, "-e", "DURATION_S=" + r.window,
 	}
 	if !r.withoutOutput {
-		arguments = append(arguments, "--out", "wirebench=path="+path+",warmup="+r.warmup+"s,window="+r.window+"s")
+		output := "wirebench=path=" + path + ",warmup=" + r.warmup + "s,window=" + r.window + "s"
+		if r.by != "" {
+			output += ",by=" + r.by
+		}
+		arguments = append(arguments, "--out", output)
 	}
 	for name, value := range r.variables {
 		arguments = append(arguments, "-e", name+"="+value)

@@ -1,11 +1,13 @@
-// Command k6 is k6 with what wirebench adds to it: a client of the socket protocol, protobuf for HTTP,
-// the moments that requests were due, and an output that folds all samples into one histogram file.
+// Command k6 is k6 with what wirebench adds to it: a client of the socket protocol, protobuf for HTTP, an
+// executor that tells requests when they were due, and an output that folds all samples into one
+// histogram file.
 package main
 
 import (
 	"go.k6.io/k6/cmd"
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/output"
+	"wirebench.dev/k6/arrivals"
 	"wirebench.dev/k6/codec"
 	"wirebench.dev/k6/histogram"
 	"wirebench.dev/k6/load"
@@ -16,6 +18,7 @@ func init() {
 	modules.Register(socket.Name, socket.New())
 	modules.Register(codec.Name, codec.New())
 	modules.Register(load.Name, load.New())
+	arrivals.Register()
 	output.RegisterExtension(histogram.Name, histogram.New)
 }
 

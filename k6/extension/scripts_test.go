@@ -147,6 +147,30 @@ func TestAnOpenLoadKeepsItsRateAndIsPunctual(t *testing.T) {
 	})
 }
 
+func TestRequestsAreSentWhenAListSaysAndCountedByThat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	service := plain()
+	startREST(t, service)
+	list := filepath.Join(t.TempDir(), "due.json")
+	// Two before the window, ten in a burst and one at its end, one after it.
+	burst := strings.Repeat("500000000,", 10)
+	if err := os.WriteFile(list, []byte("[0, 100000000, "+burst+" 999999999, 1000000000]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := k6Run{
+		script: "../rest.js", warmup: "0.2", window: "0.8", by: "due",
+		variables: map[string]string{"ADDRESS": service.address, "CONCURRENCY": "12", "ARRIVALS": list},
+	}.run(t)
+	if total := got.expectOnly(t, "ok"); total != 14 {
+		t.Errorf("want all 14 requests, got %d", total)
+	}
+	if count := got.clock(t, "ok", "response").TotalCount(); count != 11 {
+		t.Errorf("want the 11 that were due in the window, got %d", count)
+	}
+}
+
 func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")
@@ -158,7 +182,7 @@ func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 		import { sleep } from 'k6';
 		import load from 'k6/x/wirebench/load';
 		export const options = { scenarios: { load: {
-			executor: 'constant-arrival-rate', rate: 20, timeUnit: '1s', duration: '1100ms', preAllocatedVUs: 4 } } };
+			executor: 'wirebench-arrivals', rate: 20, duration: '1100ms', vus: 4 } } };
 		export default function () {
 			load.due();
 			sleep(0.08);

@@ -1,7 +1,7 @@
 // The k6 options that all scripts share.
 
-// The window opens WARMUP_S after the first request was sent, a moment after the scenario starts: the
-// load goes on a little longer so that it covers the window to its end.
+// Where nothing is ever due, the window opens WARMUP_S after the first request was sent, a moment after
+// the scenario starts: the load goes on a little longer so that it covers the window to its end.
 const SLACK_S = 0.05;
 const K6_DURATION_S_MIN = 1;
 
@@ -11,7 +11,7 @@ export function buildOptions(settings) {
   return {
     scenarios: {
       load: {
-        ...(settings.rate > 0 ? openLoad(settings) : closedLoad(settings)),
+        ...users(settings),
         duration: `${Math.ceil(durationS * 1000)}ms`,
         // Requests in flight at the end are answered and counted, or time out and are counted.
         gracefulStop: `${Math.ceil(settings.timeoutS * 1000) + 1000}ms`,
@@ -25,17 +25,13 @@ export function buildOptions(settings) {
   };
 }
 
-function closedLoad(settings) {
-  return { executor: 'constant-vus', vus: settings.concurrency };
-}
-
 // A request that is due while all virtual users wait for replies is dropped, and counted as such.
-function openLoad(settings) {
-  return {
-    executor: 'constant-arrival-rate',
-    rate: settings.rate,
-    timeUnit: '1s',
-    preAllocatedVUs: settings.concurrency,
-    maxVUs: settings.concurrency,
-  };
+function users({ arrivals, rate, concurrency }) {
+  if (arrivals !== '') {
+    return { executor: 'wirebench-arrivals', vus: concurrency, arrivals };
+  }
+  if (rate > 0) {
+    return { executor: 'wirebench-arrivals', vus: concurrency, rate };
+  }
+  return { executor: 'constant-vus', vus: concurrency };
 }

@@ -7,6 +7,7 @@
 //                  {"name": "editors", "users": 1, "sequence": ["users.create", "users.update", "users.delete"]}]
 //   CONCURRENCY   virtual users; each keeps one connection of its own
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
+//   ARRIVALS      instead of a rate, a file: a JSON list of when requests are due, in nanoseconds from the start
 //   WARMUP_S      load before the measured window
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
@@ -45,6 +46,7 @@ export function readSettings({ address, codecs }) {
     clients: clients(),
     concurrency: whole('CONCURRENCY', 1, 10000, 1),
     rate: whole('RATE', 0, 1000000, 0),
+    arrivals: text('ARRIVALS', ''),
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
     durationS: number('DURATION_S', 0.1, 86400, 1.5),
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',

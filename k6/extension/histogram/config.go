@@ -3,6 +3,8 @@ package histogram
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -12,9 +14,16 @@ type config struct {
 	path   string
 	warmup time.Duration
 	window time.Duration
+	// byDue has a request belong to the window that it was due in, rather than to that it ended in.
+	byDue bool
+	// slices is how many parts of the window have a histogram of their own.
+	slices int
 }
 
-// parseConfig reads `path=FILE,warmup=500ms,window=1500ms`.
+// slicesMax bounds the memory: each slice of each operation takes a quarter of a megabyte.
+const slicesMax = 100
+
+// parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due` and `slices=50`.
 func parseConfig(argument string) (config, error) {
 	var parsed config
 	for _, part := range strings.Split(argument, ",") {
@@ -27,8 +36,12 @@ func parseConfig(argument string) (config, error) {
 			parsed.warmup, err = time.ParseDuration(value)
 		case "window":
 			parsed.window, err = time.ParseDuration(value)
+		case "by":
+			parsed.byDue, err = value == "due", oneOf(value, "due", "end")
+		case "slices":
+			parsed.slices, err = strconv.Atoi(value)
 		default:
-			err = errors.New("there are path, warmup and window")
+			err = errors.New("there are path, warmup, window, by and slices")
 		}
 		if err != nil {
 			return config{}, fmt.Errorf("--out wirebench: %q: %w", part, err)
@@ -41,6 +54,15 @@ func parseConfig(argument string) (config, error) {
 		return config{}, errors.New("--out wirebench: warmup must not be negative")
 	case parsed.window <= 0:
 		return config{}, errors.New("--out wirebench: window=DURATION must be given, and be positive")
+	case parsed.slices < 0 || parsed.slices > slicesMax:
+		return config{}, fmt.Errorf("--out wirebench: slices must be a number from 0 to %d", slicesMax)
 	}
 	return parsed, nil
+}
+
+func oneOf(value string, choices ...string) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	return errors.New("it must be one of " + strings.Join(choices, ", "))
 }

@@ -24,6 +24,7 @@ type file struct {
 	Window            *fileWindow     `json:"window"`
 	Series            []fileSeries    `json:"series"`
 	PerSecond         []filePerSecond `json:"per_second"`
+	Slices            []fileSlices    `json:"slices,omitempty"`
 	RequestsTotal     map[code]int64  `json:"requests_total"`
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
@@ -54,6 +55,11 @@ type filePerSecond struct {
 	Operation string  `json:"operation"`
 	Code      code    `json:"code"`
 	Counts    []int64 `json:"counts"`
+}
+
+type fileSlices struct {
+	Operation  string   `json:"operation"`
+	Histograms []string `json:"histograms"`
 }
 
 type fileBytes struct {
@@ -115,19 +121,43 @@ func (m *file) addSeries(taken *series, seconds int) error {
 		if clock.histogram == nil {
 			continue
 		}
-		encoded, err := clock.histogram.Encode(hdr.V2CompressedEncodingCookieBase)
+		encoded, err := encode(clock.histogram)
 		if err != nil {
 			return fmt.Errorf("encoding the histogram of %s: %w", taken.operation, err)
 		}
 		m.Series = append(m.Series, fileSeries{
-			taken.operation, taken.code, clock.name, clock.histogram.TotalCount(), string(encoded),
+			taken.operation, taken.code, clock.name, clock.histogram.TotalCount(), encoded,
 		})
 	}
 	if taken.perSecond != nil {
 		counts := taken.perSecond[:min(seconds, len(taken.perSecond))]
 		m.PerSecond = append(m.PerSecond, filePerSecond{taken.operation, taken.code, counts})
 	}
+	return m.addSlices(taken)
+}
+
+func (m *file) addSlices(taken *series) error {
+	if taken.code != codeOK || len(taken.slices) == 0 {
+		return nil
+	}
+	histograms := make([]string, len(taken.slices))
+	for place, histogram := range taken.slices {
+		if histogram == nil {
+			continue
+		}
+		encoded, err := encode(histogram)
+		if err != nil {
+			return fmt.Errorf("encoding the slices of %s: %w", taken.operation, err)
+		}
+		histograms[place] = encoded
+	}
+	m.Slices = append(m.Slices, fileSlices{taken.operation, histograms})
 	return nil
+}
+
+func encode(histogram *hdr.Histogram) (string, error) {
+	encoded, err := histogram.Encode(hdr.V2CompressedEncodingCookieBase)
+	return string(encoded), err
 }
 
 func (f *fold) reportErrors() []fileError {

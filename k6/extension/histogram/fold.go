@@ -1,11 +1,9 @@
 package histogram
 
 import (
-	"time"
-
 	"go.k6.io/k6/lib/netext/httpext"
 	"go.k6.io/k6/metrics"
-	"wirebench.dev/k6/load"
+	"wirebench.dev/k6/arrivals"
 	"wirebench.dev/k6/sample"
 )
 
@@ -61,7 +59,7 @@ var meanings = map[string]meaning{
 
 // fold turns samples into counts and histograms. What it holds does not grow with their number.
 type fold struct {
-	warmup, length time.Duration
+	config config
 
 	window     *window // nil until a request was seen.
 	series     map[seriesKey]*series
@@ -79,9 +77,9 @@ type fold struct {
 	seriesOf  map[tagSetKey]*series
 }
 
-func newFold(warmup, length time.Duration) *fold {
+func newFold(asked config) *fold {
 	return &fold{
-		warmup: warmup, length: length,
+		config:     asked,
 		series:     map[seriesKey]*series{},
 		operations: map[string]struct{}{},
 		reasons:    map[reasonKey]int64{},
@@ -100,11 +98,16 @@ func (f *fold) add(batch []metrics.SampleContainer) {
 	}
 }
 
-// openWindow lets the window open `warmup` after the first request was sent. The first batch that has
-// a request decides: a request that was sent before all of those but took so long that it comes in a
-// later batch would only move the window by less than k6's 50 ms between batches.
+// openWindow lets the window open `warmup` after the load began: at the moment that arrivals count from,
+// or, where nothing is ever due, when the first request was sent. Then the first batch that has a request
+// decides: one that was sent before all of those but took so long that it comes in a later batch would
+// only move the window by less than k6's 50 ms between batches.
 func (f *fold) openWindow(batch []metrics.SampleContainer) {
-	first, seen := int64(0), false
+	first, seen := arrivals.StartedAt()
+	if seen {
+		f.window = openWindow(first, f.config)
+		return
+	}
 	for _, container := range batch {
 		f.each(container, func(taken request) {
 			if !seen || taken.sent() < first {
@@ -113,7 +116,7 @@ func (f *fold) openWindow(batch []metrics.SampleContainer) {
 		}, func(meaning, metrics.Sample) {})
 	}
 	if seen {
-		f.window = openWindow(first, f.warmup, f.length)
+		f.window = openWindow(first, f.config)
 	}
 }
 
@@ -160,7 +163,6 @@ func (f *fold) addOther(means meaning, taken metrics.Sample) {
 		f.bytesReceived += taken.Value
 	case meaningDropped:
 		f.dropped += int64(taken.Value)
-		load.AddDropped(int64(taken.Value))
 	case meaningMismatch:
 		f.mismatches += int64(taken.Value)
 	case meaningReason:

@@ -229,7 +229,7 @@ func TestAFailureWithoutWordsIsNamedByItsStatus(t *testing.T) {
 
 func TestWhatIsHeldDoesNotGrowWithNamesAndErrors(t *testing.T) {
 	fake := newMaker()
-	fold := newFold(0, time.Second)
+	fold := newFold(config{window: time.Second})
 	for i := range 5000 {
 		failed := fake.value(sample.SocketDurationMetric, ms, 1, "name", fmt.Sprint("/users/", i), "status", "14")
 		failed.Metadata = map[string]string{sample.ErrorMetadata: fmt.Sprint("error ", i)}
@@ -269,5 +269,36 @@ func TestTwoFilesMergeToWhatOneWouldHaveHeld(t *testing.T) {
 	}
 	if !merged.Equals(want) {
 		t.Errorf("want p50 %d, got %d", want.ValueAtPercentile(50), merged.ValueAtPercentile(50))
+	}
+}
+
+func TestByDueARequestBelongsToTheWindowThatItWasDueIn(t *testing.T) {
+	fake := newMaker()
+	at := func(due0, end time.Duration) *httpext.Trail {
+		made := fake.ok(end, ms)
+		made.Metadata = due(due0)
+		return made
+	}
+	// The window is from 500 ms to 2.5 s.
+	asked := "warmup=500ms,window=2s,by=due,slices=4"
+	got := folded(t, asked, batch{
+		fake.ok(ms, ms), // Opens the window: no load of arrivals has begun in this process.
+		at(499*ms, 600*ms), at(500*ms, 501*ms), at(1100*ms, 2600*ms), at(2499*ms, 9000*ms), at(2500*ms, 2501*ms),
+	})
+	if count := got.find(t, "users.get", codeOK, "response").TotalCount(); count != 3 {
+		t.Errorf("want 3 that were due in the window, got %d", count)
+	}
+	if want := []int64{2, 1}; !reflect.DeepEqual(want, got.PerSecond[0].Counts) {
+		t.Errorf("want %v due in each second, got %v", want, got.PerSecond[0].Counts)
+	}
+	slices := got.Slices[0].Histograms
+	if len(slices) != 4 || slices[2] != "" {
+		t.Fatalf("want four slices, and none in the third, got %q", slices)
+	}
+	for place, want := range map[int]time.Duration{0: ms, 1: 1500 * ms, 3: 6501 * ms} {
+		found, err := hdr.Decode([]byte(slices[place]))
+		if err != nil || found.TotalCount() != 1 || !near(found.Max(), want) {
+			t.Errorf("slice %d: want a response time of %s, got %v, error %v", place, want, found, err)
+		}
 	}
 }

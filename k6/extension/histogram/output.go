@@ -29,7 +29,7 @@ func New(params output.Params) (output.Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Output{config: parsed, fold: newFold(parsed.warmup, parsed.window)}, nil
+	return &Output{config: parsed, fold: newFold(parsed)}, nil
 }
 
 // Description is what k6 prints about the output.

@@ -20,7 +20,7 @@ func TestALoadWithoutRequestsHasAFileWithoutAWindow(t *testing.T) {
 
 func TestBytesAreAbsentWhereNobodyCountedThem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cell.json")
-	made, err := newFold(0, time.Second).report("1", start)
+	made, err := newFold(config{window: time.Second}).report("1", start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestBytesAreAbsentWhereNobodyCountedThem(t *testing.T) {
 
 func TestAnInterruptedLoadHasAShorterWindow(t *testing.T) {
 	fake := newMaker()
-	fold := newFold(time.Second, 10*time.Second)
+	fold := newFold(config{warmup: time.Second, window: 10 * time.Second})
 	fold.add(batch{fake.ok(ms, ms), fake.ok(1500*ms, ms)})
 	made, err := fold.report("1", start.Add(3200*ms))
 	if err != nil {
@@ -98,13 +98,16 @@ func TestAPathThatCannotBeWrittenFailsAtTheStart(t *testing.T) {
 
 func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
 	for argument, words := range map[string]string{
-		"":                                 "there are path, warmup and window",
+		"":                                 "there are path, warmup, window, by and slices",
 		"window=1s":                        "path=FILE is missing",
 		"path=x":                           "window=DURATION must be given",
 		"path=x,window=soon":               "window=soon",
 		"path=x,window=-1s":                "positive",
 		"path=x,window=1s,warmup=-1s":      "negative",
 		"path=x,window=1s,warmup=1s,foo=1": "foo=1",
+		"path=x,window=1s,by=start":        "one of due, end",
+		"path=x,window=1s,slices=101":      "0 to 100",
+		"path=x,window=1s,slices=-1":       "0 to 100",
 	} {
 		if _, err := New(output.Params{ConfigArgument: argument}); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: want %q, got %v", argument, words, err)

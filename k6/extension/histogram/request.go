@@ -59,9 +59,12 @@ func (r request) sent() int64 { return r.end - r.service }
 // response returns the time since the request was due, and whether it was due at all. Nothing is sent
 // before it is due, so that it is the service time at least.
 func (r request) response() (int64, bool) {
-	due, ok := nanoseconds(r.metadata, sample.DueMetadata)
+	due, ok := r.due()
 	return max(r.end-due, r.service), ok
 }
+
+// due returns when the request was due, in nanoseconds of Unix time, and whether it was due at all.
+func (r request) due() (int64, bool) { return nanoseconds(r.metadata, sample.DueMetadata) }
 
 func nanoseconds(metadata map[string]string, key string) (int64, bool) {
 	text, ok := metadata[key]

@@ -18,20 +18,30 @@ type series struct {
 	service   *hdr.Histogram
 	response  *hdr.Histogram
 	perSecond []int64
+	// slices has a histogram of the response clock, or of the only one, for each slice of the window;
+	// nil where there is nothing in it. Only successful requests have them.
+	slices []*hdr.Histogram
 }
 
 func (s *series) add(taken request, in *window) {
 	s.total++
-	if !in.holds(taken.end) {
+	moment := in.moment(taken)
+	if !in.holds(moment) {
 		return
 	}
 	if s.perSecond == nil {
 		s.perSecond = make([]int64, in.seconds())
+		s.slices = make([]*hdr.Histogram, in.slices)
 	}
-	s.perSecond[in.second(taken.end)]++
+	s.perSecond[in.second(moment)]++
 	record(&s.service, taken.service)
+	waited := taken.service
 	if response, ok := taken.response(); ok {
 		record(&s.response, response)
+		waited = response
+	}
+	if s.code == codeOK && in.slices > 0 {
+		record(&s.slices[in.slice(moment)], waited)
 	}
 }
 

@@ -44,10 +44,6 @@ type instance struct {
 	vu      modules.VU
 	failed  *metrics.Metric
 	reasons *metrics.Metric
-
-	// The schedule of the scenario that the VU last worked for; nil if that has none.
-	scenario *lib.ScenarioState
-	schedule *schedule
 }
 
 // Exports makes the functions available both as load.due and by name.

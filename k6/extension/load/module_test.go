@@ -9,22 +9,17 @@ import (
 
 	"go.k6.io/k6/js/modulestest"
 	"go.k6.io/k6/lib"
-	"go.k6.io/k6/lib/executor"
-	"go.k6.io/k6/lib/types"
 	"go.k6.io/k6/metrics"
-	"gopkg.in/guregu/null.v3"
 	"wirebench.dev/k6/sample"
 )
 
 type vu struct {
 	*modulestest.Runtime
-	t         *testing.T
-	samples   chan metrics.SampleContainer
-	iteration uint64
+	t       *testing.T
+	samples chan metrics.SampleContainer
 }
 
-// newVU is a VU in a scenario that started at `start`.
-func newVU(t *testing.T, config lib.ExecutorConfig) *vu {
+func newVU(t *testing.T) *vu {
 	t.Helper()
 	made := &vu{Runtime: modulestest.NewRuntime(t), t: t, samples: make(chan metrics.SampleContainer, 10)}
 	inner := made.VU
@@ -35,26 +30,10 @@ func newVU(t *testing.T, config lib.ExecutorConfig) *vu {
 	}
 	inner.InitEnvField = nil
 	inner.StateField = &lib.State{
-		Tags:                   lib.NewVUStateTags(registry.RootTagSet()),
-		Samples:                made.samples,
-		GetScenarioLocalVUIter: func() uint64 { return made.iteration },
+		Tags:    lib.NewVUStateTags(registry.RootTagSet()),
+		Samples: made.samples,
 	}
-	tuple, err := lib.NewExecutionTuple(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := &lib.TestRunState{Options: lib.Options{Scenarios: lib.ScenarioConfigs{"load": config}}}
-	ctx := lib.WithExecutionState(inner.CtxField, lib.NewExecutionState(run, tuple, 1, 1))
-	inner.CtxField = lib.WithScenarioState(ctx, &lib.ScenarioState{Name: "load", StartTime: start})
 	return made
-}
-
-func arrivals(rate int64) *executor.ConstantArrivalRateConfig {
-	config := executor.NewConstantArrivalRateConfig("load")
-	config.Rate = null.IntFrom(rate)
-	config.TimeUnit = types.NullDurationFrom(time.Second)
-	config.PreAllocatedVUs = null.IntFrom(1)
-	return config
 }
 
 func (v *vu) run(script string) string {
@@ -68,39 +47,8 @@ func (v *vu) run(script string) string {
 
 func (v *vu) metadata() map[string]string { return v.VU.StateField.Tags.GetCurrentValues().Metadata }
 
-func (v *vu) dueAfter() time.Duration {
-	v.t.Helper()
-	ns, err := strconv.ParseInt(v.metadata()[sample.DueMetadata], 10, 64)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return time.Unix(0, ns).Sub(start)
-}
-
-func TestDueIsTheScheduledMomentOfTheIteration(t *testing.T) {
-	vu := newVU(t, arrivals(100))
-	for iteration, want := range []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond} {
-		vu.iteration = uint64(iteration)
-		vu.run(`load.due()`)
-		if got := vu.dueAfter(); got != want {
-			t.Errorf("iteration %d: want %s, got %s", iteration, want, got)
-		}
-	}
-}
-
-func TestDroppedIterationsHadTheirMomentsToo(t *testing.T) {
-	t.Cleanup(func() { dropped.Store(0) })
-	vu := newVU(t, arrivals(100))
-	vu.iteration = 2
-	AddDropped(3)
-	vu.run(`load.due()`)
-	if got, want := vu.dueAfter(), 50*time.Millisecond; got != want {
-		t.Errorf("want %s, got %s", want, got)
-	}
-}
-
 func TestNothingIsDueUnderAClosedLoad(t *testing.T) {
-	vu := newVU(t, executor.NewConstantVUsConfig("load"))
+	vu := newVU(t)
 	vu.run(`load.due()`)
 	if got := vu.metadata(); len(got) != 0 {
 		t.Errorf("want no metadata, got %v", got)
@@ -108,7 +56,7 @@ func TestNothingIsDueUnderAClosedLoad(t *testing.T) {
 }
 
 func TestConnectingIsChargedToTheRequestAndToNoOther(t *testing.T) {
-	vu := newVU(t, arrivals(100))
+	vu := newVU(t)
 	if err := vu.VU.RuntimeField.Set("connecting", func() string { return vu.metadata()[sample.ConnectingMetadata] }); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +76,7 @@ func TestAConnectionThatFailsIsAFailedRequest(t *testing.T) {
 	refused := errors.New("connect: connection refused")
 	timedOut := context.DeadlineExceeded
 	for want, failure := range map[string]error{"14": refused, "4": timedOut} {
-		vu := newVU(t, arrivals(100))
+		vu := newVU(t)
 		if err := vu.VU.RuntimeField.Set("connect", func() error { return failure }); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +88,7 @@ func TestAConnectionThatFailsIsAFailedRequest(t *testing.T) {
 }
 
 func TestFailuresThatK6DoesNotSeeCanBeTold(t *testing.T) {
-	vu := newVU(t, arrivals(100))
+	vu := newVU(t)
 	vu.run(`load.failed('users.get', 4, 'no reply', 250)`)
 	if got := vu.expect(sample.FailedDurationMetric, "users.get", "4", "no reply"); got.Value != 250 {
 		t.Errorf("want 250 ms, got %v", got.Value)
