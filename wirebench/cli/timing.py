@@ -1,0 +1,136 @@
+"""`wirebench timing`: files that say when requests arrived, for `load.model: replay`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from wirebench.cli.options import help_without_command
+from wirebench.cli.output import visible
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.files import write_whole
+from wirebench.stats.words import counted
+from wirebench.timing import Recording, read_recording
+from wirebench.timing.bursts import Bursts, generate
+from wirebench.timing.mirror_node import NETWORKS, MirrorNode, Network, Order
+from wirebench.timing.recording import ENTRIES_MAX, to_json
+from wirebench.timing.shape import plot, shape_of
+
+SEED_MAX = 2**31 - 1
+_SECONDS_MAX = 86_400.0
+_PLAIN_INTERVAL_S = 5.0
+
+app = typer.Typer(
+    help="Timing files, which `load.model: replay` replays: show one, generate one, or fetch one.",
+    callback=help_without_command,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+To = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where the timing file goes; default: stdout.")]
+
+
+@app.command("show")
+def show(file: Annotated[Path, typer.Argument(help="A timing file.")]) -> None:
+    """Say what a timing file holds: how many requests, their rates, how bursty they are, and a plot."""
+    sys.stdout.write(_described(read_recording(file)))
+
+
+@app.command("generate")
+def generate_(  # noqa: PLR0913 - one parameter an option
+    *,
+    rate: Annotated[float, typer.Option(min=0.01, max=100_000, help="Requests a second, over all.")] = 100.0,
+    duration_s: Annotated[float, typer.Option(min=0.1, max=_SECONDS_MAX, help="How long, in seconds.")] = 30.0,
+    burst_factor: Annotated[float, typer.Option(min=1, max=1000, help="A burst's rate over a quiet time's.")] = 10.0,
+    burst_s: Annotated[float, typer.Option(min=0.001, max=_SECONDS_MAX, help="Mean length of a burst.")] = 0.5,
+    quiet_s: Annotated[float, typer.Option(min=0.001, max=_SECONDS_MAX, help="Mean length of a quiet time.")] = 2.0,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="The same seed gives the same file.")] = 1,
+    out: To = None,
+) -> None:
+    """Make a timing file of realistic bursts: a Markov-modulated Poisson process of two states, quiet and burst."""
+    if (expected := rate * duration_s) > ENTRIES_MAX / 2:
+        raise UsageError(f"that would be about {expected:,.0f} requests", f"ask for {ENTRIES_MAX // 2:,} at most")
+    made = generate(Bursts(rate, burst_factor, burst_s, quiet_s), duration_s, seed)
+    if made is None:
+        raise UsageError("that came to less than two requests", "raise --rate or --duration-s, or take another --seed")
+    about = (
+        f"wirebench timing generate --rate {rate:g} --duration-s {duration_s:g} --burst-factor {burst_factor:g}"
+        f" --burst-s {burst_s:g} --quiet-s {quiet_s:g} --seed {seed}"
+    )
+    gaps = [f"{(after - before) / 1e9:.6f}" for before, after in pairwise(made.offsets_ns)]
+    _hand_out(out, to_json(about, "inter_arrival_s", gaps), made)
+
+
+@app.command("fetch-hcs")
+def fetch_hcs(  # noqa: PLR0913 - one parameter an option
+    *,
+    topic: Annotated[str, typer.Option(metavar="0.0.N", help="A topic of the Hedera Consensus Service.")],
+    network: Annotated[Network, typer.Option(help="Which Hedera network.")] = "mainnet",
+    limit: Annotated[int, typer.Option(min=2, max=ENTRIES_MAX, help="How many messages at most.")] = 1000,
+    order: Annotated[Order, typer.Option(help="Which of them.")] = "newest",
+    out: To = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="A mirror node's address; default: the network's public one.")
+    ] = None,
+) -> None:
+    """Make a timing file of when messages came to a Hedera topic, as a mirror node's REST API says."""
+    address = base_url or NETWORKS[network]
+    progress = _FetchProgress(limit)
+    node = MirrorNode(address, progress.wait)
+    times = node.message_times(topic, limit, order, progress.page)
+    if len(times) < 2:  # noqa: PLR2004 - less than a gap
+        hint = "a recording takes two; name another topic"
+        raise WirebenchError(f"topic {topic} has {counted(len(times), 'message')} there", hint)
+    first, *_ = seconds = [int(whole) * 10**9 + int(rest) for whole, rest in (each.split(".") for each in times)]
+    about = f"messages of topic {topic}, the {order} {len(times)} of them, by {address}"
+    quoted = [f'"{each}"' for each in times]
+    _hand_out(out, to_json(about, "timestamps", quoted), Recording(tuple(each - first for each in seconds)))
+
+
+class _FetchProgress:
+    """Says on stderr how far the fetching is: on a terminal at every page, elsewhere now and then."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._console = Console(stderr=True)
+        self._last = time.monotonic()
+
+    def page(self, count: int) -> None:
+        """Hear how many messages there are."""
+        now = time.monotonic()
+        if self._console.is_terminal or now - self._last > _PLAIN_INTERVAL_S:
+            self._last = now
+            self._say(f"{count:,} of {self._limit:,} messages")
+
+    def wait(self, reason: str, wait_s: float) -> None:
+        """Hear why there is a pause."""
+        self._say(f"{visible(reason)}; trying again in {wait_s:.1f} s")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _hand_out(out: Path | None, text: str, recording: Recording) -> None:
+    """Put a timing file where it was asked for, and say what it is on the other way out."""
+    if out is None:
+        sys.stdout.write(text + "\n")
+        sys.stderr.write(_described(recording))
+    else:
+        write_whole(out, text)
+        sys.stdout.write(f"{out}\n{_described(recording)}")
+
+
+def _described(recording: Recording) -> str:
+    shape = shape_of(recording)
+    return (
+        f"{shape.count:,} requests in {shape.duration_s:,.3f} s: {shape.mean_rate_per_s:,.2f} a second on average, "
+        f"{shape.peak_rate_per_s:,} in the fullest second\n"
+        f"burstiness {shape.burstiness:.2f} (the gaps' coefficient of variation: a clock has 0, a Poisson process 1)\n"
+        f"{plot(recording)}\n"
+    )
