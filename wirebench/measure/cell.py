@@ -109,7 +109,7 @@ def make_record(
         mismatches=merged.mismatches,
         service=service,
         response=latency(merged, "response"),
-        operations=_by_operation(merged),
+        operations=by_operation(merged),
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
@@ -152,7 +152,8 @@ def latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> 
     )
 
 
-def _by_operation(merged: HistogramFile) -> dict[str, OperationFigures]:
+def by_operation(merged: HistogramFile) -> dict[str, OperationFigures]:
+    """Return the figures of each operation, where there are several."""
     if len(merged.operations) < 2:  # noqa: PLR2004 - one alone has all the figures of the record
         return {}
     figures = {}

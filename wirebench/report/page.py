@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from wirebench.report import operations
+from wirebench.report import operations, over
 from wirebench.report.charts import bars, latency
 from wirebench.report.charts.forest import Forest, Lane
 from wirebench.report.charts.style import Style, styles
@@ -19,6 +19,7 @@ from wirebench.report.gates import FailedGate, failed_gates
 from wirebench.report.latencies import CellLatency, read_latencies
 from wirebench.report.numbers import moment, number
 from wirebench.report.operations import OperationRow
+from wirebench.report.over import Chapter
 from wirebench.report.picture import Picture
 from wirebench.report.table import Table, make_table
 from wirebench.stats import METRICS, CellSummary, Comparison, Metric, Verdict, compare, summarise, words
@@ -66,6 +67,7 @@ class Page:
     throughput_is_log: bool
     cpu: tuple[Picture, ...]
     cpu_is_log: bool
+    over: tuple[Chapter, ...]
     operations: Mapping[str, Sequence[OperationRow]]
     operation_headings: tuple[tuple[str, str], ...]
     operation_pictures: tuple[Picture, ...]
@@ -116,6 +118,7 @@ def gather(run: Run) -> Page:
         throughput_is_log=throughput_is_log,
         cpu=cpu,
         cpu_is_log=cpu_is_log,
+        over=over.chapters(cells),
         operations=operations.rows(groups, latencies),
         operation_headings=operations.HEADINGS,
         operation_pictures=operations.pictures(groups, looks),

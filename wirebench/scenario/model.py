@@ -24,6 +24,7 @@ from wirebench.scenario.source import FieldPath, Source, dotted
 from wirebench.scenario.workload import Workload, Workloads
 
 CONCURRENCY_MAX = 10_000
+SWEEP_MAX = 4096
 BLOCKS_MAX = 1000
 EVERY_TRANSPORT: Final = "*"
 
@@ -84,15 +85,29 @@ class Factors(_Strict):
 
 
 class Load(_Strict):
-    """How requests are sent. `closed`: each connection sends when it has its reply. `open`: at a fixed rate."""
+    """How requests are sent.
 
-    model: Literal["closed", "open"] = "closed"
+    `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `open`: at a
+    fixed rate.
+    """
+
+    model: Literal["closed", "sweep", "open"] = "closed"
+    #: The last number of connections of a sweep.
+    concurrency_max: Annotated[int, Field(ge=2, le=CONCURRENCY_MAX)] | None = None
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
     window_s: Annotated[float, Field(ge=0.5, le=3600)] = 5.0
     #: Pods that share the load, in a cluster.
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = {}
+
+    @property
+    def swept(self) -> tuple[int, ...]:
+        """The numbers of connections of a sweep: powers of two, and the last one; empty of other loads."""
+        if self.model != "sweep":
+            return ()
+        last = self.concurrency_max or SWEEP_MAX
+        return (*(2**power for power in range((last - 1).bit_length())), last)
 
     def workload(self, operation: str) -> Workload:
         """Return what a level of `operation` stands for. Raises KeyError for one that stands for nothing."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 from wirebench.errors import UsageError
 from wirebench.scenario.cell import Cell, ServiceSpec
 from wirebench.scenario.contract import CLUSTER_ONLY, TargetName, Transport, defaults
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario
+from wirebench.scenario.model import EVERY_TRANSPORT, Scenario
 from wirebench.scenario.refusals import Refusal, impossible, incomparable, unfit_levels, unfit_load, unfit_target
 
 CELLS_MAX = 10_000
@@ -64,8 +64,8 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     _refuse(scenario, unfit_load(scenario))
     _refuse(scenario, unfit_target(scenario, target))
     _refuse(scenario, unfit_levels(factors))
-    _refuse(scenario, _too_many(factors, target))
-    cells = tuple(_cells(factors, target))
+    _refuse(scenario, _too_many(scenario, target))
+    cells = tuple(_cells(scenario, target))
     _refuse(scenario, (refusal for cell in cells for refusal in impossible(cell, factors, scenario.load)))
     _refuse(scenario, incomparable(scenario, cells))
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
@@ -83,24 +83,26 @@ def _refuse(scenario: Scenario, refusals: Iterable[Refusal]) -> None:
         raise UsageError(f"{scenario.where(refusal.field)}: {refusal.message}", refusal.hint)
 
 
-def _too_many(factors: Factors, target: TargetName) -> Iterator[Refusal]:
+def _too_many(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
     """Refuse more cells than anybody can measure, before they are laid out."""
-    cells = sum(math.prod(map(len, _levels(factors, transport, target).values())) for transport in factors.transport)
+    cells = sum(math.prod(map(len, _levels(scenario, each, target).values())) for each in scenario.factors.transport)
     if cells > CELLS_MAX:
         yield Refusal(("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario")
 
 
-def _cells(factors: Factors, target: TargetName) -> Iterator[Cell]:
-    for transport in factors.transport:
-        levels = _levels(factors, transport, target)
+def _cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
+    for transport in scenario.factors.transport:
+        levels = _levels(scenario, transport, target)
         for values in itertools.product(*levels.values()):
             yield Cell(transport=transport, **cast("dict[str, Any]", dict(zip(levels, values, strict=True))))
 
 
-def _levels(factors: Factors, transport: Transport, target: TargetName) -> dict[str, tuple[Any, ...]]:
+def _levels(scenario: Scenario, transport: Transport, target: TargetName) -> dict[str, tuple[Any, ...]]:
     """Return a transport's levels of all factors, by name."""
     levels = {}
     for name, default in defaults(transport, target).items():
-        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else getattr(factors, name)
+        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else getattr(scenario.factors, name)
         levels[name] = written.get(transport) or written.get(EVERY_TRANSPORT) or (default,)
+    if scenario.load.swept:
+        levels["concurrency"] = scenario.load.swept
     return levels

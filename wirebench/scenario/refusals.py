@@ -41,9 +41,15 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     factors = scenario.factors
     if scenario.load.model == "open" and not factors.rate_per_s:
         yield Refusal(("load", "model"), "an open load needs a rate", "add factors.rate_per_s")
-    if scenario.load.model == "closed" and factors.rate_per_s:
+    if scenario.load.model in ("closed", "sweep") and factors.rate_per_s:
         hint = "remove factors.rate_per_s, or set load.model to open"
         yield Refusal(("factors", "rate_per_s"), "a closed load has no rate", hint)
+    if scenario.load.model == "sweep" and factors.concurrency:
+        hint = "remove factors.concurrency; load.concurrency_max says where a sweep ends"
+        yield Refusal(("factors", "concurrency"), "a sweep has its own numbers of connections", hint)
+    if scenario.load.model != "sweep" and scenario.load.concurrency_max:
+        hint = "remove it, or set load.model to sweep"
+        yield Refusal(("load", "concurrency_max"), f"a load that is {scenario.load.model} sweeps nothing", hint)
     yield from _unshared_load(scenario)
     yield from _unknown_work(scenario)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wirebench.stats.compare import Comparison, Verdict, compare
 from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.series import Series, numeric_factors, series
 from wirebench.stats.summary import METRICS, CellSummary, Metric, summarise
 
 __all__ = [
@@ -12,8 +13,11 @@ __all__ = [
     "Comparison",
     "Metric",
     "Ratio",
+    "Series",
     "Verdict",
     "compare",
+    "numeric_factors",
     "paired_ratio",
+    "series",
     "summarise",
 ]

@@ -12,6 +12,7 @@ from typing import cast
 from wirebench.scenario.contract import CLUSTER_DEFAULTS, Transport, defaults
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
+from wirebench.stats.series import Series
 from wirebench.stats.summary import METRICS, CellSummary
 from wirebench.store import DisruptionRecord, Gate
 
@@ -21,6 +22,9 @@ SUMMARY_SENTENCES_MAX = 3
 
 #: Ratios beyond this are noise, or so clear that more digits say nothing.
 _RATIO_MAX = 1000
+
+#: Latencies over this, in milliseconds, are said without tenths.
+_TENTHS_MS_MAX = 100
 
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 _WITH_TRANSPORT = (
@@ -54,6 +58,23 @@ _NOUNS = {
     "rolling-restart": "a rolling restart",
     "kill-pod": "the loss of a pod",
 }
+#: How factors are called below a plot over their levels.
+FACTOR_LABELS = {
+    "concurrency": "connections",
+    "rate_per_s": "requests/s asked for",
+    "payload": "payload",
+    "cpu_limit_millicores": "CPU limit, millicores",
+    "memory_limit_mib": "memory limit, MiB",
+}
+#: What gave way where one of `series.BREAKING` failed.
+_BROKEN = {
+    "error_rate": "requests failed",
+    "conformance": "replies were wrong",
+    "counts": "driver and service counted differently",
+    "connections": "some of them got no reply",
+    "generator_cpu": "the load generator's CPU was full",
+    "dropped_iterations": "requests were due that no connection was free for",
+}
 _DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
 _SAYINGS = {"runtime": "on {}", "driver": "by {}", "cpu_limit_millicores": "{}m CPU", "memory_limit_mib": "{} MiB"}
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
@@ -66,14 +87,21 @@ _COUNTED: tuple[tuple[Verdict, str], ...] = (
 )
 
 
-def cell_name(factors: Factors) -> str:
-    """Name a cell among those of the same operation and load: its transport, and what isn't the default."""
-    return _named(factors, _WITH_TRANSPORT)
+def cell_name(factors: Factors, without: str = "") -> str:
+    """Name a cell among those of the same operation and load: its transport, and what isn't the default.
+
+    `without` is a factor that is left out.
+    """
+    return _named(factors, [name for name in _WITH_TRANSPORT if name != without])
 
 
-def load(factors: Factors) -> str:
-    """Say an operation and its load: what one cell shares with those that it can be compared with."""
-    return f"{_work(factors)}, {_connections(factors)}"
+def load(factors: Factors, without: str = "") -> str:
+    """Say an operation and its load: what one cell shares with those that it can be compared with.
+
+    `without` is a factor that is left out.
+    """
+    work = str(factors["operation"]) if without == "payload" else _work(factors)
+    return ", ".join(filter(None, (work, _connections(factors, without))))
 
 
 def full_name(factors: Factors) -> str:
@@ -132,6 +160,25 @@ def claim(comparison: Comparison) -> str:
 def disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
     """Say of each cell whose replicas were disrupted what that cost."""
     return tuple(sentence for cell in cells if (sentence := _disruption(cell)))
+
+
+def sweep(series: Series) -> str:
+    """Say of a series over the concurrency what served the most, and what gave way first."""
+    factors = series.cells[0].factors
+    what = f"{cell_name(factors)}, {load(factors, without='concurrency')}"
+    greatest = counted(int(series.levels[-1]), "connection")
+    if series.most is None:
+        return f"{what}: not one request succeeded, up to {greatest}."
+    rate, p99_ms = (series.most.typical(METRICS[name]) or 0.0 for name in ("throughput", "p99"))
+    at = counted(int(series.most.factors["concurrency"] or 0), "connection")
+    tenths = 1 if p99_ms < _TENTHS_MS_MAX else 0
+    most = f"{what}: serves the most from {at} on ({rate:,.0f}/s, {p99_ms:,.{tenths}f} ms at the p99)"
+    if series.first_broken is None:
+        return f"{most}; nothing gave way up to {greatest}."
+    cell, gate = series.first_broken
+    where = counted(int(cell.factors["concurrency"] or 0), "connection")
+    error = f" ({cell.errors[0]})" if cell.errors and gate.name == "error_rate" else ""
+    return f"{most}; first, at {where}, {_BROKEN[gate.name]}{error}."
 
 
 def _disruption(cell: CellSummary) -> str:
@@ -250,12 +297,15 @@ def _payload(level: object) -> str:
     return f"{level:,}" if isinstance(level, int) else str(level)
 
 
-def _connections(factors: Factors) -> str:
+def _connections(factors: Factors, without: str = "") -> str:
     count = factors["concurrency"]
     connections = counted(int(count or 0), "connection")
-    if factors["connections"]:
+    if factors["connections"] and without != "connections":
         connections = f"{counted(int(count or 0), 'user')} on {counted(int(factors['connections']), 'connection')}"
-    return f"{factors['rate_per_s']:g} requests/s over {connections}" if factors["rate_per_s"] else connections
+    if without == "concurrency":
+        connections = ""
+    rate = f"{factors['rate_per_s']:g} requests/s" if factors["rate_per_s"] and without != "rate_per_s" else ""
+    return " over ".join(filter(None, (rate, connections)))
 
 
 def _measured(comparison: Comparison) -> str:

@@ -47,11 +47,18 @@ class Style:
 
 
 def styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
-    """Give each name of a cell its look; a transport's variants differ by line, and by a filled or hollow marker."""
+    """Give each name of a cell its look."""
+    return styles_of((cell_name(cell.factors), str(cell.factors["transport"])) for cell in cells)
+
+
+def styles_of(names: Iterable[tuple[str, str]]) -> dict[str, Style]:
+    """Give each name, which comes with its transport, a look.
+
+    A transport's variants differ by line, and by a filled or hollow marker.
+    """
     looks: dict[str, Style] = {}
     variants: dict[str, itertools.count[int]] = {}
-    for cell in cells:
-        name, transport = cell_name(cell.factors), str(cell.factors["transport"])
+    for name, transport in names:
         if name in looks:
             continue
         variant = next(variants.setdefault(transport, itertools.count()))

@@ -1,0 +1,61 @@
+"""Series over a factor: which there are, what served the most, what gave way first; and how they are drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.report_run import RunBuilder, cell, passed
+from wirebench.report.over import chapters
+from wirebench.scenario import Cell
+from wirebench.stats import numeric_factors, series, summarise
+from wirebench.stats.words import sweep
+from wirebench.store import ErrorText, Gate
+
+SWEPT = tuple(cell(transport, concurrency=level) for transport in ("rest", "grpc") for level in (1, 4, 16, 64))
+
+
+def test_cells_that_differ_in_a_number_alone_are_a_series(tmp_path: Path) -> None:
+    """Each transport has a line over the connections; a factor with two levels, or of words, has none."""
+    cells = summarise(RunBuilder((*SWEPT, cell("rest", workers=2))).write(tmp_path).records)
+    assert ("concurrency",) == numeric_factors(cells)
+    assert [(1.0, 4.0, 16.0, 64.0)] * 2 == [each.levels for each in series(cells, "concurrency")]
+
+
+def test_payloads_are_drawn_over_their_size(tmp_path: Path) -> None:
+    """A named payload stands at the number of bytes that its name is for."""
+    levels = (100, 10_000, "512k")
+    cells = summarise(
+        RunBuilder([cell("rest", operation="echo.echo", payload=level) for level in levels]).write(tmp_path).records
+    )
+    assert [(100.0, 10_000.0, 524_288.0)] == [each.levels for each in series(cells, "payload")]
+
+
+def test_a_sweep_says_what_gave_way_first(tmp_path: Path) -> None:
+    """The least number of connections at which something broke is said, with the error that it broke with."""
+
+    def gates(of: Cell, _block: int) -> tuple[Gate, ...]:
+        return (passed(passed=of.concurrency < 16, value=0.2),)
+
+    texts = (ErrorText(code="unavailable", message="connection refused", count=3),)
+    run = RunBuilder(SWEPT[:4], gates=gates, record={"error_texts": texts}).write(tmp_path)
+    (line,) = series(summarise(run.records), "concurrency")
+    assert "first, at 16 connections, requests failed (unavailable: connection refused (9×))." in sweep(line)
+
+
+def test_a_sweep_that_nothing_broke_says_so(tmp_path: Path) -> None:
+    """Where all gates passed, the last number of connections is said that was tried."""
+    (line, _) = series(summarise(RunBuilder(SWEPT).write(tmp_path).records), "concurrency")
+    assert "REST, users.get: serves the most from " in sweep(line)
+    assert sweep(line).endswith("; nothing gave way up to 64 connections.")
+
+
+def test_a_factor_s_chapter_has_small_multiples(tmp_path: Path) -> None:
+    """Each metric has a picture for every operation, with a line a transport."""
+    (chapter,) = chapters(summarise(RunBuilder(SWEPT).write(tmp_path).records))
+    assert [
+        "requests/s: users.get",
+        "p50, ms: users.get",
+        "p99, ms: users.get",
+        "server CPU per request, ms: users.get",
+    ] == [picture.title for picture in chapter.pictures]
+    assert ["REST", "gRPC"] == [style.name for style in chapter.legend]

@@ -1,0 +1,74 @@
+"""Cells that differ in one factor alone, whose levels are numbers: what can be drawn over the factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from wirebench.scenario.payload import size
+from wirebench.stats.summary import METRICS, CellSummary
+from wirebench.store import Gate
+
+#: Fewer points make no line.
+POINTS_MIN = 3
+#: One in so many fewer requests than the most is as good as the most.
+_AS_GOOD_AS = 0.95
+#: Gates whose failure says that something gave way under the load, and not that too little was measured.
+BREAKING = frozenset({"error_rate", "conformance", "counts", "connections", "dropped_iterations", "generator_cpu"})
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Cells in the order of their levels of a factor; all their other factors are equal."""
+
+    factor: str
+    cells: tuple[CellSummary, ...]
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels, of shape (cells,)."""
+        return tuple(level for cell in self.cells if (level := level_of(cell, self.factor)) is not None)
+
+    @property
+    def most(self) -> CellSummary | None:
+        """The first cell that served about as many requests a second as any did; None if none served any."""
+        served = {cell.cell: rate for cell in self.cells if (rate := cell.typical(METRICS["throughput"]))}
+        enough = _AS_GOOD_AS * max(served.values(), default=0.0)
+        return next((cell for cell in self.cells if served.get(cell.cell, 0.0) >= enough > 0), None)
+
+    @property
+    def first_broken(self) -> tuple[CellSummary, Gate] | None:
+        """The first cell in which something gave way, and what did: the gate that failed."""
+        for cell in self.cells:
+            for gate in cell.failed_gates():
+                if gate.name in BREAKING:
+                    return cell, gate
+        return None
+
+
+def level_of(cell: CellSummary, factor: str) -> float | None:
+    """Return a cell's level of a factor as a number; None if it is none. A payload's is what it measures."""
+    level = cell.factors[factor]
+    if factor == "payload":
+        level = size(str(cell.factors["operation"]), level) if isinstance(level, int | str) else None
+    return level if isinstance(level, int | float) and not isinstance(level, bool) else None
+
+
+def numeric_factors(cells: Sequence[CellSummary]) -> tuple[str, ...]:
+    """Return the factors that some series of the cells can be drawn over."""
+    return tuple(factor for factor in (cells[0].factors if cells else ()) if series(cells, factor))
+
+
+def series(cells: Iterable[CellSummary], factor: str) -> tuple[Series, ...]:
+    """Return the series over a factor that have at least `POINTS_MIN` levels, in the order of the cells."""
+    lines: dict[tuple[object, ...], dict[float, CellSummary]] = {}
+    for cell in cells:
+        level = level_of(cell, factor)
+        if level is not None:
+            others = tuple(value for name, value in cell.factors.items() if name != factor)
+            lines.setdefault(others, {})[level] = cell
+    return tuple(
+        Series(factor, tuple(line[level] for level in sorted(line)))
+        for line in lines.values()
+        if len(line) >= POINTS_MIN
+    )
