@@ -23,13 +23,14 @@ const METHODS = {
   'users.delete': 'wirebench.v1.UserService/DeleteUser',
   'users.list': 'wirebench.v1.UserService/ListUsers',
   'users.create_batch': 'wirebench.v1.UserService/CreateUserBatch',
+  'ledger.get_balance': 'wirebench.v1.LedgerService/GetBalance',
   'echo.echo': 'wirebench.v1.EchoService/Echo',
   'echo.upper': 'wirebench.v1.EchoService/Upper',
 };
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 
 const client = new grpc.Client();
-client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');
+client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');
 
 const timeoutMs = settings.timeoutS * 1000;
 const connectParams = { plaintext: true, timeout: timeoutMs, maxReceiveSize: REPLY_BYTES_MAX };

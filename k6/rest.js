@@ -21,7 +21,8 @@ export const options = { ...buildOptions(settings), throw: true };
 http.setResponseCallback(null);
 
 const MEDIA_TYPES = { json: 'application/json', protobuf: 'application/x-protobuf' };
-const messages = settings.codec === 'protobuf' ? codec.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto') : undefined;
+const PROTOS = ['wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto'];
+const messages = settings.codec === 'protobuf' ? codec.load(['../proto'], ...PROTOS) : undefined;
 
 // In JSON the path says what the body then doesn't; a protobuf body is the request message as it is.
 const encode = messages
@@ -41,6 +42,7 @@ const senders = {
   'users.delete': ({ id }, p) => http.del(`${root}/api/users/${id}`, null, p),
   'users.list': ({ limit, after_id }, p) => http.get(`${root}/api/users?limit=${limit}&after_id=${after_id}`, p),
   'users.create_batch': (input, p) => http.post(`${root}/api/users/batch`, encode('users.create_batch', input), p),
+  'ledger.get_balance': ({ account_id }, p) => http.get(`${root}/accounts/${account_id}/balance`, p),
   'echo.echo': (input, p) => http.post(`${root}/echo`, encode('echo.echo', input), p),
   'echo.upper': (input, p) => http.post(`${root}/upper`, encode('echo.upper', input), p),
 };

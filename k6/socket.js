@@ -18,7 +18,7 @@ export const options = buildOptions(settings);
 
 const client = new socket.Client({ codec: settings.codec, timeout: settings.timeoutS * 1000, reconnect: settings.reconnect });
 if (settings.codec === 'protobuf') {
-  client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');
+  client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');
 }
 
 // What goes with the requests that are counted under a name.

@@ -12,6 +12,7 @@ import (
 	"go.k6.io/k6/metrics"
 	"go.k6.io/k6/output"
 	"wirebench.dev/k6/histogram"
+	"wirebench.dev/k6/ledgertest"
 )
 
 // The benchmarks of the instrument itself. They take a while and want a quiet machine, so that they run
@@ -75,6 +76,36 @@ func loadFor2s(b *testing.B, service *service, withoutOutput bool) sent {
 	}
 	state := command.ProcessState
 	return sent{float64(service.requests.Load()), state.UserTime() + state.SystemTime()}
+}
+
+// BenchmarkStreamCeiling reads streams as fast as a server in this process sends them, and gives the items
+// that k6 reads in a second of its processor's time: more than one core of it can't read. On the socket
+// they must be 200,000 at least.
+func BenchmarkStreamCeiling(b *testing.B) {
+	const socketItemsMin = 200_000
+	for _, transport := range ledgertest.Transports {
+		b.Run(transport, func(b *testing.B) {
+			server := ledgertest.Start(b, transport, ledgertest.Behaviour{})
+			for b.Loop() {
+				command, path := k6Run{
+					script: "../stream.js", warmup: "0.5", window: "2",
+					variables: map[string]string{
+						"TRANSPORT": transport, "ADDRESS": server.Address, "CONCURRENCY": "4", "STREAM_ITEMS": "1000",
+					},
+				}.command(b)
+				command.Env = append(command.Env, "GOMAXPROCS=1")
+				if text, err := command.CombinedOutput(); err != nil {
+					b.Fatalf("k6: %v\n%s", err, text)
+				}
+				state := command.ProcessState
+				perSecond := float64(readCell(b, path).items(b)) / (state.UserTime() + state.SystemTime()).Seconds()
+				b.ReportMetric(perSecond, "items/cpu-s")
+				if transport == "socket" && perSecond < socketItemsMin {
+					b.Errorf("k6 reads %.0f items in a second of a processor; at least %d are wanted", perSecond, socketItemsMin)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkOutputMemory folds ten million requests and fails if the process took more than 64 MiB from

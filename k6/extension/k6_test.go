@@ -99,7 +99,12 @@ type cell struct {
 	BytesSent     int64            `json:"bytes_sent"`
 	BytesReceived int64            `json:"bytes_received"`
 	BytesRequests int64            `json:"bytes_requests"`
-	Errors        []struct {
+	Streams       *struct {
+		Items     int64   `json:"items_total"`
+		PerSecond []int64 `json:"items_per_second"`
+		Cancelled int64
+	} `json:"streams"`
+	Errors []struct {
 		Code, Message string
 		Count         int64
 	} `json:"errors"`
@@ -131,6 +136,15 @@ func (c cell) clock(t testing.TB, code, clock string) *hdr.Histogram {
 	}
 	t.Fatalf("no series %s %s; requests %v, errors %v", code, clock, c.RequestsTotal, c.Errors)
 	return nil
+}
+
+// items is how many items streams had.
+func (c cell) items(t testing.TB) int64 {
+	t.Helper()
+	if c.Streams == nil {
+		t.Fatalf("want streams; requests %v, errors %v", c.RequestsTotal, c.Errors)
+	}
+	return c.Streams.Items
 }
 
 // expectOnly fails unless the requests, of which there is at least one, all have this code.

@@ -1,6 +1,6 @@
-// Command k6 is k6 with what wirebench adds to it: a client of the socket protocol, protobuf for HTTP, an
-// executor that tells requests when they were due, and an output that folds all samples into one
-// histogram file.
+// Command k6 is k6 with what wirebench adds to it: a client of the socket protocol, a reader of streams
+// on all transports, protobuf for HTTP, an executor that tells requests when they were due, and an output
+// that folds all samples into one histogram file.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"wirebench.dev/k6/histogram"
 	"wirebench.dev/k6/load"
 	"wirebench.dev/k6/socket"
+	"wirebench.dev/k6/stream"
 )
 
 func init() {
@@ -19,6 +20,7 @@ func init() {
 	modules.Register(codec.Name, codec.New())
 	modules.Register(load.Name, load.New())
 	arrivals.Register()
+	modules.Register(stream.Name, stream.New())
 	output.RegisterExtension(histogram.Name, histogram.New)
 }
 

@@ -11,7 +11,7 @@ const AVATAR_BYTES = 4096;
 
 // makeOperations returns the operations by name, for one virtual user. `ids` chooses users:
 // ids.toRead(), ids.toDelete(), ids.fresh(), the first of as many as an operation creates, and
-// ids.any(), one that was there before the load.
+// ids.any(), one that was there before the load; and an account: ids.account().
 export function makeOperations({ payload, payloadBytes, listUsers, batchUsers }, ids) {
   const extras = payload === 'profile' ? profile() : {};
   const user = (id) => ({ id, name: `User ${id}`, email: `user${id}@example.com`, ...extras });
@@ -46,6 +46,10 @@ export function makeOperations({ payload, payloadBytes, listUsers, batchUsers },
         return { users: Array.from({ length: batchUsers }, (_, place) => user(first + place)) };
       },
       check: (data, { users }) => data.length === users.length && users.every((sent, place) => same(data[place], sent)),
+    },
+    'ledger.get_balance': {
+      input: () => ({ account_id: ids.account() }),
+      check: (data, { account_id }) => data.account_id === account_id && data.owner.length > 0,
     },
     'echo.echo': constant({ payload: encoding.b64encode(bytes(payloadBytes).buffer) }, (data, { payload }) => data.payload === payload),
     'echo.upper': constant({ text: text(payloadBytes) }, (data, sent) => data.text === sent.text.toUpperCase()),

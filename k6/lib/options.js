@@ -7,12 +7,11 @@ const K6_DURATION_S_MIN = 1;
 
 // buildOptions returns one scenario that runs warm-up and window without a break between them.
 export function buildOptions(settings) {
-  const durationS = Math.max(K6_DURATION_S_MIN, settings.warmupS + settings.durationS + SLACK_S);
   return {
     scenarios: {
       load: {
         ...users(settings),
-        duration: `${Math.ceil(durationS * 1000)}ms`,
+        duration: `${loadMs(settings)}ms`,
         // Requests in flight at the end are answered and counted, or time out and are counted.
         gracefulStop: `${Math.ceil(settings.timeoutS * 1000) + 1000}ms`,
       },
@@ -23,6 +22,11 @@ export function buildOptions(settings) {
     noCookiesReset: true,
     noConnectionReuse: settings.reopen,
   };
+}
+
+// loadMs returns how long requests are sent, in milliseconds.
+export function loadMs(settings) {
+  return Math.ceil(Math.max(K6_DURATION_S_MIN, settings.warmupS + settings.durationS + SLACK_S) * 1000);
 }
 
 // A request that is due while all virtual users wait for replies is dropped, and counted as such.

@@ -17,12 +17,19 @@
 //   SEED          of the random ids
 //   FIRST_USER    the lowest id of the users that are there …
 //   USERS         … and how many
+//   ACCOUNTS      how many accounts there are, from 1 on
 //   ID_BASE       users.create takes ids from here on
 //   PAYLOAD       of users that are created or updated: small, or profile (about 9 KB)
 //   PAYLOAD_BYTES of echo.echo and echo.upper
 //   LIST_USERS    how many users.list asks for
 //   BATCH_USERS   how many users.create_batch creates
 //   CHECK_EVERY   every so many requests of a user the reply's content is checked; 0 never
+//
+// and stream.js, which has one operation and therefore neither OPERATION nor CLIENTS:
+//
+//   TRANSPORT     rest, grpc, socket
+//   STREAM_ITEMS  the items of each stream; TIMEOUT_S is then the longest time without one
+//   STREAM_RATE_LIMIT  items a second of each stream; without it as fast as they can be read
 
 import exec from 'k6/execution';
 
@@ -33,17 +40,34 @@ const OPERATIONS = [
   'users.delete',
   'users.list',
   'users.create_batch',
+  'ledger.get_balance',
   'echo.echo',
   'echo.upper',
 ];
 const CREATING = ['users.create', 'users.create_batch'];
+const ADDRESSES = { rest: '127.0.0.1:5000', grpc: '127.0.0.1:50051', socket: '127.0.0.1:9000' };
+const CODECS = { rest: ['json'], grpc: ['protobuf'], socket: ['json', 'protobuf'] };
 const MAX_INT32 = 2147483647;
 
 // readSettings returns the settings, or throws with a line that says which variable is wrong.
-export function readSettings({ address, codecs }) {
+export function readSettings(own) {
+  return { ...common(own), clients: clients() };
+}
+
+// readStreamSettings is readSettings for stream.js.
+export function readStreamSettings() {
+  const transport = oneOf('TRANSPORT', Object.keys(ADDRESSES), 'rest');
+  return {
+    ...common({ address: ADDRESSES[transport], codecs: CODECS[transport] }),
+    transport,
+    streamItems: whole('STREAM_ITEMS', 1, 100000, 1000),
+    streamRateLimit: whole('STREAM_RATE_LIMIT', 0, 1000000, 0),
+  };
+}
+
+function common({ address, codecs }) {
   const settings = {
     addresses: text('ADDRESS', address).split(','),
-    clients: clients(),
     concurrency: whole('CONCURRENCY', 1, 10000, 1),
     rate: whole('RATE', 0, 1000000, 0),
     arrivals: text('ARRIVALS', ''),
@@ -56,6 +80,7 @@ export function readSettings({ address, codecs }) {
     seed: whole('SEED', 0, MAX_INT32, 1),
     firstUser: whole('FIRST_USER', 1, MAX_INT32, 1000001),
     users: whole('USERS', 1, MAX_INT32, 10000),
+    accounts: whole('ACCOUNTS', 1, MAX_INT32, 10000),
     idBase: whole('ID_BASE', 1, MAX_INT32, 10000000),
     payload: oneOf('PAYLOAD', ['small', 'profile'], 'small'),
     payloadBytes: whole('PAYLOAD_BYTES', 1, 64 * 1024 * 1024, 100),

@@ -66,7 +66,7 @@ function atRandom(mix, random) {
 // created. In a mix, deletes are about users that this virtual user has created itself; where it has
 // none, it creates one instead.
 function makeIds(settings, client, random) {
-  const { firstUser, users, idBase, batchUsers } = settings;
+  const { firstUser, users, accounts, idBase, batchUsers } = settings;
   const operations = client.sequence || Object.keys(client.mix);
   const idsEach = settings.clients.some(creates('users.create_batch')) ? batchUsers : 1;
   const created = [];
@@ -74,6 +74,7 @@ function makeIds(settings, client, random) {
   const any = (room = 1) => firstUser + random(Math.max(1, users - room + 1));
   return {
     any,
+    account: () => 1 + random(accounts),
     fresh: () => idBase + exec.scenario.iterationInTest * idsEach,
     toRead: () => (client.sequence && own() !== undefined ? own() : any()),
     toDelete: own,

@@ -12,8 +12,10 @@ from wirebench.drivers.histogram_file import (
     ErrorText,
     HistogramFile,
     Series,
+    Streams,
     Window,
     merge,
+    merge_parallel,
 )
 
 SECOND_NS = 1_000_000_000
@@ -62,3 +64,25 @@ def test_latencies_add_up_whatever_the_outcome() -> None:
     """A request that failed was in flight too, and so was one of another part."""
     merged = merge([part(0, {}, {"ok": [100, 300], "unavailable": [500]}), part(1, {}, {"ok": [100]})])
     assert 1.0 == pytest.approx(merged.latency_sum_s, rel=1e-3)
+
+
+def test_streams_read_side_by_side_add_up() -> None:
+    """Generators that share a load of streams count the items of the same second; cancelled streams were sent too."""
+    counts = ((10, (4, 5), 1), (20, (7,), 2))
+    one, two = (
+        part(0, {}).model_copy(
+            update={"streams": Streams(items_total=total, items_per_second=seconds, cancelled=cancelled)}
+        )
+        for total, seconds, cancelled in counts
+    )
+    merged = merge_parallel([one, two])
+    assert Streams(items_total=30, items_per_second=(11, 5), cancelled=3) == merged.streams
+    assert 3 == merged.sent
+    assert (11,) == merged.full_seconds()
+
+
+def test_the_wait_for_items_is_that_for_the_first_and_the_gaps() -> None:
+    """What a stream takes is the time to its first item and the gaps up to the last."""
+    times = part(0, {}, {"first_item": [30], "gap": [10, 20]})
+    renamed = tuple(each.model_copy(update={"clock": each.code, "code": "ok"}) for each in times.series)
+    assert 0.06 == pytest.approx(times.model_copy(update={"series": renamed}).items_sum_s, rel=0.001)

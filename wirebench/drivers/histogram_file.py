@@ -14,7 +14,8 @@ from wirebench.drivers.histogram import Histogram
 from wirebench.errors import WirebenchError
 from wirebench.files import write_whole
 
-Clock = Literal["service", "response"]
+#: What a series times: whole requests on two clocks, and the items of streams.
+Clock = Literal["service", "response", "first_item", "gap"]
 
 OK = "ok"
 ERROR_TEXTS_MAX = 10
@@ -61,6 +62,18 @@ class PerSecond(_Frozen):
     counts: tuple[int, ...]
 
 
+class Streams(_Frozen):
+    """What there was of streams, beside the times of their items.
+
+    `items_total` are those of the whole load, `items_per_second` of each second of the window; `cancelled` streams were
+    on their way when the load was over.
+    """
+
+    items_total: int
+    items_per_second: tuple[int, ...]
+    cancelled: int
+
+
 class ErrorText(_Frozen):
     """What the requests of one outcome failed with, and how many did."""
 
@@ -87,6 +100,8 @@ class HistogramFile(_Frozen):
     bytes_sent: int | None = None
     bytes_received: int | None = None
     bytes_requests: int | None = None
+    #: None for a load without streams.
+    streams: Streams | None = None
     errors: tuple[ErrorText, ...] = ()
     #: From the end of the first failed request to that of the last one, if any failed.
     failures: Window | None = None
@@ -124,6 +139,11 @@ class HistogramFile(_Frozen):
         return counts
 
     @property
+    def sent(self) -> int:
+        """All requests of the load, whatever came of them: as many as the service has seen."""
+        return sum(self.requests_total.values()) + (self.streams.cancelled if self.streams else 0)
+
+    @property
     def operations(self) -> tuple[str, ...]:
         """The operations of the window's requests, by name."""
         return tuple(sorted({series.operation for series in self.series}))
@@ -131,7 +151,15 @@ class HistogramFile(_Frozen):
     @property
     def latency_sum_s(self) -> float:
         """How long the window's requests took, all together and whatever their outcome, in seconds."""
-        return sum(Histogram.decode(each.histogram).sum_ns for each in self.series if each.clock == "service") / 1e9
+        return self._sum_s("service")
+
+    @property
+    def items_sum_s(self) -> float:
+        """How long the window's items were waited for, each since the one before it or its stream's request."""
+        return self._sum_s("first_item", "gap")
+
+    def _sum_s(self, *clocks: Clock) -> float:
+        return sum(Histogram.decode(each.histogram).sum_ns for each in self.series if each.clock in clocks) / 1e9
 
     def checked_window(self) -> Window:
         """Return the window. Raises WirebenchError if not one request was sent."""
@@ -140,8 +168,10 @@ class HistogramFile(_Frozen):
         return self.window
 
     def full_seconds(self) -> tuple[int, ...]:
-        """Return how many requests succeeded in each full second of the window."""
+        """Return how many requests succeeded, or items of streams came, in each full second of the window."""
         seconds = int(self.window.duration_s) if self.window else 0
+        if self.streams:
+            return (*self.streams.items_per_second, *([0] * seconds))[:seconds]
         totals = [0] * seconds
         for each in self.per_second:
             if each.code == OK:
@@ -191,8 +221,20 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
         bytes_sent=_sum_known([part.bytes_sent for part in parts]),
         bytes_received=_sum_known([part.bytes_received for part in parts]),
         bytes_requests=_sum_known([part.bytes_requests for part in parts]),
+        streams=_merge_streams([part.streams for part in parts if part.streams]),
         errors=most_frequent(error for part in parts for error in part.errors),
         failures=_span([part.failures for part in parts if part.failures]),
+    )
+
+
+def _merge_streams(streams: Sequence[Streams]) -> Streams | None:
+    """Add up streams that were read side by side; nobody reads them in parts that follow each other."""
+    if not streams:
+        return None
+    return Streams(
+        items_total=sum(each.items_total for each in streams),
+        items_per_second=_add_up(each.items_per_second for each in streams),
+        cancelled=sum(each.cancelled for each in streams),
     )
 
 
@@ -232,11 +274,15 @@ def _join_seconds(parts: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:
 
 def _add_seconds(files: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:
     """Add up what the files count in the same second of their windows."""
-    totals: dict[tuple[str, str], list[int]] = {}
+    counts: dict[tuple[str, str], list[tuple[int, ...]]] = {}
     for each in (each for file in files for each in file.per_second):
-        key = (each.operation, each.code)
-        totals[key] = [sum(pair) for pair in itertools.zip_longest(totals.get(key, ()), each.counts, fillvalue=0)]
-    return tuple(PerSecond(operation=key[0], code=key[1], counts=tuple(counts)) for key, counts in totals.items())
+        counts.setdefault((each.operation, each.code), []).append(each.counts)
+    return tuple(PerSecond(operation=key[0], code=key[1], counts=_add_up(own)) for key, own in counts.items())
+
+
+def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """Add up the counts of each second; some may have fewer seconds than others."""
+    return tuple(map(sum, itertools.zip_longest(*counts, fillvalue=0)))
 
 
 def _sum_known(values: Sequence[int | None]) -> int | None:

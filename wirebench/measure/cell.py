@@ -83,7 +83,7 @@ def make_record(
         worker_fairness=server.fairness,
         # Only a client that balances promises to spread what it sends.
         replica_fairness=server.replica_fairness if subject.cell.balancing == "headless" else None,
-        sent=sum(merged.requests_total.values()),
+        sent=merged.sent,
         counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
         outside_window_s=_outside_s(disrupted, window) if disrupted else None,
         generator_throttled_periods=_sum_known([each.generator.throttled_periods for each in observations]),

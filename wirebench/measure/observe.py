@@ -49,7 +49,7 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
         own = stack.enter_context(Watch(generator.usage, CLOCK_INTERVAL_S))
         together.start()
         parts = DRIVERS[job.cell.driver].run(job, generator.watch)
-    sent = together.total(sum(sum(part.requests_total.values()) for part in parts))
+    sent = together.total(sum(part.sent for part in parts))
     counted = _settled(replicas, before, sent) if before else None
     used = _in_windows(parts, own)
     throttled = _sum(use.throttled_periods for use in used)

@@ -26,6 +26,7 @@ var GRPCMethods = map[string]protoreflect.FullName{
 	"users.delete":       "wirebench.v1.UserService.DeleteUser",
 	"users.list":         "wirebench.v1.UserService.ListUsers",
 	"users.create_batch": "wirebench.v1.UserService.CreateUserBatch",
+	"ledger.get_balance": "wirebench.v1.LedgerService.GetBalance",
 	"echo.echo":          "wirebench.v1.EchoService.Echo",
 	"echo.upper":         "wirebench.v1.EchoService.Upper",
 }

@@ -107,7 +107,10 @@ func AppendReply(dst []byte, reply Reply) ([]byte, error) {
 
 // ReadPayload reads one frame and returns its payload, which is fresh memory. It returns io.EOF when
 // the other side closed between frames, and io.ErrUnexpectedEOF when it did so inside one.
-func ReadPayload(r io.Reader) ([]byte, error) {
+func ReadPayload(r io.Reader) ([]byte, error) { return ReadPayloadInto(r, nil) }
+
+// ReadPayloadInto is ReadPayload into memory that was used before, where it is large enough.
+func ReadPayloadInto(r io.Reader, used []byte) ([]byte, error) {
 	var header [lengthBytes]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return nil, err
@@ -116,7 +119,10 @@ func ReadPayload(r io.Reader) ([]byte, error) {
 	if length > PayloadBytesMax {
 		return nil, ErrTooLong
 	}
-	payload := make([]byte, length)
+	if uint32(cap(used)) < length {
+		used = make([]byte, length)
+	}
+	payload := used[:length]
 	if _, err := io.ReadFull(r, payload); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, io.ErrUnexpectedEOF

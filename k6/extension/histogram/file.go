@@ -29,8 +29,9 @@ type file struct {
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
 	*fileBytes
-	Errors   []fileError `json:"errors"`
-	Failures *fileWindow `json:"failures,omitempty"`
+	Streams  *fileStreams `json:"streams,omitempty"`
+	Errors   []fileError  `json:"errors"`
+	Failures *fileWindow  `json:"failures,omitempty"`
 }
 
 type driver struct {
@@ -60,6 +61,12 @@ type filePerSecond struct {
 type fileSlices struct {
 	Operation  string   `json:"operation"`
 	Histograms []string `json:"histograms"`
+}
+
+type fileStreams struct {
+	Items     int64   `json:"items_total"`
+	PerSecond []int64 `json:"items_per_second"`
+	Cancelled int64   `json:"cancelled"`
 }
 
 type fileBytes struct {
@@ -101,6 +108,11 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 			return file{}, err
 		}
 	}
+	if f.stream != nil {
+		if err := made.addStream(f.stream, seconds); err != nil {
+			return file{}, err
+		}
+	}
 	if f.bytesCounted {
 		made.fileBytes = &fileBytes{int64(f.bytesSent), int64(f.bytesReceived), requests}
 	}
@@ -114,20 +126,11 @@ func (f *fold) sortedSeries() []*series {
 }
 
 func (m *file) addSeries(taken *series, seconds int) error {
-	for _, clock := range []struct {
-		name      string
-		histogram *hdr.Histogram
-	}{{"service", taken.service}, {"response", taken.response}} {
-		if clock.histogram == nil {
-			continue
-		}
-		encoded, err := encode(clock.histogram)
-		if err != nil {
-			return fmt.Errorf("encoding the histogram of %s: %w", taken.operation, err)
-		}
-		m.Series = append(m.Series, fileSeries{
-			taken.operation, taken.code, clock.name, clock.histogram.TotalCount(), encoded,
-		})
+	if err := m.addClock(taken.operation, taken.code, "service", taken.service); err != nil {
+		return err
+	}
+	if err := m.addClock(taken.operation, taken.code, "response", taken.response); err != nil {
+		return err
 	}
 	if taken.perSecond != nil {
 		counts := taken.perSecond[:min(seconds, len(taken.perSecond))]
@@ -158,6 +161,31 @@ func (m *file) addSlices(taken *series) error {
 func encode(histogram *hdr.Histogram) (string, error) {
 	encoded, err := histogram.Encode(hdr.V2CompressedEncodingCookieBase)
 	return string(encoded), err
+}
+
+// addStream adds what is kept of items, under the code ok: those that come come well.
+func (m *file) addStream(taken *stream, seconds int) error {
+	if err := m.addClock(taken.operation, codeOK, "first_item", taken.firstItem); err != nil {
+		return err
+	}
+	if err := m.addClock(taken.operation, codeOK, "gap", taken.gap); err != nil {
+		return err
+	}
+	counts := append([]int64{}, taken.perSecond[:min(seconds, len(taken.perSecond))]...)
+	m.Streams = &fileStreams{taken.items, counts, taken.cancelled}
+	return nil
+}
+
+func (m *file) addClock(operation string, outcome code, clock string, histogram *hdr.Histogram) error {
+	if histogram == nil {
+		return nil
+	}
+	encoded, err := encode(histogram)
+	if err != nil {
+		return fmt.Errorf("encoding the histogram of %s: %w", operation, err)
+	}
+	m.Series = append(m.Series, fileSeries{operation, outcome, clock, histogram.TotalCount(), encoded})
+	return nil
 }
 
 func (f *fold) reportErrors() []fileError {

@@ -44,17 +44,20 @@ const (
 	meaningDropped
 	meaningMismatch
 	meaningReason
+	meaningCancelled
 )
 
 var meanings = map[string]meaning{
 	metrics.GRPCReqDurationName:   meaningRequest,
 	sample.SocketDurationMetric:   meaningRequest,
 	sample.FailedDurationMetric:   meaningRequest,
+	sample.StreamDurationMetric:   meaningRequest,
 	metrics.DataSentName:          meaningSent,
 	metrics.DataReceivedName:      meaningReceived,
 	metrics.DroppedIterationsName: meaningDropped,
 	sample.MismatchesMetric:       meaningMismatch,
 	sample.ReasonsMetric:          meaningReason,
+	sample.CancelledStreamsMetric: meaningCancelled,
 }
 
 // fold turns samples into counts and histograms. What it holds does not grow with their number.
@@ -63,6 +66,7 @@ type fold struct {
 
 	window     *window // nil until a request was seen.
 	series     map[seriesKey]*series
+	stream     *stream // nil until a stream was seen; a load has streams of one operation.
 	operations map[string]struct{}
 	reasons    map[reasonKey]int64
 
@@ -94,6 +98,10 @@ func (f *fold) add(batch []metrics.SampleContainer) {
 		f.openWindow(batch)
 	}
 	for _, container := range batch {
+		if items, ok := container.(*sample.Items); ok {
+			f.streamOf(items.Count.Tags).add(items, f.window)
+			continue
+		}
 		f.each(container, f.addRequest, f.addOther)
 	}
 }
@@ -108,12 +116,17 @@ func (f *fold) openWindow(batch []metrics.SampleContainer) {
 		f.window = openWindow(first, f.config)
 		return
 	}
+	sentAt := func(sent int64) {
+		if !seen || sent < first {
+			first, seen = sent, true
+		}
+	}
 	for _, container := range batch {
-		f.each(container, func(taken request) {
-			if !seen || taken.sent() < first {
-				first, seen = taken.sent(), true
-			}
-		}, func(meaning, metrics.Sample) {})
+		if items, ok := container.(*sample.Items); ok {
+			sentAt(items.SentUnixNS)
+			continue
+		}
+		f.each(container, func(taken request) { sentAt(taken.sent()) }, func(meaning, metrics.Sample) {})
 	}
 	if seen {
 		f.window = openWindow(first, f.config)
@@ -168,6 +181,8 @@ func (f *fold) addOther(means meaning, taken metrics.Sample) {
 	case meaningReason:
 		status, _ := taken.Tags.Get(sample.StatusTag)
 		f.addReason(codeOfGRPC(status), taken.Metadata[sample.ErrorMetadata])
+	case meaningCancelled:
+		f.streamOf(taken.Tags).cancelled += int64(taken.Value)
 	}
 }
 
@@ -185,6 +200,14 @@ func (f *fold) addReason(outcome code, text string) {
 	if _, known := f.reasons[key]; text != "" && (known || len(f.reasons) < reasonsMax) {
 		f.reasons[key]++
 	}
+}
+
+func (f *fold) streamOf(tags *metrics.TagSet) *stream {
+	if f.stream == nil {
+		operation, _ := tags.Get(sample.NameTag)
+		f.stream = &stream{operation: operation}
+	}
+	return f.stream
 }
 
 func (f *fold) find(taken request) *series {

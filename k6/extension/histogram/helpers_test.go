@@ -31,6 +31,8 @@ func newMaker() *maker {
 	for name, kind := range map[string]metrics.MetricType{
 		sample.SocketDurationMetric: metrics.Trend, sample.FailedDurationMetric: metrics.Trend,
 		sample.ReasonsMetric: metrics.Counter, sample.MismatchesMetric: metrics.Counter,
+		sample.StreamDurationMetric: metrics.Trend, sample.StreamItemsMetric: metrics.Counter,
+		sample.CancelledStreamsMetric: metrics.Counter,
 	} {
 		registry.MustNewMetric(name, kind)
 	}

@@ -10,6 +10,13 @@ const (
 	FailedDurationMetric = "wirebench_failed_req_duration"
 	// ReasonsMetric counts the words for failures that k6 counts without words.
 	ReasonsMetric = "wirebench_failure_reasons"
+	// StreamDurationMetric is a trend with one sample a stream: from its request, or from the start of
+	// connecting if it needed a connection, to its end.
+	StreamDurationMetric = "wirebench_stream_req_duration"
+	// StreamItemsMetric counts the items of streams; Items says when each of them came.
+	StreamItemsMetric = "wirebench_stream_items"
+	// CancelledStreamsMetric counts streams that were cancelled because the load was over.
+	CancelledStreamsMetric = "wirebench_cancelled_streams"
 	// MismatchesMetric counts replies whose content was checked and found wrong.
 	MismatchesMetric = "wirebench_mismatches"
 )

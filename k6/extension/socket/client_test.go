@@ -79,7 +79,7 @@ func TestProtobufBodiesAreMessagesAndReadLikeJSON(t *testing.T) {
 func TestEveryOperationHasItsMessages(t *testing.T) {
 	address := answering(t, func(frame.Request) frame.Reply { return frame.Reply{} })
 	vu := newVU(t, `const client = new socket.Client({codec: 'protobuf'});
-		client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');`)
+		client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');`)
 	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
 	for operation := range contract.GRPCMethods {
 		if got := vu.run(`client.call('` + operation + `', {}).status`).ToInteger(); got != 0 {

@@ -1,0 +1,184 @@
+package stream
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wirebench.dev/k6/ledgertest"
+)
+
+func TestItemsAreTimed(t *testing.T) {
+	slow := ledgertest.Behaviour{First: 60 * time.Millisecond, Gap: 20 * time.Millisecond}
+	onAllTransports(t, slow, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
+		got := vu.read("limit: 10, check: true")
+		if *got != (Result{Items: 10, Right: true}) {
+			t.Errorf("unexpected %+v", got)
+		}
+		seen := vu.measured()
+		if len(seen.first) != 1 || len(seen.gaps) != 9 || len(seen.requests) != 1 {
+			t.Fatalf("want a first item, 9 gaps and a request, got %+v", seen)
+		}
+		if seen.first[0] < slow.First || seen.first[0] > 5*slow.First {
+			t.Errorf("want the first item after %s, got %s", slow.First, seen.first[0])
+		}
+		slices.Sort(seen.gaps)
+		if median := seen.gaps[4]; median < slow.Gap*8/10 || median > slow.Gap*2 {
+			t.Errorf("want gaps of %s, got %v", slow.Gap, seen.gaps)
+		}
+		if took := seen.requests[0].Value; took < 239 || took > 1000 {
+			t.Errorf("want 60 ms and 9 times 20 ms, got %g ms", took)
+		}
+	})
+}
+
+func TestManyItemsAreAllCounted(t *testing.T) {
+	onAllTransports(t, ledgertest.Behaviour{}, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
+		if got := vu.read("limit: 20000, check: true"); got.Status != 0 || got.Items != 20_000 || !got.Right {
+			t.Errorf("unexpected %+v", got)
+		}
+		if seen := vu.measured(); len(seen.first) != 1 || len(seen.gaps) != 19_999 {
+			t.Errorf("got %d first items and %d gaps", len(seen.first), len(seen.gaps))
+		}
+	})
+}
+
+func TestFailuresAreCountedByClass(t *testing.T) {
+	for name, wrong := range map[string]struct {
+		behaves ledgertest.Behaviour
+		status  int
+		message string
+		items   int64
+	}{
+		"cut":     {ledgertest.Behaviour{CutAfter: 3}, statusUnavailable, "", 3},
+		"error":   {ledgertest.Behaviour{FailAfter: 3}, statusInternal, ledgertest.Message, 3},
+		"stall":   {ledgertest.Behaviour{StallAfter: 3}, statusDeadlineExceeded, "no item within 200ms", 3},
+		"refused": {ledgertest.Behaviour{Refused: true}, statusInvalidArgument, ledgertest.Message, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onAllTransports(t, wrong.behaves, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
+				got := vu.read("limit: 10")
+				if got.Status != wrong.status || got.Items != wrong.items || got.Cancelled {
+					t.Errorf("unexpected %+v", got)
+				}
+				if !strings.Contains(got.Message, wrong.message) || got.Message == "" {
+					t.Errorf("want %q, got %q", wrong.message, got.Message)
+				}
+				seen := vu.measured()
+				if len(seen.requests) != 1 || seen.over != 0 {
+					t.Fatalf("want one failed request, got %+v", seen)
+				}
+				if status, _ := seen.requests[0].Tags.Get("status"); status == "0" || seen.requests[0].Metadata["error"] == "" {
+					t.Errorf("want a status and words, got %q and %v", status, seen.requests[0].Metadata)
+				}
+			})
+		})
+	}
+}
+
+func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
+	for _, transport := range ledgertest.Transports {
+		vu := newVU(t)
+		vu.client(transport, "127.0.0.1:1", "")
+		if got := vu.read("limit: 10"); got.Status != statusUnavailable || !strings.Contains(got.Message, "connection refused") {
+			t.Errorf("%s: unexpected %+v", transport, got)
+		}
+	}
+}
+
+func TestAStreamIsCancelledWhenTheLoadIsOver(t *testing.T) {
+	slow := ledgertest.Behaviour{Gap: 50 * time.Millisecond}
+	onAllTransports(t, slow, func(t *testing.T, vu *vu, server *ledgertest.Server) {
+		start := time.Now()
+		got := vu.read("limit: 1000, until: Date.now() + 180")
+		if took := time.Since(start); !got.Cancelled || got.Items == 0 || took > 2*time.Second {
+			t.Errorf("unexpected %+v after %s", got, took)
+		}
+		if seen := vu.measured(); seen.over != 1 || len(seen.requests) != 0 || int64(len(seen.gaps)) != got.Items-1 {
+			t.Errorf("want its items and no request, got %+v", seen)
+		}
+		// The server is told at once.
+		for deadline := time.Now().Add(time.Second); server.Cancelled.Load() == 0 && time.Now().Before(deadline); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if server.Cancelled.Load() != 1 {
+			t.Error("the server goes on")
+		}
+		// And the client is fit for another one.
+		if got := vu.read("limit: 2"); got.Status != statusOK || got.Items != 2 {
+			t.Errorf("unexpected %+v", got)
+		}
+	})
+}
+
+func TestConnectionsAreKeptOrReopened(t *testing.T) {
+	onAllTransports(t, ledgertest.Behaviour{}, func(t *testing.T, vu *vu, server *ledgertest.Server) {
+		vu.read("limit: 3")
+		vu.read("limit: 3")
+		vu.read("limit: 3")
+		if server.Connections.Load() != 1 {
+			t.Errorf("want one connection, got %d", server.Connections.Load())
+		}
+	})
+	for _, transport := range []string{"grpc", "socket"} { // For REST k6's own option does it.
+		server, vu := ledgertest.Start(t, transport, ledgertest.Behaviour{}), newVU(t)
+		vu.client(transport, server.Address, "reopen: true")
+		vu.read("limit: 3")
+		vu.read("limit: 3")
+		if server.Connections.Load() != 2 {
+			t.Errorf("%s: want two connections, got %d", transport, server.Connections.Load())
+		}
+	}
+}
+
+func TestWrongItemsAreNoticed(t *testing.T) {
+	onAllTransports(t, ledgertest.Behaviour{Skip: 4}, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
+		if got := vu.read("limit: 10"); got.Status != statusOK || got.Right {
+			t.Errorf("want too few items noticed, got %+v", got)
+		}
+		// Without a number to hold them against, by their ids.
+		vu.client("socket", ledgertest.Start(t, "socket", ledgertest.Behaviour{}).Address, "")
+		if got := vu.read("check: true"); got.Status != statusOK || !got.Right {
+			t.Errorf("want nothing wrong with no items, got %+v", got)
+		}
+	})
+}
+
+func TestAGapBetweenIdsIsNoticed(t *testing.T) {
+	for _, binary := range []bool{false, true} {
+		seen := newInspection(task{check: true}, binary)
+		for _, id := range []string{"1", "2", "4"} {
+			item := []byte(`{"id": ` + id + `, "time": 1, "reference": "TX"}`)
+			if binary {
+				item = []byte{10, 8, 8, id[0] - '0', 16, 1, 58, 2, 'T', 'X'}
+			}
+			seen.take(item)
+			if id == "2" && !seen.right() {
+				t.Errorf("binary %t: want two items in a row right", binary)
+			}
+		}
+		if seen.right() {
+			t.Errorf("binary %t: want the gap noticed", binary)
+		}
+		seen.take([]byte("nonsense"))
+		if seen.right() {
+			t.Errorf("binary %t: want nonsense noticed", binary)
+		}
+	}
+}
+
+func TestWrongScriptsThrow(t *testing.T) {
+	for script, words := range map[string]string{
+		"new stream.Client({ transport: 'carrier pigeon', address: 'a:1' })":         "transport must be one of rest, grpc, socket",
+		"new stream.Client({ transport: 'rest' })":                                   "address is missing",
+		"new stream.Client({ transport: 'rest', address: 'a:1', timeout: 'soon' })":  "timeout must be a duration",
+		"new stream.Client({ transport: 'rest', address: 'a:1', speed: 1 })":         `unknown setting "speed"`,
+		"new stream.Client({ transport: 'rest', address: 'a:1' }).read({ rate: 1 })": `unknown parameter "rate"`,
+	} {
+		_, err := newVU(t).VU.RuntimeField.RunString(script)
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: want %q, got %v", script, words, err)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package stream
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"go.k6.io/k6/js/modulestest"
+	"go.k6.io/k6/lib"
+	"go.k6.io/k6/lib/netext"
+	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/ledgertest"
+	"wirebench.dev/k6/sample"
+)
+
+// vu is a k6 VU to run lines of JavaScript in, with what it measured.
+type vu struct {
+	*modulestest.Runtime
+	t       testing.TB
+	samples chan metrics.SampleContainer
+}
+
+func newVU(t *testing.T) *vu {
+	t.Helper()
+	runtime := modulestest.NewRuntime(t)
+	made := &vu{Runtime: runtime, t: t, samples: make(chan metrics.SampleContainer, 10_000)}
+	instance := New().NewModuleInstance(runtime.VU)
+	if err := runtime.VU.RuntimeField.Set("stream", instance.Exports().Default); err != nil {
+		t.Fatal(err)
+	}
+	registry := runtime.VU.InitEnvField.Registry
+	runtime.VU.InitEnvField = nil
+	dialer := netext.NewDialer(net.Dialer{}, nil)
+	transport := &http.Transport{DialContext: dialer.DialContext, DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	runtime.VU.StateField = &lib.State{
+		Tags:      lib.NewVUStateTags(registry.RootTagSet()),
+		Samples:   made.samples,
+		Dialer:    dialer,
+		Transport: transport,
+	}
+	return made
+}
+
+// client makes the script's `client` one of this transport, with further settings.
+func (v *vu) client(transport, address, more string) {
+	v.t.Helper()
+	v.run(fmt.Sprintf("var client = new stream.Client({ transport: %q, address: %q, %s })", transport, address, more))
+}
+
+// read has the client read a stream.
+func (v *vu) read(params string) *Result {
+	v.t.Helper()
+	result, ok := v.run("client.read({" + params + "})").(*Result)
+	if !ok {
+		v.t.Fatal("no result")
+	}
+	return result
+}
+
+// run returns the value of the last expression.
+func (v *vu) run(script string) any {
+	v.t.Helper()
+	value, err := v.VU.RuntimeField.RunString(script)
+	if err != nil {
+		v.t.Fatalf("%s: %v", script, err)
+	}
+	return value.Export()
+}
+
+// measured is what one or several streams came to in samples.
+type measured struct {
+	requests []metrics.Sample
+	over     int
+	// The times to first items, and the gaps before the others.
+	first, gaps []time.Duration
+}
+
+func (v *vu) measured() measured {
+	var seen measured
+	for len(v.samples) > 0 {
+		container := <-v.samples
+		items, ok := container.(*sample.Items)
+		if !ok {
+			taken := container.GetSamples()[0]
+			if taken.Metric.Name == sample.CancelledStreamsMetric {
+				seen.over++
+			} else {
+				seen.requests = append(seen.requests, taken)
+			}
+			continue
+		}
+		previous := items.PreviousUnixNS
+		for _, arrival := range items.ArrivalsUnixNS {
+			if previous == 0 {
+				seen.first = append(seen.first, time.Duration(arrival-items.SentUnixNS))
+			} else {
+				seen.gaps = append(seen.gaps, time.Duration(arrival-previous))
+			}
+			previous = arrival
+		}
+	}
+	return seen
+}
+
+// onAllTransports runs a test against a server on each of them, and on the socket with both codecs.
+func onAllTransports(t *testing.T, behaves ledgertest.Behaviour, test func(*testing.T, *vu, *ledgertest.Server)) {
+	t.Helper()
+	for _, transport := range ledgertest.Transports {
+		codecs := []string{"json"}
+		if transport == "socket" {
+			codecs = append(codecs, "protobuf")
+		}
+		for _, codec := range codecs {
+			t.Run(transport+"-"+codec, func(t *testing.T) {
+				t.Parallel()
+				server, vu := ledgertest.Start(t, transport, behaves), newVU(t)
+				vu.client(transport, server.Address, fmt.Sprintf("codec: %q, timeout: 200", codec))
+				test(t, vu, server)
+			})
+		}
+	}
+}
