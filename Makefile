@@ -31,9 +31,11 @@ export GOWORK := off
 BIN := .venv/bin
 STEP := scripts/step
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+GO_SERVICES := $(shell find services/go -type f ! -name '*_test.go' 2>/dev/null)
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
 PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
+GO_CODE := k6/extension services/go $(wildcard images/node/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana)
 
 ##@ Measure
@@ -53,7 +55,7 @@ bench-self: setup ## measure wirebench itself: what its generators and its bookk
 
 ##@ Set up
 .PHONY: setup setup-dev clean
-setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz ## what bench needs: .venv, k6 and ghz, in this folder
+setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz .tools/bin/wirebench-go ## what bench needs: .venv, k6, ghz and the services in Go, in this folder
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
@@ -89,6 +91,12 @@ clean: ## remove all that was installed, built or cached here, and no results
 	  go -C k6/extension build -mod=readonly -buildvcs=false -o ../../$@ .
 	@touch $@
 
+# As small as an image wants it, and with nothing of this machine in it.
+.tools/bin/wirebench-go: $(GO_SERVICES) | .tools/.prerequisites
+	@$(STEP) "wirebench-go: building services/go" \
+	  go -C services/go build -mod=readonly -buildvcs=false -trimpath -ldflags '-s -w' -o ../../$@ .
+	@touch $@
+
 .tools/bin/ghz: tools.mk | .tools/.prerequisites
 	@GOBIN=$(CURDIR)/.tools/bin $(STEP) "ghz: building $(GHZ_VERSION)" \
 	  go install -mod=mod -ldflags '-s -w -X main.version=$(GHZ_VERSION)' github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
@@ -101,9 +109,9 @@ clean: ## remove all that was installed, built or cached here, and no results
 	@touch $@
 
 ##@ Test
-.PHONY: test test-unit test-contract test-accuracy test-cluster test-dashboards test-k6 test-python
+.PHONY: test test-unit test-contract test-accuracy test-cluster test-dashboards test-k6 test-go test-python
 test: setup-dev ## lint, the Go tests, and all Python tests that need no cluster
-	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-python
+	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-go test-python
 	@scripts/test-with-engine --skip
 
 test-unit: setup-dev ## the tests that take milliseconds
@@ -130,6 +138,9 @@ test-dashboards: setup-dev ## every panel of every dashboard, on the cluster's P
 test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...
 
+test-go: | .tools/.prerequisites ## the Go tests of the services in Go
+	@$(STEP) "go test services/go" go -C services/go test -mod=readonly ./...
+
 ##@ Check and change the code
 .PHONY: lint lint-python lint-types lint-proto lint-go lint-shell format proto proto-check dashboards lock
 lint: lint-python lint-types lint-proto lint-go lint-shell ## ruff, mypy, buf, gofmt, go vet and shellcheck
@@ -145,8 +156,9 @@ lint-proto: setup-dev
 	@$(STEP) "buf lint" $(BIN)/buf lint
 
 lint-go: | .tools/.prerequisites
-	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d k6/extension images/node/*/*.go 2>&1); echo "$$diff"; [ -z "$$diff" ]'
-	@$(STEP) "go vet" go -C k6/extension vet -mod=readonly ./...
+	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d $(GO_CODE) 2>&1); echo "$$diff"; [ -z "$$diff" ]'
+	@$(STEP) "go vet k6/extension" go -C k6/extension vet -mod=readonly ./...
+	@$(STEP) "go vet services/go" go -C services/go vet -mod=readonly ./...
 
 lint-shell: setup-dev
 	@$(STEP) "shellcheck" $(BIN)/shellcheck --external-sources --source-path=SCRIPTDIR/.. $(SHELL_CODE)
@@ -154,12 +166,12 @@ lint-shell: setup-dev
 format: setup-dev ## let ruff and gofmt write the code their way
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
-	@gofmt -l -w k6/extension images/node/*/*.go
+	@gofmt -l -w $(GO_CODE)
 
-proto: setup-dev ## generate proto/python from proto/wirebench/v1
-	@scripts/generate-proto proto/python
+proto: setup-dev ## generate the code of proto/wirebench/v1: proto/python, and in services/go
+	@scripts/generate-proto proto/python services/go/internal/pb
 
-proto-check: setup-dev ## check that proto/python is what proto would write
+proto-check: setup-dev ## check that the generated code is what proto would write
 	@$(BIN)/python -m pytest tests/unit/test_proto_drift.py
 
 dashboards: setup-dev ## generate grafana/generated from grafana/boards

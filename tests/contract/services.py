@@ -23,8 +23,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from wirebench import clients
 from wirebench.clients import Client, SocketClient
 from wirebench.clients.address import Address
-from wirebench.places import ROOT
-from wirebench.scenario.contract import Codec
+from wirebench.places import ROOT, TOOLS
+from wirebench.scenario.contract import Codec, Implementation
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 30.0
@@ -40,6 +40,24 @@ class Kind(NamedTuple):
     runtime: str
     store: str = "memory"
     codec: Codec = "json"
+    implementation: Implementation = "python"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command of its service."""
+        if self.implementation == "go":
+            return str(TOOLS / "wirebench-go"), self.transport
+        return sys.executable, "-m", f"services.{self.transport}.main"
+
+    @property
+    def program(self) -> str:
+        """What begins each line that its service prints."""
+        return f"wirebench-go {self.transport}" if self.implementation == "go" else f"wirebench-{self.transport}"
+
+    @property
+    def doubled(self) -> tuple[object, ...]:
+        """Flags for two of what it uses cores by."""
+        return ("--threads", 2) if self.implementation == "go" else ("--workers", 2)
 
     def __str__(self) -> str:
         """Name it in the ids of tests."""
@@ -49,12 +67,21 @@ class Kind(NamedTuple):
 GTHREAD, GUNICORN_SYNC, UVICORN = (Kind("rest", name) for name in ("gunicorn-gthread", "gunicorn-sync", "uvicorn"))
 GRPC_SYNC, GRPC_AIO = (Kind("grpc", name) for name in ("sync", "aio"))
 ASYNCIO, THREADED = (Kind("socket", name) for name in ("asyncio", "threaded"))
+NET_HTTP, GRPC_GO, GOROUTINES = (
+    Kind(transport, runtime, implementation="go")
+    for transport, runtime in (("rest", "net-http"), ("grpc", "grpc-go"), ("socket", "goroutines"))
+)
 
-REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN)
-GRPC_KINDS = (GRPC_SYNC, GRPC_AIO)
-SOCKET_KINDS = (ASYNCIO, THREADED)
+#: Each transport's default, in both languages.
+DEFAULT_KINDS = (GTHREAD, GRPC_SYNC, ASYNCIO)
+GO_KINDS = (NET_HTTP, GRPC_GO, GOROUTINES)
+REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN, NET_HTTP)
+GRPC_KINDS = (GRPC_SYNC, GRPC_AIO, GRPC_GO)
+SOCKET_KINDS = (ASYNCIO, THREADED, GOROUTINES)
 #: Every runtime once.
 RUNTIME_KINDS = (*REST_KINDS, *GRPC_KINDS, *SOCKET_KINDS)
+#: Those with several workers and several stores.
+PYTHON_KINDS = tuple(kind for kind in RUNTIME_KINDS if kind.implementation == "python")
 #: Those that treat a store which may block in a way of their own, among them all defaults.
 SQLITE_KINDS = tuple(kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO, ASYNCIO))
 KINDS = (*RUNTIME_KINDS, *(kind._replace(codec="protobuf") for kind in SOCKET_KINDS), *SQLITE_KINDS)
@@ -123,9 +150,9 @@ class Service:
         return self.log.read_text()
 
 
-def command(transport: str, *flags: object) -> list[str]:
+def command(kind: Kind, *flags: object) -> list[str]:
     """Return the command line of a service."""
-    return [sys.executable, "-m", f"services.{transport}.main", *map(str, flags)]
+    return [*kind.command, *map(str, flags)]
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -139,7 +166,7 @@ def started(kind: Kind, folder: Path, *flags: object, host: str = HOST) -> Itera
     log = folder / f"{kind.transport}-{kind.runtime}-{time.monotonic_ns()}.log"
     ports = ("--port", 0) if "--port" not in flags else ()
     arguments = command(
-        kind.transport, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store,
+        kind, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store,
         "--drain-pause-s", 0, *flags,
     )  # fmt: skip
     with log.open("wb") as output:
@@ -171,10 +198,10 @@ def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, 
     return int(found[0][1]), int(found[0][2])
 
 
-def run_to_the_end(folder: Path, transport: str, *flags: object) -> tuple[int, list[str]]:
+def run_to_the_end(folder: Path, kind: Kind, *flags: object) -> tuple[int, list[str]]:
     """Run a service that can't start, and return its exit status and the lines that it printed."""
     done = subprocess.run(
-        command(transport, *flags),
+        command(kind, *flags),
         cwd=ROOT,
         env=environment(folder),
         capture_output=True,

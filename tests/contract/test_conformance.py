@@ -10,6 +10,7 @@ import pytest
 
 from tests.contract.services import (
     ASYNCIO,
+    GO_KINDS,
     GRPC_AIO,
     GRPC_SYNC,
     GTHREAD,
@@ -77,7 +78,9 @@ def test_services_answer_alike(clients: list[Client], seed: int) -> None:
 def test_all_runtimes_answer_alike(logs: Path, clients: list[Client]) -> None:
     """The other runtimes agree with the first ones."""
     with ExitStack() as stack:
-        others = connected(stack, logs, GTHREAD, GUNICORN_SYNC, GRPC_AIO, THREADED, ASYNCIO._replace(codec="protobuf"))
+        others = connected(
+            stack, logs, GTHREAD, GUNICORN_SYNC, GRPC_AIO, THREADED, ASYNCIO._replace(codec="protobuf"), *GO_KINDS
+        )
 
         assert () == check([*clients, *others], seed=1, requests=100, first_id=FIRST_ID).mismatches
 

@@ -18,17 +18,23 @@ import pytest
 
 from tests.contract.services import (
     ASYNCIO,
-    GRPC_SYNC,
+    DEFAULT_KINDS,
+    GO_KINDS,
+    GOROUTINES,
     GTHREAD,
     GUNICORN_SYNC,
     HOST,
+    NET_HTTP,
+    PYTHON_KINDS,
     RUNTIME_KINDS,
+    THREADED,
     TIMEOUT_S,
     Kind,
     Service,
     command,
     environment,
     locked,
+    receive_all,
     run_to_the_end,
     started,
     wait_until,
@@ -37,7 +43,8 @@ from wirebench.clients import ClientError, Reply
 from wirebench.places import ROOT
 
 every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
-TRANSPORTS = ("rest", "grpc", "socket")
+every_python_runtime = pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
+every_transport = pytest.mark.parametrize("kind", [*DEFAULT_KINDS, *GO_KINDS], ids=str)
 
 
 def family(service: Service) -> list[psutil.Process]:
@@ -50,7 +57,7 @@ def have_ended(processes: list[psutil.Process]) -> bool:
     return all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes)
 
 
-@every_runtime
+@every_python_runtime
 def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
     """A request that has begun when the service is told to stop still gets its reply; then the service is gone."""
     database = tmp_path / "users.sqlite"
@@ -78,6 +85,34 @@ def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
             service.connect()
 
 
+@pytest.mark.parametrize(
+    ("kind", "parts", "expected"),
+    [
+        (
+            NET_HTTP,
+            (b"POST /upper HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{", b'"text": "a"}'),
+            b'"data":{"text":"A"}',
+        ),
+        *((kind, (b"a li", b"ne\n"), b"A LINE\n") for kind in (ASYNCIO, THREADED, GOROUTINES)),
+    ],
+    ids=str,
+)
+def test_requests_on_their_way_are_answered(
+    kind: Kind, parts: tuple[bytes, bytes], expected: bytes, tmp_path: Path
+) -> None:
+    """A request of which a part is here when the service is told to stop is read to its end, and answered."""
+    with started(kind, tmp_path) as service, socket.create_connection(service.address, TIMEOUT_S) as connection:
+        connection.sendall(parts[0])
+        time.sleep(0.2)
+        service.process.terminate()
+        wait_until(lambda: "stopping" in service.logged(), "the service begins to stop")
+        time.sleep(0.3)
+        connection.sendall(parts[1])
+
+        assert expected in receive_all(connection)
+        assert 0 == service.process.wait(TIMEOUT_S)
+
+
 @every_runtime
 def test_stopping_begins_with_readiness(kind: Kind, tmp_path: Path) -> None:
     """Once told to stop, a service is no longer ready, but goes on serving for the pause: others learn it first."""
@@ -96,13 +131,13 @@ def test_stopping_begins_with_readiness(kind: Kind, tmp_path: Path) -> None:
     ("kind", "number"),
     [
         *((kind, signal.SIGTERM) for kind in RUNTIME_KINDS),
-        *((kind, signal.SIGINT) for kind in (GTHREAD, GRPC_SYNC, ASYNCIO)),
+        *((kind, signal.SIGINT) for kind in (*DEFAULT_KINDS, *GO_KINDS)),
     ],
     ids=lambda value: value.name if isinstance(value, signal.Signals) else str(value),
 )
 def test_nothing_is_left_behind(kind: Kind, tmp_path: Path, number: signal.Signals) -> None:
     """After a stop there are no processes and no files, and clients that stay connected keep nothing alive."""
-    with started(kind, tmp_path, "--workers", 2) as service, service.connect() as client:
+    with started(kind, tmp_path, *kind.doubled) as service, service.connect() as client:
         client.call("users.get", {"id": 1_000_001})
         processes = family(service)
         before = time.monotonic()
@@ -123,10 +158,10 @@ class Moment(NamedTuple):
 
 def stop_while_starting(kind: Kind, folder: Path, moment: Moment, number: signal.Signals) -> tuple[int, float]:
     """Start a service and stop it; return its exit status and how long it took to end, in seconds."""
-    flags = ("--port", 0, "--runtime", kind.runtime, "--workers", 2, "--drain-pause-s", 0)
+    flags = ("--port", 0, "--runtime", kind.runtime, *kind.doubled, "--drain-pause-s", 0)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            command(kind.transport, *flags),
+            command(kind, *flags),
             cwd=ROOT, env=environment(folder), stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
@@ -151,9 +186,12 @@ def test_a_stop_while_starting(kind: Kind, tmp_path: Path) -> None:
     """However early a service is told to stop, it does so at once, and leaves nothing behind."""
     chance = random.Random(1)  # noqa: S311 - no secret
     masters = 1 if kind in {GTHREAD, GUNICORN_SYNC} else 0
-    moments = [Moment(count, 0) for count in range(1, masters + 3)]
-    moments += [Moment(masters + 2, chance.uniform(0, 0.3)) for _ in range(3)]
-    moments += [Moment(0, chance.uniform(0.05, 1)) for _ in range(4)]
+    if kind.implementation == "go":  # which is one process, and soon there
+        moments = [Moment(0, chance.uniform(0, 0.1)) for _ in range(6)]
+    else:
+        moments = [Moment(count, 0) for count in range(1, masters + 3)]
+        moments += [Moment(masters + 2, chance.uniform(0, 0.3)) for _ in range(3)]
+        moments += [Moment(0, chance.uniform(0.05, 1)) for _ in range(4)]
     folders = [tmp_path / str(number) for number in range(len(moments))]
     for folder in folders:
         folder.mkdir()
@@ -212,18 +250,18 @@ def test_ipv6(kind: Kind, host: str, clients_hosts: list[str], tmp_path: Path) -
 
 
 @needs_ipv6
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_an_ipv6_port_in_use(transport: str, tmp_path: Path) -> None:
+@every_transport
+def test_an_ipv6_port_in_use(kind: Kind, tmp_path: Path) -> None:
     """The address stands in brackets, as one would write it."""
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
         port = taken.getsockname()[1]
-        status, lines = run_to_the_end(tmp_path, transport, "--host", "::1", "--port", port, "--admin-port", 0)
+        status, lines = run_to_the_end(tmp_path, kind, "--host", "::1", "--port", port, "--admin-port", 0)
 
     assert (1, 1) == (status, len(lines))
     assert f"can't listen on [::1]:{port}: Address already in use" in lines[0]
 
 
-@every_runtime
+@every_python_runtime
 def test_a_killed_worker_stops_the_service(kind: Kind, tmp_path: Path) -> None:
     """A worker that dies takes what it held in memory with it: the service says so and stops, with status 1."""
     with started(kind, tmp_path, "--workers", 2) as service:
@@ -241,7 +279,7 @@ def test_a_killed_worker_stops_the_service(kind: Kind, tmp_path: Path) -> None:
 @every_runtime
 def test_a_killed_supervisor_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """Workers and files end with their supervisor, even if it had no time for anything, and the port is free."""
-    with started(kind, tmp_path, "--workers", 2) as service:
+    with started(kind, tmp_path, *kind.doubled) as service:
         processes = family(service)
 
         assert -signal.SIGKILL == service.stop(signal.SIGKILL)
@@ -261,25 +299,25 @@ def test_a_port_in_use(kind: Kind, tmp_path: Path) -> None:
     """One clear line and status 1, whoever listens there: even a service of the same kind."""
     with started(kind, tmp_path) as service:
         flags = ("--port", service.port, "--admin-port", 0, "--runtime", kind.runtime)
-        status, lines = run_to_the_end(tmp_path, kind.transport, *flags)
+        status, lines = run_to_the_end(tmp_path, kind, *flags)
 
     problem = f"can't listen on {HOST}:{service.port}: Address already in use"
     next_step = "choose another with --host, --port, --admin-port"
-    assert (1, [f"wirebench-{kind.transport}: {problem}; {next_step}"]) == (status, lines)
+    assert (1, [f"{kind.program}: {problem}; {next_step}"]) == (status, lines)
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_an_admin_port_in_use(transport: str, tmp_path: Path) -> None:
+@every_transport
+def test_an_admin_port_in_use(kind: Kind, tmp_path: Path) -> None:
     """The admin port is named as clearly."""
     with socket.create_server((HOST, 0)) as taken:
         port = taken.getsockname()[1]
-        status, lines = run_to_the_end(tmp_path, transport, "--port", 0, "--admin-port", port)
+        status, lines = run_to_the_end(tmp_path, kind, "--port", 0, "--admin-port", port)
 
     assert (1, 1) == (status, len(lines))
     assert f"can't listen on {HOST}:{port}: Address already in use" in lines[0]
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@every_transport
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -288,31 +326,50 @@ def test_an_admin_port_in_use(transport: str, tmp_path: Path) -> None:
         (("--runtime", "nope"), "--runtime: 'nope' is not one of "),
         (("--workers", 0), "--workers: 0 is not between 1 and 64"),
         (("--store", "redis"), "--store: "),
-        (("--nonsense",), "unrecognized arguments: --nonsense"),
+        (("--nonsense",), "-nonsense"),
+        (("--tls-cert", "x"), "--tls-cert needs --tls-key"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
-def test_wrong_flags(transport: str, flags: tuple[object, ...], expected: str, tmp_path: Path) -> None:
+def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_path: Path) -> None:
     """A wrong flag is named, with status 2."""
-    status, lines = run_to_the_end(tmp_path, transport, *flags)
+    status, lines = run_to_the_end(tmp_path, kind, *flags)
 
     assert 2 == status
+    assert lines[-1].startswith(f"{kind.program}: error: ")
     assert expected in lines[-1]
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_store_that_can_not_be_opened(transport: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", GO_KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            ("--workers", 2),
+            "--workers: 2 workers: one process in Go uses many cores, and there is no other; use --threads",
+        ),
+        (("--store", "sqlite"), "--store: no store 'sqlite': in Go there is memory only"),
+    ],
+    ids=["workers", "store"],
+)
+def test_what_go_does_not_have(kind: Kind, flags: tuple[object, ...], expected: str, tmp_path: Path) -> None:
+    """Workers and stores are Python's: Go says so, and what to do."""
+    assert (2, [f"{kind.program}: error: {expected}"]) == run_to_the_end(tmp_path, kind, *flags)
+
+
+@pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)
+def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
     """A store that can't be prepared is one clear line and status 1."""
-    status, lines = run_to_the_end(tmp_path, transport, "--port", 0, "--store", f"sqlite:{tmp_path}/none/users.sqlite")
+    status, lines = run_to_the_end(tmp_path, kind, "--port", 0, "--store", f"sqlite:{tmp_path}/none/users.sqlite")
 
     assert (1, 1) == (status, len(lines))
     assert "can't prepare the store" in lines[0]
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_help_names_every_flag(transport: str, tmp_path: Path) -> None:
+@every_transport
+def test_help_names_every_flag(kind: Kind, tmp_path: Path) -> None:
     """`--help` shows the flags of the design."""
-    status, lines = run_to_the_end(tmp_path, transport, "--help")
+    status, lines = run_to_the_end(tmp_path, kind, "--help")
 
     assert 0 == status
     for flag in (

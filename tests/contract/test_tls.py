@@ -28,6 +28,8 @@ from tests.contract.services import (
     GTHREAD,
     GUNICORN_SYNC,
     HOST,
+    NET_HTTP,
+    PYTHON_KINDS,
     REST_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
@@ -159,7 +161,7 @@ def test_real_clients_are_served(secure: Service, certificate: Certificate) -> N
 def test_kinds_of_keys(kind: Kind, key: tuple[str, ...], tmp_path: Path) -> None:
     """The keys that authorities sign are all served, by several workers too."""
     certificate = certificates.make(tmp_path, "service", key)
-    with started(kind, tmp_path, *certificate.flags, "--workers", 2) as service:
+    with started(kind, tmp_path, *certificate.flags, *kind.doubled) as service:
         for _ in range(3):
             with connected(service, certificate) as calls:
                 assert SEEDED_ID == calls.get()
@@ -187,7 +189,7 @@ def test_versions(secure: Service, certificate: Certificate) -> None:
 
 def test_weak_ciphers(secure: Service, certificate: Certificate) -> None:
     """Ciphers without authenticated encryption aren't agreed on."""
-    context = certificate.trust("h2")
+    context = certificate.trust(*(("h2",) if secure.kind.transport == "grpc" else ()))
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA")
     with pytest.raises(OSError, match=r"(?i)handshake|reset|EOF"):
@@ -271,7 +273,7 @@ def test_a_trickle_does_not_stop_the_clock(secure: Service) -> None:
     assert time.monotonic() - before < 5  # all of it would take more than 8 s
 
 
-@every_runtime
+@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
 def test_requests_in_flight_are_finished(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
     """A request that has begun when the service is told to stop still gets its reply, as without TLS."""
     database = tmp_path / "users.sqlite"
@@ -312,7 +314,7 @@ def test_clients_that_stay_do_not_hold_up_a_stop(kind: Kind, certificate: Certif
         assert 2 == len(service.logged().splitlines()), service.logged()
 
 
-@pytest.mark.parametrize("kind", [GTHREAD, UVICORN, *SOCKET_KINDS], ids=str)
+@pytest.mark.parametrize("kind", [GTHREAD, UVICORN, NET_HTTP, *SOCKET_KINDS], ids=str)
 def test_a_kept_connection_ends_as_tls_asks_for(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
     """A client can tell that the service has closed: else somebody in between could have cut the connection."""
     request, reply = (GET, b"HTTP/1.1 200 OK") if kind.transport == "rest" else (b"hello\n", b"HELLO\n")
@@ -347,7 +349,7 @@ def test_limits_of_http(secure: Service, certificate: Certificate) -> None:
             assert f"HTTP/1.1 {status} " == received(connection)[:13].decode()
 
 
-@pytest.mark.parametrize("secure", [GTHREAD, UVICORN], ids=str, indirect=True)
+@pytest.mark.parametrize("secure", [GTHREAD, UVICORN, NET_HTTP], ids=str, indirect=True)
 def test_pipelining_of_http(secure: Service, certificate: Certificate) -> None:
     """Requests that come in one record are all answered: what TLS has decrypted no poller sees."""
     size, count = 128, 100  # gunicorn reads 8 KiB: 64 requests, and not a byte of the next
@@ -445,8 +447,8 @@ def test_what_can_not_be_served_is_refused(
         ("--tls-cert", certificate.cert, "--tls-key", encrypted): f"--tls-key: the key in {encrypted} is encrypted",
     }
     with ThreadPoolExecutor(4) as pool:
-        ends = list(pool.map(lambda flags: run_to_the_end(tmp_path, kind.transport, "--port", 0, *flags), cases))
+        ends = list(pool.map(lambda flags: run_to_the_end(tmp_path, kind, "--port", 0, *flags), cases))
 
     for expected, (status, lines) in zip(cases.values(), ends, strict=True):
         assert 2 == status
-        assert f"wirebench-{kind.transport}: error: {expected}" in lines[-1]
+        assert f"{kind.program}: error: {expected}" in lines[-1]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.services import ASYNCIO, REST_KINDS, THREADED, Service, fresh_ids
+from tests.contract.services import REST_KINDS, SOCKET_KINDS, Service, fresh_ids
 from wirebench.clients import Client, Reply, RestClient, SocketClient
 
 # The fixtures are connections: keeping them for all examples is the point.
@@ -92,7 +92,7 @@ def test_any_json_gets_an_answer_from_rest(service: Service, client: RestClient,
     assert service.process.poll() is None
 
 
-@pytest.mark.parametrize("service", [ASYNCIO, THREADED], ids=str, indirect=True)
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
 @few
 @given(
     method=st.sampled_from(

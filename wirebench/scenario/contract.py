@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Transport = Literal["rest", "grpc", "socket"]
+#: What the services are written in.
+Implementation = Literal["python", "go"]
 Driver = Literal["k6", "ghz"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
