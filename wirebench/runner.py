@@ -168,7 +168,7 @@ class _Execution:
         )
         record = make_record(subject, observed, output, disrupted)
         self.writer.add(record)
-        self.measured_s += job.load.warmup_s + job.load.window_s
+        self.measured_s += job.load.warmup_s + record.window_s
         cells = len(self.plan.cells)
         self.progress.measured(record, (planned.block - 1) * cells + planned.order + 1, cells * len(self.plan.blocks))
 

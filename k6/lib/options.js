@@ -10,8 +10,7 @@ export function buildOptions(settings) {
   return {
     scenarios: {
       load: {
-        ...users(settings),
-        duration: `${loadMs(settings)}ms`,
+        ...users(settings, `${loadMs(settings)}ms`),
         // Requests in flight at the end are answered and counted, or time out and are counted.
         gracefulStop: `${Math.ceil(settings.timeoutS * 1000) + 1000}ms`,
       },
@@ -30,12 +29,15 @@ export function loadMs(settings) {
 }
 
 // A request that is due while all virtual users wait for replies is dropped, and counted as such.
-function users({ arrivals, rate, concurrency }) {
+function users({ arrivals, rate, calls, concurrency }, duration) {
   if (arrivals !== '') {
-    return { executor: 'wirebench-arrivals', vus: concurrency, arrivals };
+    return { executor: 'wirebench-arrivals', vus: concurrency, arrivals, duration };
   }
   if (rate > 0) {
-    return { executor: 'wirebench-arrivals', vus: concurrency, rate };
+    return { executor: 'wirebench-arrivals', vus: concurrency, rate, duration };
   }
-  return { executor: 'constant-vus', vus: concurrency };
+  if (calls > 0) {
+    return { executor: 'per-vu-iterations', vus: concurrency, iterations: calls, maxDuration: duration };
+  }
+  return { executor: 'constant-vus', vus: concurrency, duration };
 }

@@ -8,6 +8,7 @@
 //   CONCURRENCY   virtual users; each keeps one connection of its own
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
 //   ARRIVALS      instead of a rate, a file: a JSON list of when requests are due, in nanoseconds from the start
+//   CALLS         each user sends so many requests and stops; DURATION_S is the longest that it may take
 //   WARMUP_S      load before the measured window
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
@@ -71,6 +72,7 @@ function common({ address, codecs }) {
     concurrency: whole('CONCURRENCY', 1, 10000, 1),
     rate: whole('RATE', 0, 1000000, 0),
     arrivals: text('ARRIVALS', ''),
+    calls: whole('CALLS', 0, 100000, 0),
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
     durationS: number('DURATION_S', 0.1, 86400, 1.5),
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',

@@ -35,6 +35,7 @@ GOOD = Evidence(
     concurrency=16,
     in_flight=15.5,
     warmup_s=1.0,
+    calls_missing=None,
     p99_s=0.1,
     per_second=(1000, 1000, 1000, 1000),
     generator_cpu_share=0.5,
@@ -72,6 +73,13 @@ def test_counters_settle_though_memory_does_not(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(counters, "_STILL_S", 0.0)
     wait_until_settled(["http://127.0.0.1:1"])
     assert 4 == next(readings).memory_bytes
+
+
+def test_calls_that_were_not_made_in_time_fail_their_gate() -> None:
+    """A number of calls is a load only if all of them were made; and none of them is a warm-up."""
+    made = replace(CLOSED, warmup_s=None, p99_s=5.0, calls_missing=0)
+    assert [] == [gate.name for gate in check(made) if not gate.passed]
+    assert ["calls"] == [gate.name for gate in check(replace(made, calls_missing=3)) if not gate.passed]
 
 
 @pytest.mark.parametrize(("counts", "expected"), [([5, 5], 1.0), ([10, 0], 0.5), ([4, 4, 4, 0], 0.75), ([0, 0], None)])

@@ -365,3 +365,40 @@ def test_sweeps_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, e
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, SWEEP.replace(old, new)), seed=1)
     assert expected in error.value.message
+
+
+CALLS = """\
+question: What do 500 calls take?
+factors: {transport: [rest, grpc]}
+load: {model: calls, calls: 500}
+"""
+
+
+def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
+    """Every call counts from the first one on, and the window is only a limit."""
+    load = read(tmp_path, CALLS).load
+    assert (500, 0, 60) == (load.calls, load.warmup_s, load.window_s)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (", calls: 500", "", "3: load.model: it needs a number of calls"),
+        ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
+        ("model: calls", "model: closed", "3: load.calls: a load that is closed has no number of calls"),
+        ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
+        ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
+        ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver: ghz doesn't tell its calls one by one"),
+        (
+            "grpc]}",
+            "grpc], concurrency: 1000}",
+            "3: load.calls: 500 calls on each of 1000 connections are over 100,000",
+        ),
+        ("grpc]}", "grpc], rate_per_s: 10}", "2: factors.rate_per_s: a closed load has no rate"),
+    ],
+)
+def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Each is one line with its place."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, CALLS.replace(old, new)), seed=1)
+    assert expected in error.value.message

@@ -74,6 +74,14 @@ class Streams(_Frozen):
     cancelled: int
 
 
+class Calls(_Frozen):
+    """The service time of each request of an operation and outcome, in the order of their ends, in nanoseconds."""
+
+    operation: str
+    code: str
+    latencies_ns: tuple[int, ...]
+
+
 class ErrorText(_Frozen):
     """What the requests of one outcome failed with, and how many did."""
 
@@ -105,6 +113,8 @@ class HistogramFile(_Frozen):
     errors: tuple[ErrorText, ...] = ()
     #: From the end of the first failed request to that of the last one, if any failed.
     failures: Window | None = None
+    #: Where the load is a number of calls.
+    calls: tuple[Calls, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> HistogramFile:

@@ -57,11 +57,14 @@ class K6:
         """Return the command line, which can be repeated by hand."""
         load, cell = job.load, job.cell
         output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
+        if load.calls:
+            output += f",calls={load.calls * cell.concurrency}"
         environment = {
             "ADDRESS": ",".join(job.replicas) or job.address,
             **_work(job),
             "CONCURRENCY": cell.concurrency,
             "RATE": cell.rate_per_s,
+            "CALLS": load.calls,
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
             "CONNECTION": cell.connection,

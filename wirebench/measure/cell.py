@@ -61,6 +61,7 @@ def make_record(
     window = merged.checked_window()
     per_request = merged.bytes_requests or None
     counted = observations[0].server.requests
+    asked_calls = (subject.load.calls or 0) * subject.cell.concurrency
     disruption = _disruption(subject.cell, merged, disrupted) if disrupted else None
     evidence = Evidence(
         requests=requests,
@@ -72,7 +73,8 @@ def make_record(
         concurrency=subject.cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
         in_flight=merged.latency_sum_s / window_s,
-        warmup_s=subject.load.warmup_s,
+        warmup_s=None if asked_calls else subject.load.warmup_s,
+        calls_missing=asked_calls - sum(merged.requests_total.values()) if asked_calls else None,
         p99_s=service.p99_ms / 1e3 if service else None,
         per_second=merged.full_seconds(),
         generator_cpu_share=generator.cpu_share,

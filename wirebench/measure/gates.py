@@ -43,7 +43,10 @@ class Evidence:
     rate_asked_per_s: int | None
     concurrency: int
     in_flight: float
-    warmup_s: float
+    #: None where every request counts, and none is to warm anything up.
+    warmup_s: float | None
+    #: Requests of a number of calls that were not made in time.
+    calls_missing: int | None
     p99_s: float | None
     per_second: tuple[int, ...]
     generator_cpu_share: float | None
@@ -115,7 +118,16 @@ def _connection_gates(evidence: Evidence) -> Iterator[Gate]:
             advice="some were not open yet, or got no reply: lengthen load.warmup_s, lower the concurrency, or see "
             "whether the service limits connections",
         )
-    if evidence.p99_s is not None:
+    if evidence.calls_missing is not None:
+        yield _at_most(
+            "calls",
+            evidence.calls_missing,
+            0,
+            unit="calls were not made in time",
+            metrics=_ALL,
+            advice="lengthen load.window_s, which is the longest that all calls together may take",
+        )
+    if evidence.p99_s is not None and evidence.warmup_s is not None:
         yield _at_most(
             "warmup",
             evidence.p99_s,

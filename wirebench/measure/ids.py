@@ -92,7 +92,8 @@ def _steps(cell: Cell, load: Load) -> int:
     batch = "users.create_batch"
     per_request = payload.size(batch, cell.payload) or BATCH_USERS if batch in creating else 1
     requests_per_s = _BATCHES_PER_S_MAX if batch in creating else _CREATED_PER_S_MAX
-    return math.ceil(per_request * requests_per_s * (load.warmup_s + load.window_s) / ID_STEP)
+    requests = (load.calls or 0) * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)
+    return math.ceil(per_request * requests / ID_STEP)
 
 
 def _is_free(client: clients.Client, first_id: int, count: int) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from wirebench.report import operations, over
+from wirebench.report import calls, operations, over
 from wirebench.report.charts import bars, latency
 from wirebench.report.charts.forest import Forest, Lane
 from wirebench.report.charts.style import Style, styles
@@ -68,6 +68,7 @@ class Page:
     cpu: tuple[Picture, ...]
     cpu_is_log: bool
     over: tuple[Chapter, ...]
+    calls: tuple[Picture, ...]
     operations: Mapping[str, Sequence[OperationRow]]
     operation_headings: tuple[tuple[str, str], ...]
     operation_pictures: tuple[Picture, ...]
@@ -119,6 +120,7 @@ def gather(run: Run) -> Page:
         cpu=cpu,
         cpu_is_log=cpu_is_log,
         over=over.chapters(cells),
+        calls=calls.pictures(run, groups, looks),
         operations=operations.rows(groups, latencies),
         operation_headings=operations.HEADINGS,
         operation_pictures=operations.pictures(groups, looks),

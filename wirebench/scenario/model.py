@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from wirebench.scenario.contract import (
     OPERATIONS,
@@ -25,6 +25,9 @@ from wirebench.scenario.workload import Workload, Workloads
 
 CONCURRENCY_MAX = 10_000
 SWEEP_MAX = 4096
+CALLS_MAX = 100_000
+#: How long a number of calls may take in all, in seconds, where a scenario doesn't say.
+CALLS_LIMIT_S = 60.0
 BLOCKS_MAX = 1000
 EVERY_TRANSPORT: Final = "*"
 
@@ -87,11 +90,13 @@ class Factors(_Strict):
 class Load(_Strict):
     """How requests are sent.
 
-    `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `open`: at a
-    fixed rate.
+    `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `calls`: the
+    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate.
     """
 
-    model: Literal["closed", "sweep", "open"] = "closed"
+    model: Literal["closed", "sweep", "calls", "open"] = "closed"
+    #: What each connection sends under `calls`.
+    calls: Annotated[int, Field(ge=10, le=CALLS_MAX)] | None = None
     #: The last number of connections of a sweep.
     concurrency_max: Annotated[int, Field(ge=2, le=CONCURRENCY_MAX)] | None = None
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
@@ -100,6 +105,14 @@ class Load(_Strict):
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_every_call(cls, given: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+        """Have a number of calls begin without a warm-up, and give it time."""
+        if isinstance(given, dict) and given.get("model") == "calls":
+            return {"warmup_s": 0, "window_s": CALLS_LIMIT_S, **given}
+        return given
 
     @property
     def swept(self) -> tuple[int, ...]:

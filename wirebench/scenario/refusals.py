@@ -20,7 +20,7 @@ from wirebench.scenario.contract import (
     WRITING_OPERATIONS,
     TargetName,
 )
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Load, Scenario
+from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Factors, Load, Scenario
 from wirebench.scenario.payload import takes
 from wirebench.scenario.source import FieldPath
 
@@ -41,7 +41,7 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     factors = scenario.factors
     if scenario.load.model == "open" and not factors.rate_per_s:
         yield Refusal(("load", "model"), "an open load needs a rate", "add factors.rate_per_s")
-    if scenario.load.model in ("closed", "sweep") and factors.rate_per_s:
+    if scenario.load.model != "open" and factors.rate_per_s:
         hint = "remove factors.rate_per_s, or set load.model to open"
         yield Refusal(("factors", "rate_per_s"), "a closed load has no rate", hint)
     if scenario.load.model == "sweep" and factors.concurrency:
@@ -50,8 +50,31 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     if scenario.load.model != "sweep" and scenario.load.concurrency_max:
         hint = "remove it, or set load.model to sweep"
         yield Refusal(("load", "concurrency_max"), f"a load that is {scenario.load.model} sweeps nothing", hint)
+    yield from _unfit_calls(scenario)
     yield from _unshared_load(scenario)
     yield from _unknown_work(scenario)
+
+
+def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse a number of calls that is missing, means nothing, or can't be counted one by one."""
+    load = scenario.load
+    if load.model != "calls":
+        if load.calls:
+            hint = "remove it, or set load.model to calls"
+            yield Refusal(("load", "calls"), f"a load that is {load.model} has no number of calls", hint)
+        return
+    greatest = max(_all_levels(scenario.factors.concurrency), default=1)
+    if not load.calls:
+        yield Refusal(("load", "model"), "it needs a number of calls", "add load.calls")
+    elif load.calls * greatest > CALLS_MAX:
+        message = f"{load.calls} calls on each of {greatest} connections are over {CALLS_MAX:,}"
+        yield Refusal(("load", "calls"), message, "each is kept one by one: lower it, or use a closed load")
+    if load.warmup_s:
+        yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "remove it")
+    if "ghz" in _all_levels(scenario.factors.driver):
+        yield Refusal(("factors", "driver"), "ghz doesn't tell its calls one by one", "drive them by k6")
+    if load.generators > 1:
+        yield Refusal(("load", "generators"), "several generators have no common order of calls", "use one")
 
 
 def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:

@@ -18,12 +18,19 @@ type config struct {
 	byDue bool
 	// slices is how many parts of the window have a histogram of their own.
 	slices int
+	// calls is how many requests the load has in all, if it is a number of them: the window then ends
+	// with the last one, and the latency of each is kept.
+	calls int
 }
 
 // slicesMax bounds the memory: each slice of each operation takes a quarter of a megabyte.
 const slicesMax = 100
 
-// parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due` and `slices=50`.
+// callsMax bounds the file: each call takes some ten characters of it.
+const callsMax = 100_000
+
+// parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due`, `slices=50` and
+// `calls=500`.
 func parseConfig(argument string) (config, error) {
 	var parsed config
 	for _, part := range strings.Split(argument, ",") {
@@ -40,8 +47,10 @@ func parseConfig(argument string) (config, error) {
 			parsed.byDue, err = value == "due", oneOf(value, "due", "end")
 		case "slices":
 			parsed.slices, err = strconv.Atoi(value)
+		case "calls":
+			parsed.calls, err = strconv.Atoi(value)
 		default:
-			err = errors.New("there are path, warmup, window, by and slices")
+			err = errors.New("there are path, warmup, window, by, slices and calls")
 		}
 		if err != nil {
 			return config{}, fmt.Errorf("--out wirebench: %q: %w", part, err)
@@ -56,6 +65,8 @@ func parseConfig(argument string) (config, error) {
 		return config{}, errors.New("--out wirebench: window=DURATION must be given, and be positive")
 	case parsed.slices < 0 || parsed.slices > slicesMax:
 		return config{}, fmt.Errorf("--out wirebench: slices must be a number from 0 to %d", slicesMax)
+	case parsed.calls < 0 || parsed.calls > callsMax:
+		return config{}, fmt.Errorf("--out wirebench: calls must be a number from 0 to %d", callsMax)
 	}
 	return parsed, nil
 }

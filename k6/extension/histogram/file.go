@@ -25,6 +25,7 @@ type file struct {
 	Series            []fileSeries    `json:"series"`
 	PerSecond         []filePerSecond `json:"per_second"`
 	Slices            []fileSlices    `json:"slices,omitempty"`
+	Calls             []fileCalls     `json:"calls,omitempty"`
 	RequestsTotal     map[code]int64  `json:"requests_total"`
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
@@ -69,6 +70,12 @@ type fileStreams struct {
 	Cancelled int64   `json:"cancelled"`
 }
 
+type fileCalls struct {
+	Operation   string  `json:"operation"`
+	Code        code    `json:"code"`
+	LatenciesNS []int64 `json:"latencies_ns"`
+}
+
 type fileBytes struct {
 	Sent     int64 `json:"bytes_sent"`
 	Received int64 `json:"bytes_received"`
@@ -97,6 +104,9 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 	seconds := 0
 	if f.window != nil {
 		closed := f.window.closedAt(ended.UnixNano())
+		if f.config.calls > 0 {
+			closed = f.window.closedAt(f.lastEnd + 1)
+		}
 		made.Window = &fileWindow{closed.start, closed.end}
 		seconds = closed.seconds()
 	}
@@ -135,6 +145,9 @@ func (m *file) addSeries(taken *series, seconds int) error {
 	if taken.perSecond != nil {
 		counts := taken.perSecond[:min(seconds, len(taken.perSecond))]
 		m.PerSecond = append(m.PerSecond, filePerSecond{taken.operation, taken.code, counts})
+	}
+	if taken.calls != nil {
+		m.Calls = append(m.Calls, fileCalls{taken.operation, taken.code, taken.calls})
 	}
 	return m.addSlices(taken)
 }

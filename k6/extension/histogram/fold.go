@@ -74,6 +74,7 @@ type fold struct {
 	bytesSent, bytesReceived float64
 	bytesCounted             bool
 	failures                 *fileWindow
+	lastEnd                  int64
 
 	// Finding out what a metric or a set of tags means costs more than folding a sample, and k6 gives
 	// equal ones the same address.
@@ -161,6 +162,7 @@ func (f *fold) meaning(metric *metrics.Metric) meaning {
 func (f *fold) addRequest(taken request) {
 	found := f.find(taken)
 	found.add(taken, f.window)
+	f.lastEnd = max(f.lastEnd, taken.end)
 	if found.code != codeOK {
 		f.addReason(found.code, taken.reason())
 		f.addFailure(taken.end)

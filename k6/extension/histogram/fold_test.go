@@ -38,6 +38,21 @@ func TestARequestBelongsToTheWindowIfItEndedInIt(t *testing.T) {
 	}
 }
 
+func TestANumberOfCallsIsKeptOneByOneAndEndsTheWindow(t *testing.T) {
+	fake := newMaker()
+	got := folded(t, "window=60s,calls=3", batch{fake.ok(10*ms, 4*ms), fake.ok(15*ms, 2*ms), fake.ok(40*ms, 3*ms)})
+	if want := (fileWindow{start.Add(6 * ms).UnixNano(), start.Add(40*ms).UnixNano() + 1}); *got.Window != want {
+		t.Errorf("want the window from the first sending to the last end, %v, got %v", want, *got.Window)
+	}
+	if count := got.find(t, "users.get", codeOK, "service").TotalCount(); count != 3 {
+		t.Errorf("want all 3 in the window, got %d", count)
+	}
+	want := []fileCalls{{"users.get", codeOK, []int64{int64(4 * ms), int64(2 * ms), int64(3 * ms)}}}
+	if !reflect.DeepEqual(got.Calls, want) {
+		t.Errorf("want each call's time in their order, got %v", got.Calls)
+	}
+}
+
 func TestTheFirstRequestSentOpensTheWindowWhateverTheOrderOfTheBatch(t *testing.T) {
 	fake := newMaker()
 	got := folded(t, "warmup=100ms,window=1s",

@@ -21,6 +21,9 @@ type series struct {
 	// slices has a histogram of the response clock, or of the only one, for each slice of the window;
 	// nil where there is nothing in it. Only successful requests have them.
 	slices []*hdr.Histogram
+	// calls has the service time of each request in nanoseconds, in the order that they ended in, where
+	// the load is a number of calls.
+	calls []int64
 }
 
 func (s *series) add(taken request, in *window) {
@@ -35,6 +38,9 @@ func (s *series) add(taken request, in *window) {
 	}
 	s.perSecond[in.second(moment)]++
 	record(&s.service, taken.service)
+	if len(s.calls) < in.calls {
+		s.calls = append(s.calls, taken.service)
+	}
 	waited := taken.service
 	if response, ok := taken.response(); ok {
 		record(&s.response, response)

@@ -7,11 +7,14 @@ type window struct {
 	start, end int64
 	byDue      bool
 	slices     int
+	calls      int
 }
 
 func openWindow(loadStart int64, asked config) *window {
 	start := loadStart + int64(asked.warmup)
-	return &window{start: start, end: start + int64(asked.window), byDue: asked.byDue, slices: asked.slices}
+	return &window{
+		start: start, end: start + int64(asked.window), byDue: asked.byDue, slices: asked.slices, calls: asked.calls,
+	}
 }
 
 // moment returns when a request counts: at its end, or when it was due. The two differ by its response
