@@ -14,10 +14,11 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.domain import stores
 from services.domain.errors import Code
-from services.grpc.calls import STATUSES, answer, answer_async, refuse_unknown
+from services.grpc.calls import STATUSES, answer, answer_async, begin, refuse_unknown
 from services.grpc.health import AioHealth
 from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
-from services.operations import Operation
+from services.operations import Operation, Outcome
+from services.operations.stream import batches_in_loop
 from services.platform.lifecycle import Runtime, Worker
 
 _Context = grpc.aio.ServicerContext[Any, Any]
@@ -43,11 +44,12 @@ async def _serve(worker: Worker) -> None:
     for name in SERVICE_NAMES:
         await states.set(name, health_pb2.HealthCheckResponse.SERVING)
     health_pb2_grpc.add_HealthServicer_to_server(states, server)
-    add_services(server, partial(_handler, worker), partial(_refusal, worker))
+    add_services(server, partial(_handler, worker), partial(_stream_handler, worker), partial(_refusal, worker))
     listen(server, settings)
     await server.start()
     worker.ready()
     await stop.wait()
+    worker.stopping.set()
     await states.enter_graceful_shutdown()
     # Sends GOAWAY, and cancels what is left after the time-out.
     await server.stop(settings.drain_timeout_s)
@@ -66,6 +68,30 @@ def _handler(worker: Worker, operation: Operation) -> RpcHandler:
         return outcome.body
 
     return grpc.unary_unary_rpc_method_handler(behave)
+
+
+def _stream_handler(worker: Worker, operation: Operation) -> RpcHandler:
+    async def behave(request: bytes, context: _Context) -> AsyncIterator[bytes]:
+        begun_s = worker.recorder.started()
+        stream = begin(worker, operation, request, begun_s)
+        if isinstance(stream, Outcome):
+            await context.abort(STATUSES[stream.code], stream.message)
+        try:
+            async for items in batches_in_loop(stream, worker.stopping, _wait):
+                for item in items:
+                    yield item
+        finally:
+            outcome = stream.count(worker.recorder, begun_s, len(request))
+        if outcome.code is not Code.OK:
+            await context.abort(STATUSES[outcome.code], outcome.message)
+
+    return grpc.unary_stream_rpc_method_handler(behave)
+
+
+async def _wait(duration_s: float) -> bool:
+    """Wait; a client that leaves cancels the task that waits."""
+    await asyncio.sleep(duration_s)
+    return False
 
 
 def _refusal(worker: Worker, method: str) -> RpcHandler:

@@ -7,17 +7,29 @@ the library's, and sizes are known.
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import grpc
 
 from services.domain.errors import Code, Unimplemented
-from services.operations import Operation, Outcome, ProtobufEnvelopeCodec, run, run_async
+from services.operations import (
+    Operation,
+    Outcome,
+    ProtobufCodec,
+    ProtobufEnvelopeCodec,
+    Stream,
+    open_stream,
+    run,
+    run_async,
+)
 from services.platform.lifecycle import Worker
 
 #: A code of the contract is named as its gRPC status.
 STATUSES = {code: grpc.StatusCode[code.name] for code in Code}
 
 _CODEC = ProtobufEnvelopeCodec()
+#: What a stream comes to is said by its status, and not by each of its messages.
+_STREAM_CODEC = ProtobufCodec()
 
 
 def answer(worker: Worker, operation: Operation, request: bytes, begun_s: float) -> Outcome:
@@ -36,6 +48,14 @@ def _counted(worker: Worker, operation: Operation, request: bytes, begun_s: floa
         operation.name, outcome.code, time.perf_counter() - begun_s, len(request), len(outcome.body)
     )
     return outcome
+
+
+def begin(worker: Worker, operation: Operation, request: bytes, begun_s: float) -> Stream | Outcome:
+    """Open a call's stream, or refuse the call and count it."""
+    opened = open_stream(worker.application, operation, _STREAM_CODEC, request)
+    if isinstance(opened, Outcome):
+        return _counted(worker, operation, request, begun_s, opened)
+    return Stream(operation, opened, partial(_STREAM_CODEC.encode, operation), time.monotonic())
 
 
 def refuse_unknown(worker: Worker, method: str, begun_s: float) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.operations import OPERATIONS, Operation
+from services.operations import OPERATIONS, STREAMS, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,4 +18,5 @@ class RpcService:
 
     def operations(self) -> dict[str, Operation]:
         """Return the operations by method name."""
-        return {method: OPERATIONS[name] for method, name in self.methods.items()}
+        known = OPERATIONS | STREAMS
+        return {method: known[name] for method, name in self.methods.items()}

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import grpc
 from grpc_health.v1 import health
 
-from services.grpc import echo, reflection, users
-from services.operations import Operation
+from services.grpc import echo, ledger, reflection, users
+from services.operations import STREAMS, Operation
 from services.platform import addresses
 from services.platform.settings import Settings
 
-SERVICES = (users.SERVICE, echo.SERVICE)
+SERVICES = (users.SERVICE, ledger.SERVICE, echo.SERVICE)
 #: What health checks can ask for.
 SERVICE_NAMES = tuple(service.name for service in SERVICES)
 
@@ -36,6 +36,7 @@ class _UnknownMethods(grpc.GenericRpcHandler):
 def add_services(
     server: Any,  # noqa: ANN401 - grpc.Server or grpc.aio.Server: they share no type
     handler: Callable[[Operation], RpcHandler],
+    stream_handler: Callable[[Operation], RpcHandler],
     refusal: Callable[[str], RpcHandler],
 ) -> None:
     """Register the application's methods, reflection, and the refusal of unknown methods.
@@ -44,7 +45,10 @@ def add_services(
     (de)serializers: they take and give bytes.
     """
     for service in SERVICES:
-        handlers = {method: handler(operation) for method, operation in service.operations().items()}
+        handlers = {
+            method: (stream_handler if operation.name in STREAMS else handler)(operation)
+            for method, operation in service.operations().items()
+        }
         server.add_registered_method_handlers(service.name, handlers)
     reflection.add_to(server, (*SERVICE_NAMES, health.SERVICE_NAME))
     server.add_generic_rpc_handlers((_UnknownMethods(refusal),))

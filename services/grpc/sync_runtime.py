@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,11 +11,12 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.domain.errors import Code
-from services.grpc.calls import STATUSES, answer, refuse_unknown
+from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
 from services.grpc.health import SyncHealth
 from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
 from services.grpc.slow_clients import SlowClients
-from services.operations import Operation
+from services.operations import Operation, Outcome
+from services.operations.stream import batches
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.signals import stop_signals
 
@@ -29,11 +31,17 @@ def run(worker: Worker) -> None:
             states.set(name, health_pb2.HealthCheckResponse.SERVING)
         health_pb2_grpc.add_HealthServicer_to_server(states, server)
         slow_clients = SlowClients(settings.read_timeout_s)
-        add_services(server, partial(_handler, worker, slow_clients), partial(_refusal, worker))
+        add_services(
+            server,
+            partial(_handler, worker, slow_clients),
+            partial(_stream_handler, worker, slow_clients),
+            partial(_refusal, worker),
+        )
         listen(server, settings)
         server.start()
         worker.ready()
         stop.recv(1)
+        worker.stopping.set()
         states.enter_graceful_shutdown()
         # Sends GOAWAY, and cancels what is left after the time-out.
         server.stop(settings.drain_timeout_s).wait()
@@ -49,6 +57,27 @@ def _handler(worker: Worker, slow_clients: SlowClients, operation: Operation) ->
 
     # On the wire a stream of one request is a unary call, and here it can be waited for with a time-out.
     return grpc.stream_unary_rpc_method_handler(behave)
+
+
+def _stream_handler(worker: Worker, slow_clients: SlowClients, operation: Operation) -> RpcHandler:
+    def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        request = slow_clients.read(requests, context)
+        begun_s = worker.recorder.started()
+        stream = begin(worker, operation, request, begun_s)
+        if isinstance(stream, Outcome):
+            context.abort(STATUSES[stream.code], stream.message)
+        left = threading.Event()
+        if not context.add_callback(left.set):
+            left.set()
+        try:
+            for items in batches(stream, worker.stopping, left.wait):
+                yield from items
+        finally:  # also where gRPC asks for no more, because the call is over
+            outcome = stream.count(worker.recorder, begun_s, len(request))
+        if outcome.code is not Code.OK:
+            context.abort(STATUSES[outcome.code], outcome.message)
+
+    return grpc.stream_stream_rpc_method_handler(behave)
 
 
 def _refusal(worker: Worker, method: str) -> RpcHandler:

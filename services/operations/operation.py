@@ -62,10 +62,10 @@ def run(
     and win over an equal field in the body; a different one is refused.
     """
     try:
-        value = operation.call(application, _fields(operation, codec, body, path_fields))
+        value = operation.call(application, fields_of(operation, codec, body, path_fields))
         return Outcome(Code.OK, operation.message, codec.encode(operation, value))
     except Exception as error:  # noqa: BLE001 - logged where it is none of the contract's
-        return _failure(operation, error)
+        return failure_of(operation, error)
 
 
 async def run_async(
@@ -77,15 +77,16 @@ async def run_async(
 ) -> Outcome:
     """Do the same over any store, in a loop, which does other things while the store is asked."""
     try:
-        value = operation.call(application, _fields(operation, codec, body, path_fields))
+        value = operation.call(application, fields_of(operation, codec, body, path_fields))
         if inspect.isawaitable(value):
             value = await value
         return Outcome(Code.OK, operation.message, codec.encode(operation, value))
     except Exception as error:  # noqa: BLE001 - as above
-        return _failure(operation, error)
+        return failure_of(operation, error)
 
 
-def _fields(operation: Operation, codec: Codec, body: bytes, path_fields: Mapping[str, object] | None) -> Fields:
+def fields_of(operation: Operation, codec: Codec, body: bytes, path_fields: Mapping[str, object] | None) -> Fields:
+    """Return the fields of a request, wherever they were. Raises InvalidArgument."""
     fields = codec.decode(operation, body)
     if path_fields:
         _merge(fields, path_fields)
@@ -100,7 +101,8 @@ def _merge(fields: Fields, path_fields: Mapping[str, object]) -> None:
         fields[name] = value
 
 
-def _failure(operation: Operation, error: Exception) -> Outcome:
+def failure_of(operation: Operation, error: Exception) -> Outcome:
+    """Return how an operation ends that met this error; what is none of the contract's is logged."""
     if isinstance(error, OperationError):
         return Outcome(error.code, error.message)
     log.error("%s failed", operation.name, exc_info=error)

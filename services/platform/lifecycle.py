@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,9 @@ class Worker:
     recorder: Recorder
     #: To be called once the worker accepts connections.
     ready: Callable[[], None]
+    #: Set by the runtime when it is told to stop: what goes on for long looks at it. Nobody may wait for it, because
+    #: signal handlers set it, and would wait for those who wait.
+    stopping: threading.Event = dataclasses.field(default_factory=threading.Event)
 
     def close(self) -> None:
         """Hand over the last metrics and close the store."""

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPMethod, HTTPStatus
 from typing import NamedTuple
 
 from services.domain.errors import Code, InvalidArgument
-from services.operations import OPERATIONS, JsonEnvelopeCodec, Operation, Outcome, run, run_async
+from services.operations import (
+    OPERATIONS,
+    STREAMS,
+    JsonEnvelopeCodec,
+    Operation,
+    Outcome,
+    Stream,
+    open_stream,
+    run,
+    run_async,
+)
+from services.operations.stream import batches
 from services.platform.lifecycle import Worker
-from services.rest import echo, users
+from services.rest import echo, events, ledger, users
 from services.rest.negotiation import JSON, PROTOBUF, Exchange, negotiate
 from services.rest.routes import Route
 
@@ -51,6 +62,14 @@ class Reply(NamedTuple):
     allow: str = ""
 
 
+class EventReply(NamedTuple):
+    """What a framework has to send bit by bit: the events of a stream, which is counted when they end."""
+
+    stream: Stream
+    begun_s: float
+    request_bytes: int
+
+
 #: What is said of a request that is none, as is one whose method HTTP doesn't know: some servers read it, others don't.
 MALFORMED = "Malformed HTTP request."
 _METHODS = frozenset(HTTPMethod)
@@ -64,6 +83,8 @@ class _Result(NamedTuple):
     status: int
     outcome: Outcome
     allow: str = ""
+    #: Of the reply, if it isn't the one that was negotiated.
+    content_type: str = ""
 
 
 class _Call(NamedTuple):
@@ -99,7 +120,14 @@ def _endpoints(*groups: Iterable[Route]) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(path, [route for route in routes if route.path == path]) for path in paths)
 
 
-ENDPOINTS = _endpoints(users.ROUTES, echo.ROUTES)
+ENDPOINTS = _endpoints(users.ROUTES, ledger.ROUTES, echo.ROUTES)
+
+
+def _refuse_method(endpoint: Endpoint, method: str) -> _Result:
+    if method not in _METHODS:
+        return _NO_METHOD
+    refusal = Outcome(Code.UNIMPLEMENTED, f"Method {method} is not allowed for {endpoint.path}.")
+    return _Result(UNKNOWN, HTTPStatus.METHOD_NOT_ALLOWED, refusal, endpoint.allow)
 
 
 class Api:
@@ -107,21 +135,22 @@ class Api:
 
     def __init__(self, worker: Worker) -> None:
         self.body_bytes_max = worker.settings.body_bytes_max
+        self.stopping = worker.stopping
         #: Whether requests are for `answer_async`.
         self.asynchronous = worker.application.asynchronous
         self._application = worker.application
         self._recorder = worker.recorder
 
-    def answer(self, endpoint: Endpoint, request: Request) -> Reply:
+    def answer(self, endpoint: Endpoint, request: Request) -> Reply | EventReply:
         """Carry out a request to an endpoint."""
         begun_s = self._recorder.started()
         exchange = negotiate(request.content_type, request.accept)
         due = self._check(endpoint, exchange, request)
         if isinstance(due, _Call):
             due = due.result(run(self._application, due.operation, exchange.codec, request.body, due.fields))
-        return self._finish(begun_s, request, exchange, due)
+        return self._reply(begun_s, request, exchange, due)
 
-    async def answer_async(self, endpoint: Endpoint, request: Request) -> Reply:
+    async def answer_async(self, endpoint: Endpoint, request: Request) -> Reply | EventReply:
         """Do the same over an asynchronous store."""
         begun_s = self._recorder.started()
         exchange = negotiate(request.content_type, request.accept)
@@ -129,7 +158,7 @@ class Api:
         if isinstance(due, _Call):
             outcome = await run_async(self._application, due.operation, exchange.codec, request.body, due.fields)
             due = due.result(outcome)
-        return self._finish(begun_s, request, exchange, due)
+        return self._reply(begun_s, request, exchange, due)
 
     def answer_unknown(self, request: Request, path: str) -> Reply:
         """Refuse a request to a path that isn't there."""
@@ -141,15 +170,33 @@ class Api:
         refusal = _Result(UNKNOWN, HTTPStatus.NOT_FOUND, Outcome(Code.NOT_FOUND, message))
         return self._finish(begun_s, request, exchange, refusal)
 
-    def _check(self, endpoint: Endpoint, exchange: Exchange, request: Request) -> _Call | _Result:
-        """Return what is to be carried out, or why it won't be."""
+    def events(self, reply: EventReply, client_leaves: Callable[[float], bool]) -> Iterator[bytes]:
+        """Yield the body of a stream's reply, in the thread that sends it; `client_leaves` as of `batches`."""
+        try:
+            for items in batches(reply.stream, self.stopping, client_leaves):
+                yield b"".join(items)
+            yield self.last_event(reply)
+        finally:
+            self.count(reply)
+
+    def last_event(self, reply: EventReply) -> bytes:
+        """Return what is to be sent when a stream has ended: nothing to a client that has left."""
+        outcome = reply.stream.outcome
+        if outcome is None or outcome.code is Code.CANCELLED:
+            return b""
+        event = events.encode_end(outcome)
+        reply.stream.sent_bytes += len(event)
+        return event
+
+    def count(self, reply: EventReply) -> None:
+        """Count a stream that is over."""
+        reply.stream.count(self._recorder, reply.begun_s, reply.request_bytes)
+
+    def _check(self, endpoint: Endpoint, exchange: Exchange, request: Request) -> _Call | Stream | _Result:
+        """Return what is to be carried out, or has begun, or why it won't be."""
         route = endpoint.routes.get(request.method)
         if route is None:
-            if request.method not in _METHODS:
-                return _NO_METHOD
-            message = f"Method {request.method} is not allowed for {endpoint.path}."
-            refusal = Outcome(Code.UNIMPLEMENTED, message)
-            return _Result(UNKNOWN, HTTPStatus.METHOD_NOT_ALLOWED, refusal, endpoint.allow)
+            return _refuse_method(endpoint, request.method)
         operation = route.operation
         if not exchange.readable:
             refusal = Outcome(Code.INVALID_ARGUMENT, f"Content-Type must be {JSON} or {PROTOBUF}.")
@@ -161,11 +208,27 @@ class Api:
             fields = route.fields(request.path_values, request.query)
         except InvalidArgument as error:
             return _Result(operation, HTTPStatus.BAD_REQUEST, Outcome(error.code, error.message))
+        if operation in STREAMS:
+            return self._begin(_Call(route, STREAMS[operation], fields), exchange, request)
         return _Call(route, OPERATIONS[operation], fields)
 
+    def _begin(self, call: _Call, exchange: Exchange, request: Request) -> Stream | _Result:
+        operation = call.operation
+        opened = open_stream(self._application, operation, exchange.codec, request.body, call.fields)
+        if isinstance(opened, Outcome):
+            return call.result(opened)
+        if request.method == "HEAD":  # the head of what GET would get
+            return call.result(Outcome(Code.OK, ""))._replace(content_type=events.CONTENT_TYPE)
+        return Stream(operation, opened, events.encoder(operation), time.monotonic())
+
+    def _reply(self, begun_s: float, request: Request, exchange: Exchange, due: Stream | _Result) -> Reply | EventReply:
+        if isinstance(due, Stream):
+            return EventReply(due, begun_s, len(request.body))
+        return self._finish(begun_s, request, exchange, due)
+
     def _finish(self, begun_s: float, request: Request, exchange: Exchange, result: _Result) -> Reply:
-        operation, status, (code, message, body), allow = result
+        operation, status, (code, message, body), allow, content_type = result
         if code is not Code.OK:
             body = exchange.codec.encode_failure(message)
         self._recorder.finished(operation, code, time.perf_counter() - begun_s, len(request.body), len(body))
-        return Reply(status, exchange.content_type, body, allow)
+        return Reply(status, content_type or exchange.content_type, body, allow)

@@ -8,7 +8,8 @@ import flask
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
-from services.rest.api import ENDPOINTS, Api, Endpoint, Reply, Request
+from services.rest import events
+from services.rest.api import ENDPOINTS, Api, Endpoint, EventReply, Reply, Request
 
 
 def create_app(api: Api) -> Flask:
@@ -31,7 +32,8 @@ def _view(api: Api, endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path_values: str) -> Response:
         if flask.request.environ["PATH_INFO"].startswith("//"):  # which Flask takes for one slash
             return _refuse_unknown(api)
-        return _response(api.answer(endpoint, _request(api, path_values)))
+        reply = api.answer(endpoint, _request(api, path_values))
+        return _event_response(api, reply) if isinstance(reply, EventReply) else _response(reply)
 
     return view
 
@@ -62,6 +64,13 @@ def _body(read: Callable[[int], bytes], length: str, bytes_max: int) -> bytes:
     if length and len(body) < min(int(length), bytes_max):
         raise ConnectionAbortedError("the client left in the middle of the body")
     return body
+
+
+def _event_response(api: Api, reply: EventReply) -> Response:
+    leaves = events.watch_client(flask.request.environ["gunicorn.socket"])
+    response = Response(api.events(reply, leaves), content_type=events.CONTENT_TYPE)
+    response.headers["Cache-Control"] = events.CACHE_CONTROL
+    return response
 
 
 def _response(reply: Reply) -> Response:

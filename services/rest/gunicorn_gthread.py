@@ -10,6 +10,7 @@ import time
 from concurrent.futures import Future
 from functools import partial
 from operator import attrgetter
+from types import FrameType
 from typing import cast
 
 from gunicorn.workers.gthread import TConn, ThreadWorker
@@ -51,6 +52,11 @@ class Worker(ThreadWorker):
 
     app: Application
     _full = Notice()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop when requests are finished, which streams soon are."""
+        self.app.stop_streams()
+        super().handle_exit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool | None) -> None:  # noqa: FBT001 - gunicorn's signature
         """Accept further clients, or don't, and say so."""

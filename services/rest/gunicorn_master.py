@@ -81,6 +81,11 @@ class Application(BaseApplication):
             raise RuntimeError("there is no worker yet")
         return create_app(Api(self._worker))
 
+    def stop_streams(self) -> None:
+        """Have what goes on for long end soon."""
+        if self._worker is not None:
+            self._worker.stopping.set()
+
     def _make_worker(self, _arbiter: Arbiter, worker: GunicornWorker) -> None:
         signals.begin_anew()
         self._worker = self._site.make_worker(_index(worker))

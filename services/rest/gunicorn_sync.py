@@ -6,6 +6,7 @@ import contextlib
 import socket
 import ssl
 from functools import partial
+from types import FrameType
 
 from gunicorn.workers.sync import SyncWorker
 
@@ -18,6 +19,11 @@ class Worker(SyncWorker):
     """gunicorn's sync worker, which no client holds up for longer than the time limit."""
 
     app: Application
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop when the request is finished, which a stream soon is."""
+        self.app.stop_streams()
+        super().handle_exit(sig, frame)
 
     def handle(self, listener: socket.socket, client: socket.socket, addr: Address) -> None:
         """Answer one request and close the connection."""

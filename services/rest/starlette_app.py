@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from http import HTTPStatus
 
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from services.rest.api import ENDPOINTS, FAILURE, Api, Endpoint, Reply, Request
+from services.operations.stream import batches_in_loop
+from services.rest import events
+from services.rest.api import ENDPOINTS, FAILURE, Api, Endpoint, EventReply, Reply, Request
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +42,35 @@ class _App:
         except Exception:
             log.exception("a request failed")
             reply = FAILURE
-        await _send(reply, send)
+        if isinstance(reply, EventReply):
+            await self._send_events(reply, receive, send)
+        else:
+            await _send(reply, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Reply:
+    async def _send_events(self, reply: EventReply, receive: Receive, send: Send) -> None:
+        leaving = asyncio.ensure_future(_disconnected(receive))
+
+        async def client_leaves(duration_s: float) -> bool:
+            if duration_s:
+                await asyncio.wait((leaving,), timeout=duration_s)
+            else:  # sending doesn't wait for a client that reads as fast, and others want their turn
+                await asyncio.sleep(0)
+            return leaving.done()
+
+        headers = [
+            (b"content-type", events.CONTENT_TYPE.encode("latin-1")),
+            (b"cache-control", events.CACHE_CONTROL.encode("latin-1")),
+        ]
+        try:
+            await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
+            async for items in batches_in_loop(reply.stream, self._api.stopping, client_leaves):
+                await send({"type": "http.response.body", "body": b"".join(items), "more_body": True})
+            await send({"type": "http.response.body", "body": self._api.last_event(reply)})
+        finally:
+            leaving.cancel()
+            self._api.count(reply)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Reply | EventReply:
         headers = dict(scope["headers"])
         request = Request(
             scope["method"],
@@ -72,6 +102,12 @@ async def _body(headers: dict[bytes, bytes], receive: Receive, bytes_max: int) -
         size += len(message["body"])
         more = message["more_body"]
     return b"".join(pieces)
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Wait until the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _send(reply: Reply, send: Send) -> None:

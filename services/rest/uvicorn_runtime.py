@@ -82,11 +82,15 @@ class _Server(uvicorn.Server):
         self.started = True
         self._worker.ready()
 
+    def _stop(self) -> None:
+        self._worker.stopping.set()
+        self.handle_exit(signal.SIGTERM, None)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop on SIGTERM as uvicorn does, but then return: uvicorn would raise the signal once more."""
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, self.handle_exit, signal.SIGTERM, None)
+        loop.add_signal_handler(signal.SIGTERM, self._stop)
         yield
 
 

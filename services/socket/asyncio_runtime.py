@@ -12,17 +12,20 @@ from typing import cast
 import uvloop
 
 from services.domain import stores
-from services.operations import Codec
+from services.operations import Codec, Stream
 from services.platform import addresses, tls
 from services.platform.lifecycle import Runtime, Worker
 from services.socket.calls import Calls
 from services.socket.frames import Request
 from services.socket.session import LINGER_BYTES_MAX, Session
+from services.socket.streams import Streams
 
 #: Requests of one connection that may wait for the store.
 _OUTSTANDING_MAX = 16
 #: Replies that may wait for one client before no more of its requests begin.
 _WRITE_BUFFER_BYTES = 1024 * 1024
+#: Of streams less may wait: they can go on at any time, and many clients may read slowly.
+_STREAM_BUFFER_BYTES = 64 * 1024
 _SWEEP_INTERVAL_S_MAX = 1.0
 
 
@@ -95,13 +98,20 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: _Server) -> None:
         self._server = server
         self._loop = asyncio.get_running_loop()
-        dispatch = self._dispatch_async if server.worker.application.asynchronous else server.calls.answer
-        self._session = Session(server.settings, server.calls, dispatch, time.monotonic())
+        worker = server.worker
+        if worker.application.asynchronous:
+            dispatch, streams = self._dispatch_async, Streams(worker, self._load_async)
+        else:
+            dispatch, streams = server.calls.answer, Streams(worker)
+        self._session = Session(server.settings, server.calls, dispatch, streams, time.monotonic())
         #: Answers that wait for the store; a loop itself keeps no task from being collected.
         self._outstanding: set[asyncio.Task[bytes]] = set()
+        self._loading: set[asyncio.Task[None]] = set()
         self._writable = True
         self._reading = True
         self._turn_is_due = False
+        #: When streams have their next turn, if not at once.
+        self._timer: asyncio.TimerHandle | None = None
         #: Whether all replies are handed over and only the client's end of the connection is open.
         self._half_closed = False
         self._client_has_ended = False
@@ -117,6 +127,7 @@ class _Connection(asyncio.Protocol):
         self._server.welcome(self)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - how it ended makes no difference
+        self._session.leave()
         self._server.forget(self)
 
     def data_received(self, data: bytes) -> None:
@@ -127,7 +138,7 @@ class _Connection(asyncio.Protocol):
         replies = session.receive(data, time.monotonic())
         if replies:
             self._transport.write(replies)
-        if session.backlog or session.closing:
+        if session.streaming or session.backlog or session.closing:
             self._attend()
 
     def eof_received(self) -> bool:
@@ -143,7 +154,7 @@ class _Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         self._writable = False
         self._patience_ends_s = time.monotonic() + self._server.settings.idle_timeout_s
-        self._read(wanted=False)
+        self._attend()
 
     def resume_writing(self) -> None:
         self._writable = True
@@ -165,14 +176,17 @@ class _Connection(asyncio.Protocol):
         """Return whether the client has kept the connection waiting for too long."""
         if self._patience_ends_s is not None:
             return now_s > self._patience_ends_s
-        busy = self._outstanding or self._session.backlog
+        busy = self._outstanding or self._session.backlog or self._session.streaming
         return not busy and now_s > self._session.deadline_s
 
     def _advance(self) -> None:
-        """Answer more of the requests that are here."""
+        """Answer more of the requests that are here, and send what streams have."""
         self._turn_is_due = False
-        if not (self._session.closing or self._transport.is_closing()):
-            self._write(self._session.receive(b"", time.monotonic()))
+        session = self._session
+        if not (session.closing or self._transport.is_closing()):
+            self._write(session.receive(b"", time.monotonic()))
+            if session.streaming and self._writable:
+                self._write(session.produce(time.monotonic()))
             self._attend()
 
     def _write(self, replies: bytes) -> None:
@@ -185,11 +199,32 @@ class _Connection(asyncio.Protocol):
         if session.closing:
             self._half_close()
             return
-        if session.backlog and not session.paused and self._writable and not self._turn_is_due:
-            # In a turn of its own, so that one busy client doesn't keep the loop from the others.
+        if session.backlog and not session.paused and self._writable:
+            self._take_turn()
+        if session.streaming:
+            self._schedule_streams()
+        self._read(wanted=not session.backlog and (self._writable or self._may_cancel()))
+
+    def _may_cancel(self) -> bool:
+        """Return whether to listen to a client that doesn't read: for streams, and as long as it asks for little."""
+        return self._session.streaming and self._transport.get_write_buffer_size() < _WRITE_BUFFER_BYTES
+
+    def _take_turn(self) -> None:
+        """Go on in a turn of its own, so that one busy client doesn't keep the loop from the others."""
+        if not self._turn_is_due:
             self._turn_is_due = True
             self._loop.call_soon(self._advance)
-        self._read(wanted=self._writable and not session.backlog)
+
+    def _schedule_streams(self) -> None:
+        self._transport.set_write_buffer_limits(_STREAM_BUFFER_BYTES)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wait_s = self._session.wait_s(time.monotonic()) if self._writable else None
+        if wait_s:
+            self._timer = self._loop.call_later(wait_s, self._advance)
+        elif wait_s is not None:
+            self._take_turn()
 
     def _read(self, *, wanted: bool) -> None:
         if wanted != self._reading and not self._transport.is_closing():
@@ -223,6 +258,17 @@ class _Connection(asyncio.Protocol):
         self._outstanding.add(answer)
         self._session.paused = len(self._outstanding) >= _OUTSTANDING_MAX
         return b""
+
+    def _load_async(self, stream: Stream) -> bool:
+        def loaded(task: asyncio.Task[None]) -> None:
+            self._loading.discard(task)
+            stream.is_loading = False
+            self._attend()
+
+        loading = self._loop.create_task(stream.load_async())
+        loading.add_done_callback(loaded)
+        self._loading.add(loading)
+        return False
 
     def _answered(self, answer: asyncio.Task[bytes]) -> None:
         self._outstanding.discard(answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from services.domain.errors import Code
 
@@ -22,6 +23,12 @@ STATUSES = {
     Code.INTERNAL: 13,
     Code.UNAVAILABLE: 14,
 }
+
+#: The method that ends a stream; it has no reply of its own.
+CANCEL = b"cancel"
+
+#: Another reply frame of the same request follows.
+_MORE = 1
 
 _LENGTH = struct.Struct(">I")
 _LENGTH_AND_ID = struct.Struct(">II")
@@ -75,6 +82,14 @@ def encode_reply(request_id: int, code: Code, message: str, body: bytes) -> byte
     words = message.encode()
     length = _REPLY_FIXED_BYTES + len(words) + len(body)
     return b"".join((_REPLY.pack(length, request_id, STATUSES[code], 0, len(words)), words, body))
+
+
+def encode_items(request_id: int, bodies: Iterable[bytes]) -> bytes:
+    """Return the reply frames of a stream's next items."""
+    parts: list[bytes] = []
+    for body in bodies:
+        parts += (_REPLY.pack(_REPLY_FIXED_BYTES + len(body), request_id, STATUSES[Code.OK], _MORE, 0), body)
+    return b"".join(parts)
 
 
 def _check_start(data: bytes, offset: int, payload_bytes_max: int) -> None:

@@ -10,12 +10,14 @@ import sys
 import threading
 import time
 
+from services.operations.stream import LOOK_INTERVAL_S
 from services.platform import addresses
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.limits import CONNECTIONS_FULL, CONNECTIONS_MAX, Notice
 from services.platform.signals import stop_signals
 from services.socket.calls import Calls
 from services.socket.session import LINGER_BYTES_MAX, Session
+from services.socket.streams import Streams
 
 #: Of address space, for each connection's thread: the usual 8 MiB would be 80 GB of it, which container limits
 #: and strict overcommitment refuse. Requests nest no deeper than the JSON reader allows, which this is enough for.
@@ -25,6 +27,8 @@ _STACK_BYTES = 512 * 1024
 _SWITCH_INTERVAL_S = 0.005
 _SWITCH_INTERVAL_PER_CONNECTION_S = 50e-6
 _READ_BYTES = 256 * 1024
+#: So many bytes may wait for a client that doesn't read; then it isn't listened to either.
+_LISTEN_BYTES_MAX = 1024 * 1024
 _ACCEPT_PAUSE_S = 0.1
 
 
@@ -47,6 +51,7 @@ class Server:
     """The connections of a worker."""
 
     def __init__(self, worker: Worker, connections_max: int = CONNECTIONS_MAX) -> None:
+        self.worker = worker
         self.settings = worker.settings
         self.calls = Calls(worker)
         self._connections_max = connections_max
@@ -119,7 +124,9 @@ class _Connection:
         self._server = server
         self._settings = server.settings
         self._socket = server.settings.tls.wrap(connected) if server.settings.tls else connected
-        self._session = Session(server.settings, server.calls, server.calls.answer, time.monotonic())
+        self._session = Session(
+            server.settings, server.calls, server.calls.answer, Streams(server.worker), time.monotonic()
+        )
 
     def run(self) -> None:
         """Serve the client until it or the session ends."""
@@ -127,6 +134,7 @@ class _Connection:
             with self._socket, contextlib.suppress(OSError):  # among them TimeoutError: the client's time is up
                 self._converse()
         finally:
+            self._session.leave()
             self._server.forget(self)
 
     def drain(self) -> None:
@@ -143,15 +151,50 @@ class _Connection:
             self._socket.settimeout(max(0.001, session.deadline_s - time.monotonic()))
             self._socket.do_handshake()
         while not session.closing:
-            self._socket.settimeout(max(0.001, session.deadline_s - time.monotonic()))
-            data = self._socket.recv(_READ_BYTES)
-            if not data:
-                self._write(session.end())
-                break
-            self._write(session.receive(data, time.monotonic()))
+            data = self._listen() if session.streaming else self._read(session.deadline_s)
+            self._write(self._take(data))
             while session.backlog:
                 self._write(session.receive(b"", time.monotonic()))
+            if session.streaming:
+                self._write_stream(session.produce(time.monotonic()))
         self._linger()
+
+    def _read(self, deadline_s: float) -> bytes:
+        """Wait for what the client sends; return nothing at its end. Raises TimeoutError."""
+        self._socket.settimeout(max(0.001, deadline_s - time.monotonic()))
+        return self._socket.recv(_READ_BYTES)
+
+    def _listen(self) -> bytes | None:
+        """Wait as long as streams have nothing to send; return None if the client doesn't send either."""
+        wait_s = self._session.wait_s(time.monotonic()) or 0.0
+        self._socket.settimeout(min(wait_s, LOOK_INTERVAL_S))
+        try:
+            return self._socket.recv(_READ_BYTES)
+        except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
+            return None
+
+    def _take(self, data: bytes | None) -> bytes:
+        """Return the replies to what the client sent, if anything."""
+        if data == b"":
+            return self._session.end()
+        return self._session.receive(data or b"", time.monotonic())
+
+    def _write_stream(self, frames: bytes) -> None:
+        """Send what a stream has, and listen to a client that doesn't read: it may cancel."""
+        left = frames
+        deadline_s = time.monotonic() + self._settings.idle_timeout_s
+        while left:
+            self._socket.settimeout(LOOK_INTERVAL_S)
+            try:
+                left = left[self._socket.send(left) :]
+            except TimeoutError:
+                if time.monotonic() > deadline_s:
+                    raise
+                if len(left) < _LISTEN_BYTES_MAX and not self._session.closing:
+                    data = self._listen()
+                    if data == b"":
+                        raise ConnectionAbortedError("the client left in the middle of a stream") from None
+                    left += self._take(data)
 
     def _write(self, replies: bytes) -> None:
         if replies:

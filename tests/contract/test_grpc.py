@@ -104,7 +104,9 @@ def test_messages_over_the_limit(channel: grpc.Channel, client: Client) -> None:
     assert client.call("users.get", {"id": 1_000_001}).ok
 
 
-@pytest.mark.parametrize("name", ["", "wirebench.v1.UserService", "wirebench.v1.EchoService"])
+@pytest.mark.parametrize(
+    "name", ["", "wirebench.v1.UserService", "wirebench.v1.LedgerService", "wirebench.v1.EchoService"]
+)
 def test_health(channel: grpc.Channel, name: str) -> None:
     """The service as a whole, and each of its services, say that they serve."""
     stub: Any = health_pb2_grpc.HealthStub(channel)
@@ -184,6 +186,7 @@ def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
     assert {
         "wirebench.v1.UserService",
         "wirebench.v1.EchoService",
+        "wirebench.v1.LedgerService",
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
     } == {service.name for service in response.list_services_response.service} - {

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError, Message
-from wirebench_proto import echo_pb2, users_pb2
+from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 
 from wirebench.clients.client import ClientError, Fields
 
@@ -27,6 +27,7 @@ class Operation:
 
 
 _USERS = "/wirebench.v1.UserService"
+_LEDGER = "/wirebench.v1.LedgerService"
 _ECHO = "/wirebench.v1.EchoService"
 _OPERATIONS = {
     "users.create": Operation(f"{_USERS}/CreateUser", users_pb2.CreateUserRequest, users_pb2.CreateUserResponse),
@@ -36,6 +37,9 @@ _OPERATIONS = {
     "users.list": Operation(f"{_USERS}/ListUsers", users_pb2.ListUsersRequest, users_pb2.ListUsersResponse),
     "users.create_batch": Operation(
         f"{_USERS}/CreateUserBatch", users_pb2.CreateUserBatchRequest, users_pb2.CreateUserBatchResponse
+    ),
+    "ledger.get_balance": Operation(
+        f"{_LEDGER}/GetBalance", ledger_pb2.GetBalanceRequest, ledger_pb2.GetBalanceResponse
     ),
     "echo.echo": Operation(f"{_ECHO}/Echo", echo_pb2.EchoRequest, echo_pb2.EchoResponse),
     "echo.upper": Operation(f"{_ECHO}/Upper", echo_pb2.UpperRequest, echo_pb2.UpperResponse),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import select
 import socket
 from collections.abc import Mapping
@@ -44,6 +45,7 @@ _ROUTES = {
     "users.delete": _Route("DELETE", "/api/users/{id}"),
     "users.list": _Route("GET", "/api/users"),
     "users.create_batch": _Route("POST", "/api/users/batch"),
+    "ledger.get_balance": _Route("GET", "/accounts/{account_id}/balance"),
     "echo.echo": _Route("POST", "/echo"),
     "echo.upper": _Route("POST", "/upper"),
 }
@@ -76,8 +78,9 @@ class RestClient(Client):
         """Carry out an operation. Raises ClientError."""
         find_operation(operation)
         route = _ROUTES[operation]
-        path = route.path.format(id=quote(str(fields.get("id", 0)), safe=""))
-        rest = {name: value for name, value in fields.items() if name != "id" or "{id}" not in route.path}
+        in_path = re.findall(r"{(\w+)}", route.path)
+        path = route.path.format(**{name: quote(str(fields.get(name, 0)), safe="") for name in in_path})
+        rest = {name: value for name, value in fields.items() if name not in in_path}
         if route.method == "GET":
             return self._reply(self.request("GET", f"{path}?{urlencode(rest)}" if rest else path))
         if route.method == "DELETE":

@@ -22,6 +22,7 @@ PREFACES: dict[Codec, bytes] = {"json": b"WB1J", "protobuf": b"WB1P"}
 
 _CODES = {
     0: "ok",
+    1: "cancelled",
     3: "invalid_argument",
     4: "deadline_exceeded",
     5: "not_found",

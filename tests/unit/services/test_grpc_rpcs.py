@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from google.protobuf import descriptor_pool
-from wirebench_proto import echo_pb2, users_pb2
+from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 
 from services.domain.errors import Code
 from services.grpc import reflection
@@ -12,19 +12,19 @@ from services.grpc.calls import STATUSES
 from services.grpc.main import DEFAULTS
 from services.grpc.rpcs import RpcService
 from services.grpc.server import SERVICES, options
-from services.operations import OPERATIONS
+from services.operations import OPERATIONS, STREAMS
 from services.platform import settings as settings_module
 
 DESCRIPTORS = {
     descriptor.full_name: descriptor
-    for file in (users_pb2.DESCRIPTOR, echo_pb2.DESCRIPTOR)
+    for file in (users_pb2.DESCRIPTOR, ledger_pb2.DESCRIPTOR, echo_pb2.DESCRIPTOR)
     for descriptor in file.services_by_name.values()
 }
 
 
 def test_every_operation_is_one_rpc() -> None:
     """The tables leave no operation out and name none twice."""
-    assert sorted(OPERATIONS) == sorted(name for service in SERVICES for name in service.methods.values())
+    assert sorted(OPERATIONS | STREAMS) == sorted(name for service in SERVICES for name in service.methods.values())
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)

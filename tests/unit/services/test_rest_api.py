@@ -70,7 +70,9 @@ def ask(  # noqa: PLR0913 - the parts of a request
     path, _, query = path.partition("?")
     template = path if path in PATHS else "/api/users/{id}"
     values = {} if path in PATHS else {"id": path.rpartition("/")[2]}
-    return api.answer(PATHS[template], Request(method, values, query, content_type, accept, body))
+    reply = api.answer(PATHS[template], Request(method, values, query, content_type, accept, body))
+    assert isinstance(reply, Reply)
+    return reply
 
 
 def said(reply: Reply) -> tuple[int, str]:

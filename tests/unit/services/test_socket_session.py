@@ -22,6 +22,7 @@ from services.socket.calls import Calls
 from services.socket.frames import Request
 from services.socket.main import DEFAULTS
 from services.socket.session import REPLY_BYTES_MAX, Session
+from services.socket.streams import Streams
 
 from .test_socket_frames import frame
 
@@ -57,7 +58,8 @@ class Talk:
         self.counts = Counts()
         worker = Worker(0, SETTINGS, Application.over(STORE), STORE, cast("Recorder", self.counts), lambda: None)
         self.calls = Calls(worker)
-        self.session = Session(SETTINGS, self.calls, self.calls.answer, 0.0)
+        self.streams = Streams(worker)
+        self.session = Session(SETTINGS, self.calls, self.calls.answer, self.streams, 0.0)
 
     def say(self, data: bytes, now_s: float = 1.0) -> bytes:
         """Send bytes to the session."""
@@ -237,7 +239,7 @@ def test_a_request_may_be_answered_later(talk: Talk) -> None:
         taken.append((codec, request))
         return b""
 
-    session = Session(SETTINGS, talk.calls, dispatch, 0.0)
+    session = Session(SETTINGS, talk.calls, dispatch, talk.streams, 0.0)
     assert b"" == session.receive(b"WB1J" + GET * 2, 1.0)
     later = [talk.calls.answer(codec, request) for codec, request in taken]
     assert [1, 1] == [replies(each)[0][0] for each in later]
