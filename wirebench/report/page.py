@@ -10,12 +10,13 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from wirebench.report import calls, operations, over
+from wirebench.report import calls, ladder, operations, over
 from wirebench.report.charts import bars, latency
 from wirebench.report.charts.forest import Forest, Lane
 from wirebench.report.charts.style import Style, styles
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
+from wirebench.report.ladder import LadderShown
 from wirebench.report.latencies import CellLatency, read_latencies
 from wirebench.report.numbers import moment, number
 from wirebench.report.operations import OperationRow
@@ -67,6 +68,7 @@ class Page:
     throughput_is_log: bool
     cpu: tuple[Picture, ...]
     cpu_is_log: bool
+    ladders: tuple[LadderShown, ...]
     over: tuple[Chapter, ...]
     calls: tuple[Picture, ...]
     operations: Mapping[str, Sequence[OperationRow]]
@@ -119,6 +121,7 @@ def gather(run: Run) -> Page:
         throughput_is_log=throughput_is_log,
         cpu=cpu,
         cpu_is_log=cpu_is_log,
+        ladders=ladder.shown(cells, looks),
         over=over.chapters(cells),
         calls=calls.pictures(run, groups, looks),
         operations=operations.rows(groups, latencies),

@@ -1,0 +1,86 @@
+"""The codec ladder: from REST with JSON to bare frames, changing the codec or the framing at a time.
+
+Each rung is compared with the one before it, so that a difference between two transports falls into what their codecs
+make of it and what framing and framework do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.summary import METRICS, CellSummary, Metric
+
+#: The rungs from the top, by transport and codec, with what changes from the one before.
+RUNGS: dict[tuple[str, str], str] = {
+    ("rest", "json"): "",
+    ("rest", "protobuf"): "codec: protobuf for JSON, over HTTP/1.1",
+    ("grpc", "protobuf"): "framing and framework: gRPC for HTTP/1.1, with protobuf",
+    ("socket", "protobuf"): "framing and framework: bare frames for gRPC, with protobuf",
+    ("socket", "json"): "codec: JSON for protobuf, in bare frames",
+}
+_RUNGS_MIN = 3
+#: What comes with a transport: the rungs may differ in it.
+_OWN = ("transport", "codec", "runtime", "threads")
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A cell, and what changed from the one before: in words, and as ratios by metric; none on the first rung."""
+
+    cell: CellSummary
+    step: str
+    ratios: dict[str, Ratio]
+    #: Gates that failed for a metric, here or on the rung before.
+    failed_gates: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Cells with the same operation and load, from the top."""
+
+    rungs: tuple[Rung, ...]
+
+    def values(self, metric: Metric) -> tuple[float, ...]:
+        """Return the rungs' typical figures, of shape (rungs,); empty if one of them wasn't measured."""
+        figures = [rung.cell.typical(metric) for rung in self.rungs]
+        return tuple(figure for figure in figures if figure is not None) if None not in figures else ()
+
+
+def ladders(cells: Iterable[CellSummary]) -> tuple[Ladder, ...]:
+    """Return the ladders among cells: of each load that has both codecs of REST, one runtime of each transport."""
+    by_load: dict[tuple[object, ...], dict[tuple[str, str], CellSummary]] = {}
+    for cell in cells:
+        others = tuple(level for name, level in cell.factors.items() if name not in _OWN)
+        rung = (str(cell.factors["transport"]), str(cell.factors["codec"]))
+        by_load.setdefault(others, {}).setdefault(rung, cell)
+    return tuple(
+        _climb([found[rung] for rung in RUNGS if rung in found])
+        for found in by_load.values()
+        if {("rest", "json"), ("rest", "protobuf")} <= found.keys() and len(found) >= _RUNGS_MIN
+    )
+
+
+def _climb(cells: list[CellSummary]) -> Ladder:
+    first = Rung(cells[0], "", {}, {})
+    return Ladder((first, *(_step(before, cell) for before, cell in itertools.pairwise(cells))))
+
+
+def _step(before: CellSummary, cell: CellSummary) -> Rung:
+    failed = {
+        name: tuple(dict.fromkeys(gate.name for each in (before, cell) for gate in each.failed_gates(metric)))
+        for name, metric in METRICS.items()
+    }
+    step = RUNGS[str(cell.factors["transport"]), str(cell.factors["codec"])]
+    return Rung(cell, step, _ratios(before, cell), failed)
+
+
+def _ratios(before: CellSummary, cell: CellSummary) -> dict[str, Ratio]:
+    ratios = {}
+    for name, metric in METRICS.items():
+        old, new = before.by_block(metric), cell.by_block(metric)
+        if blocks := sorted(old.keys() & new.keys()):
+            ratios[name] = paired_ratio([new[block] for block in blocks], [old[block] for block in blocks])
+    return ratios
