@@ -29,7 +29,7 @@ def cell(
     """Return a cell that gets users, at its transport's defaults."""
     return Cell(
         transport=transport,
-        runtime=TRANSPORTS[transport].runtimes[0],
+        runtime=TRANSPORTS[transport].runtimes["python"][0],
         driver=driver,
         operation="users.get",
         concurrency=concurrency,

@@ -148,6 +148,8 @@ def test_a_name_says_what_is_not_the_default() -> None:
     assert "gRPC by ghz" == words.cell_name(cell("grpc", driver="ghz").factors)
     changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
     assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == words.cell_name(changed.factors)
+    go = cell("grpc", implementation="go", runtime="grpc-go")
+    assert "gRPC in Go" == words.cell_name(go.factors)
 
 
 def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
@@ -166,6 +168,15 @@ def test_another_factor_is_told_of_its_owner(tmp_path: Path) -> None:
     assert "REST users.get, 16 connections, with sqlite" == words.situation(only)
     assert "4 workers" in words.claim(only)
     assert "1 worker" in words.claim(only)
+
+
+def test_implementations_are_languages(tmp_path: Path) -> None:
+    """What is compared are Go and Python; that each has runtimes of its own goes without saying."""
+    cells = [cell("socket"), cell("socket", implementation="go", runtime="goroutines")]
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "implementation"}).write(tmp_path))
+    assert "socket users.get, 16 connections" == words.situation(only)
+    assert "Go" in words.claim(only)
+    assert "Python" in words.claim(only)
 
 
 def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) -> None:

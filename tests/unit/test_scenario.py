@@ -151,6 +151,9 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
             f"workers: {[*range(1, 65)]}\n  threads: {{rest: {[*range(1, 1025)]}}}",
             "2: factors: 131456 cells",
         ),
+        ("operation: users.get", "runtime: {rest: net-http}", "4: factors.runtime.rest: 'net-http' is a runtime in go"),
+        ("operation: users.get", "implementation: go\n  workers: 2", "5: factors.workers: 2 workers in Go"),
+        ("operation: users.get", "implementation: [go]\n  store: sqlite", "5: factors.store: in Go there is no store"),
         ("closed", "open", "7: load.model: an open load needs a rate"),
         ("operation: users.get", "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
     ],
@@ -231,6 +234,30 @@ def test_what_varies_is_offered_for_comparison(tmp_path: Path) -> None:
         make_plan(read(tmp_path, text), seed=1)
     expected = "or compare what varies: transport (rest, socket), driver (k6, ghz), concurrency (1, 16)"
     assert f"give the cells the same levels of all others, {expected}" == error.value.hint
+
+
+def test_each_implementation_has_its_own_runtimes(tmp_path: Path) -> None:
+    """Of the runtimes that are named each takes its own, or else its default; the comparison is of the languages."""
+    text = GOOD.replace(
+        "operation: users.get",
+        "implementation: [python, go]\n  runtime: {rest: uvicorn, socket: [threaded, goroutines]}",
+    )
+    plan = make_plan(read(tmp_path, text + "compare: implementation\n"), seed=1)
+    assert {
+        ("rest", "python", "uvicorn"),
+        ("rest", "go", "net-http"),
+        ("grpc", "python", "sync"),
+        ("grpc", "go", "grpc-go"),
+        ("socket", "python", "threaded"),
+        ("socket", "go", "goroutines"),
+    } == {(cell.transport, cell.implementation, cell.runtime) for cell in plan.cells}
+    assert {"python", "go"} == {service.implementation for service in plan.services}
+
+
+def test_threads_in_go_are_the_cores_that_it_uses(tmp_path: Path) -> None:
+    """Every runtime in Go takes them."""
+    text = GOOD.replace("operation: users.get", "implementation: go\n  threads: [1, 2]") + "compare: threads\n"
+    assert {1, 2} == {cell.threads for cell in make_plan(read(tmp_path, text), seed=1).cells}
 
 
 def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> None:

@@ -152,11 +152,11 @@ def _table(cells: tuple[CellSummary, ...]) -> Table:
 
 
 def _implied(cells: tuple[CellSummary, ...]) -> set[str]:
-    """Return the factors that another one already tells: every transport has one level of them."""
+    """Return the factors that others already tell: every transport has one level of them in each implementation."""
     implied = set()
     for name in ("runtime", "codec", "threads"):
-        pairs = {(cell.factors["transport"], cell.factors[name]) for cell in cells}
-        if len(pairs) == len({transport for transport, _ in pairs}):
+        pairs = {((cell.factors["transport"], cell.factors["implementation"]), cell.factors[name]) for cell in cells}
+        if len(pairs) == len({owner for owner, _ in pairs}):
             implied.add(name)
     return implied
 

@@ -11,6 +11,7 @@ from wirebench.scenario.contract import (
     Connection,
     Disruption,
     Driver,
+    Implementation,
     Placement,
     Store,
     Transport,
@@ -34,6 +35,7 @@ class ServiceSpec:
     disrupted: bool = False
     #: Whether it runs in the pod that its load comes from, and has no pod of its own.
     beside_load: bool = False
+    implementation: Implementation = "python"
 
     def __str__(self) -> str:
         """Name the service in messages and log files."""
@@ -64,6 +66,7 @@ class Cell:
     codec: Codec
     connection: Connection
     connections: int | None = None
+    implementation: Implementation = "python"
     #: None is the operation's own.
     payload: str | int | None = None
     replicas: int = 1
@@ -87,6 +90,7 @@ class Cell:
             self.memory_limit_mib,
             disrupted=self.is_disrupted,
             beside_load=self.placement == "same-pod",
+            implementation=self.implementation,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -24,8 +25,9 @@ Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
 Comparable = Literal[
-    "transport", "runtime", "driver", "workers", "threads", "store", "codec", "connection", "connections", "payload",
-    "concurrency", "replicas", "placement", "balancing", "disruption", "cpu_limit_millicores", "memory_limit_mib",
+    "transport", "runtime", "implementation", "driver", "workers", "threads", "store", "codec", "connection",
+    "connections", "payload", "concurrency", "replicas", "placement", "balancing", "disruption",
+    "cpu_limit_millicores", "memory_limit_mib",
 ]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
@@ -33,7 +35,8 @@ COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
 #: Parts that come with a factor's level: they don't have to be equal for two of its levels to be compared.
 COMES_WITH: dict[str, tuple[str, ...]] = {
     "transport": ("runtime", "codec", "threads"),
-    "runtime": ("threads",),
+    "implementation": ("runtime", "threads"),
+    "runtime": ("implementation", "threads"),
 }
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
@@ -47,15 +50,17 @@ GHZ_OPERATIONS: frozenset[str] = frozenset(OPERATIONS) - {"users.delete", "users
 class TransportFacts:
     """What can be chosen for a transport; the first of each is the default."""
 
-    runtimes: tuple[str, ...]
+    runtimes: Mapping[Implementation, tuple[str, ...]]
     drivers: tuple[Driver, ...]
     codecs: tuple[Codec, ...]
 
 
 TRANSPORTS: dict[Transport, TransportFacts] = {
-    "rest": TransportFacts(("gunicorn-gthread", "gunicorn-sync", "uvicorn"), ("k6",), ("json", "protobuf")),
-    "grpc": TransportFacts(("sync", "aio"), ("k6", "ghz"), ("protobuf",)),
-    "socket": TransportFacts(("asyncio", "threaded"), ("k6",), ("json", "protobuf")),
+    "rest": TransportFacts(
+        {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn"), "go": ("net-http",)}, ("k6",), ("json", "protobuf")
+    ),
+    "grpc": TransportFacts({"python": ("sync", "aio"), "go": ("grpc-go",)}, ("k6", "ghz"), ("protobuf",)),
+    "socket": TransportFacts({"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("k6",), ("json", "protobuf")),
 }
 
 
@@ -72,11 +77,14 @@ CLUSTER_DEFAULTS: dict[str, str | int] = {
 CLUSTER_ONLY = tuple(name for name in CLUSTER_DEFAULTS if name != "replicas")
 
 
-def defaults(transport: Transport, target: TargetName = "local") -> dict[str, str | int | None]:
+def defaults(
+    transport: Transport, implementation: Implementation = "python", target: TargetName = "local"
+) -> dict[str, str | int | None]:
     """Return the level of each factor where a scenario doesn't name one; None is what the service or load chooses."""
     facts = TRANSPORTS[transport]
     return {
-        "runtime": facts.runtimes[0],
+        "implementation": "python",
+        "runtime": facts.runtimes[implementation][0],
         "driver": facts.drivers[0],
         "operation": "users.get",
         "payload": None,
@@ -92,8 +100,8 @@ def defaults(transport: Transport, target: TargetName = "local") -> dict[str, st
     }
 
 
-#: Runtimes that serve requests from a pool of threads, whose size is a factor.
-THREADED_RUNTIMES = frozenset({"gunicorn-gthread", "sync"})
+#: Runtimes whose threads are a factor: those of a pool, or in Go those that run at once (GOMAXPROCS).
+THREADED_RUNTIMES = frozenset({"gunicorn-gthread", "sync", "net-http", "grpc-go", "goroutines"})
 
 #: Runtimes that close the connection after each reply, whatever the client asks for.
 CLOSING_RUNTIMES = frozenset({"gunicorn-sync"})

@@ -15,6 +15,7 @@ from wirebench.scenario.contract import (
     Connection,
     Disruption,
     Driver,
+    Implementation,
     Placement,
     Store,
     Transport,
@@ -71,6 +72,7 @@ class Factors(_Strict):
     payload: Levels[Payload] = _LEFT_OUT
     concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
     rate_per_s: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] = _LEFT_OUT
+    implementation: Levels[Implementation] = _LEFT_OUT
     runtime: Levels[str] = _LEFT_OUT
     driver: Levels[Driver] = _LEFT_OUT
     workers: Levels[Annotated[int, Field(ge=1, le=64)]] = _LEFT_OUT
@@ -85,6 +87,10 @@ class Factors(_Strict):
     disruption: Levels[Disruption] = _LEFT_OUT
     cpu_limit_millicores: Levels[Annotated[int, Field(ge=10, le=256_000)]] = _LEFT_OUT
     memory_limit_mib: Levels[Annotated[int, Field(ge=64, le=1_048_576)]] = _LEFT_OUT
+
+    def implementations(self, transport: Transport) -> tuple[Implementation, ...]:
+        """Return those of a transport, whose runtimes and defaults differ."""
+        return self.implementation.get(transport) or self.implementation.get(EVERY_TRANSPORT) or ("python",)
 
 
 class Load(_Strict):

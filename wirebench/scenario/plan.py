@@ -11,9 +11,17 @@ from typing import Any, cast
 
 from wirebench.errors import UsageError
 from wirebench.scenario.cell import Cell, ServiceSpec
-from wirebench.scenario.contract import CLUSTER_ONLY, TargetName, Transport, defaults
+from wirebench.scenario.contract import CLUSTER_ONLY, TRANSPORTS, Implementation, TargetName, Transport, defaults
 from wirebench.scenario.model import EVERY_TRANSPORT, Scenario
-from wirebench.scenario.refusals import Refusal, impossible, incomparable, unfit_levels, unfit_load, unfit_target
+from wirebench.scenario.refusals import (
+    Refusal,
+    impossible,
+    incomparable,
+    unfit_levels,
+    unfit_load,
+    unfit_runtimes,
+    unfit_target,
+)
 
 CELLS_MAX = 10_000
 
@@ -64,6 +72,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     _refuse(scenario, unfit_load(scenario))
     _refuse(scenario, unfit_target(scenario, target))
     _refuse(scenario, unfit_levels(factors))
+    _refuse(scenario, unfit_runtimes(factors))
     _refuse(scenario, _too_many(scenario, target))
     cells = tuple(_cells(scenario, target))
     _refuse(scenario, (refusal for cell in cells for refusal in impossible(cell, factors, scenario.load)))
@@ -85,24 +94,35 @@ def _refuse(scenario: Scenario, refusals: Iterable[Refusal]) -> None:
 
 def _too_many(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
     """Refuse more cells than anybody can measure, before they are laid out."""
-    cells = sum(math.prod(map(len, _levels(scenario, each, target).values())) for each in scenario.factors.transport)
+    cells = sum(math.prod(map(len, levels.values())) for _, levels in _combinations(scenario, target))
     if cells > CELLS_MAX:
         yield Refusal(("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario")
 
 
 def _cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
-    for transport in scenario.factors.transport:
-        levels = _levels(scenario, transport, target)
+    for transport, levels in _combinations(scenario, target):
         for values in itertools.product(*levels.values()):
             yield Cell(transport=transport, **cast("dict[str, Any]", dict(zip(levels, values, strict=True))))
 
 
-def _levels(scenario: Scenario, transport: Transport, target: TargetName) -> dict[str, tuple[Any, ...]]:
-    """Return a transport's levels of all factors, by name."""
-    levels = {}
-    for name, default in defaults(transport, target).items():
+def _combinations(scenario: Scenario, target: TargetName) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:
+    """Yield each transport, in each of its implementations, with their levels of all factors by name."""
+    for transport in scenario.factors.transport:
+        for implementation in scenario.factors.implementations(transport):
+            yield transport, _levels(scenario, transport, implementation, target)
+
+
+def _levels(
+    scenario: Scenario, transport: Transport, implementation: Implementation, target: TargetName
+) -> dict[str, tuple[Any, ...]]:
+    levels: dict[str, tuple[Any, ...]] = {}
+    for name, default in defaults(transport, implementation, target).items():
         written = {} if name in CLUSTER_ONLY and target != "kubernetes" else getattr(scenario.factors, name)
         levels[name] = written.get(transport) or written.get(EVERY_TRANSPORT) or (default,)
+    # Of the runtimes that the scenario names, each implementation takes its own; one that has none, its default.
+    runtimes = TRANSPORTS[transport].runtimes[implementation]
+    own = tuple(name for name in levels["runtime"] if name in runtimes)
+    levels |= {"implementation": (implementation,), "runtime": own or runtimes[:1]}
     if scenario.load.swept:
         levels["concurrency"] = scenario.load.swept
     return levels

@@ -143,10 +143,29 @@ def unfit_levels(factors: Factors) -> Iterator[Refusal]:
                 yield Refusal(field, f"{transport} is not in factors.transport", hint)
 
 
+def unfit_runtimes(factors: Factors) -> Iterator[Refusal]:
+    """Refuse runtimes that a transport doesn't have, or not in the implementations that there are."""
+    for transport in factors.transport:
+        owner = (transport,) if transport in factors.runtime else ()
+        runtimes = TRANSPORTS[transport].runtimes
+        possible = [name for each in factors.implementations(transport) for name in runtimes[each]]
+        for place, name in enumerate(factors.runtime.get(owner[0] if owner else EVERY_TRANSPORT, ())):
+            if name in possible:
+                continue
+            languages = [each for each, names in runtimes.items() if name in names]
+            yield Refusal(
+                ("factors", "runtime", *owner, place),
+                f"{name!r} is a runtime in {languages[0]}" if languages else f"{transport} has no runtime {name!r}",
+                f"add {languages[0]} to factors.implementation, or choose from {', '.join(possible)}"
+                if languages
+                else f"choose from {', '.join(possible)}; for one transport alone: runtime: {{{transport}: …}}",
+            )
+
+
 def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
     """Refuse a cell whose answers, or whose figures, would be wrong."""
     facts = TRANSPORTS[cell.transport]
-    for name, possible in (("runtime", facts.runtimes), ("driver", facts.drivers), ("codec", facts.codecs)):
+    for name, possible in (("driver", facts.drivers), ("codec", facts.codecs)):
         if getattr(cell, name) not in possible:
             yield Refusal(
                 _written(factors, name, cell),
@@ -177,6 +196,8 @@ def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) ->
 
 
 def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterator[Refusal]:
+    if cell.implementation == "go":
+        yield from _impossible_in_go(cell, factors)
     if writes and cell.store == "memory" and cell.workers > 1:
         yield Refusal(
             _written(factors, "workers", cell),
@@ -202,6 +223,19 @@ def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterat
             _written(factors, "runtime", cell),
             f"{cell.runtime} closes the connection after each reply, so that none is kept",
             "set factors.connection to reopen, for all that is compared with it",
+        )
+
+
+def _impossible_in_go(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    if cell.workers > 1:
+        yield Refusal(
+            _written(factors, "workers", cell),
+            f"{cell.workers} workers in Go, where a service is one process that uses many cores",
+            "set factors.workers to 1, and factors.threads to the cores that it is to use at once",
+        )
+    if cell.store != "memory":
+        yield Refusal(
+            _written(factors, "store", cell), f"in Go there is no store {cell.store!r}", "set factors.store to memory"
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wirebench.drivers.histogram_file import most_frequent
-from wirebench.scenario.contract import Balancing, Disruption, Placement
+from wirebench.scenario.contract import Balancing, Disruption, Implementation, Placement
 from wirebench.store import ErrorText, Gate, Record
 
 
@@ -115,9 +115,11 @@ _ORDER = (
     "workers", "threads", "store", "connection",
 )  # fmt: skip
 _PLACES = {
-    level: place for levels in map(get_args, (Placement, Balancing, Disruption)) for place, level in enumerate(levels)
+    level: place
+    for levels in map(get_args, (Implementation, Placement, Balancing, Disruption))
+    for place, level in enumerate(levels)
 }
-_LAST_ORDER = ("disruption", "placement", "balancing", "runtime", "codec", "driver")
+_LAST_ORDER = ("disruption", "placement", "balancing", "implementation", "runtime", "codec", "driver")
 
 
 def _by_factors(summary: CellSummary) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from wirebench.scenario.contract import CLUSTER_DEFAULTS, Transport, defaults
+from wirebench.scenario.contract import CLUSTER_DEFAULTS, Implementation, Transport, defaults
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
 from wirebench.stats.series import Series
@@ -28,8 +28,8 @@ _TENTHS_MS_MAX = 100
 
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 _WITH_TRANSPORT = (
-    "runtime", "codec", "threads", "workers", "store", "connection", "replicas", "cpu_limit_millicores",
-    "memory_limit_mib", "placement", "balancing", "disruption", "driver",
+    "implementation", "runtime", "codec", "threads", "workers", "store", "connection", "replicas",
+    "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver",
 )  # fmt: skip
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 _OF_TRANSPORT = ("runtime", "codec", "threads")
@@ -37,6 +37,8 @@ _OF_TRANSPORT = ("runtime", "codec", "threads")
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
 _COUNTABLE = frozenset({"workers", "threads", "replicas"})
 _LEVELS = {
+    "python": "in Python",
+    "go": "in Go",
     "keep": "connections kept",
     "reopen": "connections reopened",
     "same-pod": "load from the same pod",
@@ -51,6 +53,8 @@ _LEVELS = {
 }
 #: The same as subjects of a sentence.
 _NOUNS = {
+    "python": "Python",
+    "go": "Go",
     "service": "balancing by the Service",
     "headless": "balancing by the client",
     "pod": "one pod alone",
@@ -260,7 +264,7 @@ def _transport(factors: Factors) -> str:
 
 
 def _is_default(name: str, factors: Factors) -> bool:
-    default = defaults(cast("Transport", factors["transport"]))[name]
+    default = defaults(cast("Transport", factors["transport"]), cast("Implementation", factors["implementation"]))[name]
     return factors[name] in (default, CLUSTER_DEFAULTS.get(name, default))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from wirebench import processes
 from wirebench.errors import UsageError
+from wirebench.places import TOOLS
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption
@@ -43,7 +44,11 @@ class LocalTarget:
         self._children: list[Child] = []
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
-        """Find nothing in the way: ports are taken as they are free."""
+        """See that the commands are there; ports are taken as they are free. Raises UsageError."""
+        for service in services:
+            path = Path(_command(service)[0])
+            if not path.exists():
+                raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
 
     def describe(self) -> Description:
         """Say who has which cores."""
@@ -82,8 +87,6 @@ class LocalTarget:
         """Leave nothing: services end with their block."""
 
     def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
-        # The commands stand beside the interpreter that runs us: both come with the same set-up.
-        command = Path(sys.executable).parent / f"wirebench-{service.transport}"
         arguments = {
             "--host": HOST,
             "--port": port,
@@ -97,11 +100,18 @@ class LocalTarget:
         }
         flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
         child = processes.start(
-            f"the service {service}", [command, *flags], self._log_path(str(service)), self._server_cores
+            f"the service {service}", [*_command(service), *flags], self._log_path(str(service)), self._server_cores
         )
         self._children.append(child)
         replica = Replica(service.transport, f"http://{HOST}:{admin_port}", child.pid)
         return Endpoint(service, f"{HOST}:{port}", (replica,))
+
+
+def _command(service: ServiceSpec) -> list[str]:
+    if service.implementation == "go":
+        return [str(TOOLS / "wirebench-go"), service.transport]
+    # These stand beside the interpreter that runs us: both come with the same set-up.
+    return [str(Path(sys.executable).parent / f"wirebench-{service.transport}")]
 
 
 @contextlib.contextmanager
