@@ -117,13 +117,13 @@ test: setup-dev ## lint, the Go tests, and all Python tests that need no cluster
 test-unit: setup-dev ## the tests that take milliseconds
 	@$(BIN)/python -m pytest tests/unit $(ARGS)
 
-test-contract: setup-dev .tools/bin/prometheus ## the same cases against all transports and runtimes
+test-contract: setup-dev .tools/bin/prometheus postgres-programs ## the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(ARGS)
 
 test-accuracy: setup-dev ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev .tools/bin/prometheus ## these three together
+test-python: setup-dev .tools/bin/prometheus postgres-programs ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped where there is none
@@ -197,6 +197,7 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	@touch $@
 
 include cluster.mk
+include postgres.mk
 include compose.mk
 include chart.mk
 

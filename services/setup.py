@@ -6,5 +6,5 @@ setup(
     script_name="setup.py",  # Else it is taken for a module of the package.
     package_dir={"services": "."},
     packages=["services", *(f"services.{name}" for name in find_packages())],
-    package_data={"services": ["py.typed", "openapi.yaml"]},
+    package_data={"services": ["py.typed", "openapi.yaml", "domain/stores/migrations/*.sql"]},
 )

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from services.domain import stores
 from services.domain.answers import Answer
 from services.domain.application import Application
+from services.domain.stores.settings import StoreSettings
 from services.domain.stores.store import Store
 
 _TIMEOUT_S = 30.0
@@ -39,13 +40,13 @@ class Asked:
 
 
 @contextlib.contextmanager
-def opened(name: str, folder: Path, *, asynchronous: bool = False) -> Iterator[tuple[Asked, Asked]]:
-    """Open a store as a worker does whose runtime is asynchronous or isn't; yield users and ledger."""
-    with contextlib.closing(stores.open_store(name, folder, 4 if asynchronous else None)) as store:
+def opened(settings: StoreSettings, folder: Path, *, asynchronous: bool = False) -> Iterator[tuple[Asked, Asked]]:
+    """Open a store as a worker does whose runtime is asynchronous or isn't; yield its users, and itself."""
+    with contextlib.closing(stores.open_store(settings, folder, 4 if asynchronous else None)) as store:
         application = Application.over(store)
-        assert asynchronous is application.asynchronous or name == "memory"
+        assert asynchronous is application.asynchronous or settings.kind == "memory"
         with _loop_of(store) if application.asynchronous else contextlib.nullcontext(_call) as wait:
-            yield Asked(application.users, wait), Asked(application.ledger, wait)
+            yield Asked(application.users, wait), Asked(store, wait)
 
 
 def _call(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the operation returns

@@ -158,7 +158,14 @@ def _parse_text(name: str, value: object) -> str:
         raise InvalidArgument(f"Field '{name}' must not be empty.")
     if len(value) > CHARACTERS_MAX[name]:
         raise InvalidArgument(f"Field '{name}' must be at most {CHARACTERS_MAX[name]} characters.")
-    return value
+    return _without_nul(name, value)
+
+
+def _without_nul(name: str, text: str) -> str:
+    # PostgreSQL's text holds no such character, and all stores are to be alike.
+    if "\0" in text:
+        raise InvalidArgument(f"Field '{name}' must not hold the character U+0000.")
+    return text
 
 
 def _parse_tags(name: str, value: object) -> tuple[str, ...]:
@@ -168,7 +175,7 @@ def _parse_tags(name: str, value: object) -> tuple[str, ...]:
         raise InvalidArgument(f"Field '{name}' must hold at most {TAGS_MAX} tags.")
     if any(len(tag) > TAG_CHARACTERS_MAX for tag in value):
         raise InvalidArgument(f"Field '{name}' must hold tags of at most {TAG_CHARACTERS_MAX} characters.")
-    return tuple(value)
+    return tuple(_without_nul(name, tag) for tag in value)
 
 
 def _parse_avatar(name: str, value: object) -> bytes:

@@ -152,12 +152,14 @@ class _Supervisor:
         self._settings = settings
         self._load_runtime = load_runtime
         self._processes: list[ForkProcess] = []
+        self._store_is_there: Callable[[], bool]
 
     def run(self) -> None:
         with (
             signals.stop_signals() as stop,
             _reserved_port(self._settings) as settings,
             _temporary_folder(settings) as folder,
+            stores.watched(settings.store) as self._store_is_there,
         ):
             self._settings = settings
             site = Site(settings, folder, os.getpid())
@@ -180,7 +182,9 @@ class _Supervisor:
         try:
             stores.prepare(self._settings.store, site.folder)
         except Exception as error:
-            raise ServiceError(f"can't prepare the store {self._settings.store!r}: {error}") from error
+            # Of several lines, libpq's first one says what is wrong.
+            reason = str(error).partition("\n")[0]
+            raise ServiceError(f"can't prepare the store {self._settings.store}: {reason}") from error
         try:
             return AdminServer(self._settings, self._is_live, lambda: self._is_ready(site))
         except OSError as error:
@@ -239,7 +243,7 @@ class _Supervisor:
         return all(process.is_alive() for process in self._processes)
 
     def _is_ready(self, site: Site) -> bool:
-        return self._is_live() and site.ready_workers() == self._settings.workers
+        return self._is_live() and site.ready_workers() == self._settings.workers and self._store_is_there()
 
 
 def _run_worker(runtime: Runtime, site: Site, index: int, admin: AdminServer) -> None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from services.domain import stores
+from services.domain.stores.settings import StoreSettings
 from services.platform import tls
 from services.platform.tls import CertificateError, Tls
 
@@ -48,7 +48,7 @@ class Settings:
     runtime: str
     workers: int
     threads: int
-    store: str
+    store: StoreSettings
     #: None is plain text. The admin port never has TLS: it is for probes and scrapes inside.
     tls: Tls | None
     body_bytes_max: int
@@ -79,7 +79,25 @@ def parse(defaults: Defaults, arguments: Sequence[str], environment: Mapping[str
         values["tls"] = tls.load(values.pop("tls_cert"), values.pop("tls_key"), defaults.alpn_protocols)
     except CertificateError as error:
         parser.error(str(error))
+    values["store"] = _complete_store(parser, values, environment)
     return Settings(transport=defaults.transport, program=defaults.program, **values)
+
+
+def _complete_store(
+    parser: argparse.ArgumentParser, values: dict[str, Any], environment: Mapping[str, str]
+) -> StoreSettings:
+    """Take what belongs to the store out of the values, and put it together."""
+    store: StoreSettings = values.pop("store")
+    url_file = values.pop("store_url_file")
+    limits = {"connections": values.pop("store_connections"), "timeout_s": values.pop("store_timeout_s")}
+    if store.kind != "postgres":
+        return store
+    from services.platform import store_url  # noqa: PLC0415 - a process loads only what it runs
+
+    try:
+        return dataclasses.replace(store, url=store_url.read(url_file, environment), **limits)
+    except store_url.StoreUrlError as error:
+        parser.error(str(error))
 
 
 def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -101,7 +119,12 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
     add("--runtime", defaults.runtimes[0], _one_of(defaults.runtimes), f"one of {', '.join(defaults.runtimes)}")
     add("--workers", 1, _integer(1, 64), "processes")
     add("--threads", defaults.threads, _integer(1, 1024), "threads a worker, in runtimes that have a thread pool")
-    add("--store", "memory", stores.validate, "memory, sqlite (a temporary file) or sqlite:PATH")
+    add("--store", "memory", _store, "memory, sqlite (a temporary file), sqlite:PATH or postgres")
+    text = "file that holds the URL of postgres; without it, the environment variable WIREBENCH_STORE_URL holds it"
+    add("--store-url-file", None, str, text)
+    add("--store-connections", 10, _integer(1, 1000), "connections that each worker may have to postgres")
+    text = "how long a request may wait for a connection to postgres, and how long its statement may take"
+    add("--store-timeout-s", 5.0, _seconds(0.1), text)
     text = "PEM file of a certificate and its chain: the service then speaks TLS; the admin port stays plain HTTP"
     add("--tls-cert", None, str, text)
     add("--tls-key", None, str, "PEM file of the certificate's private key, not encrypted")
@@ -117,6 +140,13 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
         text = "how long a connection lives before its client is told to open another; 0: for ever"
         add("--max-connection-age-s", 0.0, _seconds(0.0), text)
     return parser
+
+
+def _store(text: str) -> StoreSettings:
+    try:
+        return StoreSettings.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _integer(least: int, most: int) -> Callable[[str], int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.services import KINDS, Service, fresh_ids, started
+from tests.postgres import PostgresServer, url_file
 from wirebench.clients import Client
 
 
@@ -17,10 +18,23 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("logs")
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Return a PostgreSQL server."""
+    server = PostgresServer()
+    server.up()
+    yield server
+    server.down()
+
+
 @pytest.fixture(scope="session", params=KINDS, ids=str)
 def service(request: pytest.FixtureRequest, logs: Path) -> Iterator[Service]:
     """Return a running service: of each kind in turn, unless a test names the kinds."""
-    with started(request.param, logs) as running:
+    flags = []
+    if request.param.store == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        flags = ["--store-url-file", url_file(logs, server.fresh())]
+    with started(request.param, logs, *flags) as running:
         yield running
 
 

@@ -34,6 +34,8 @@ INVALID_USERS: dict[str, tuple[dict[str, Any], str]] = {
     "long address": ({"id": 9, **ADA, "address": "x" * 501}, "Field 'address' must be at most 500 characters."),
     "long bio": ({"id": 9, **ADA, "bio": "x" * 10_001}, "Field 'bio' must be at most 10000 characters."),
     "many tags": ({"id": 9, **ADA, "tags": ["x"] * 51}, "Field 'tags' must hold at most 50 tags."),
+    "NUL": ({"id": 9, **ADA, "bio": "a\0b"}, "Field 'bio' must not hold the character U+0000."),
+    "NUL in a tag": ({"id": 9, **ADA, "tags": ["\0"]}, "Field 'tags' must not hold the character U+0000."),
     "long tag": ({"id": 9, **ADA, "tags": ["x" * 65]}, "Field 'tags' must hold tags of at most 64 characters."),
     "large avatar": ({"id": 9, **ADA, "avatar": bytes(65_537)}, "Field 'avatar' must be at most 65536 bytes."),
 }

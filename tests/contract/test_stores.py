@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -11,12 +12,15 @@ from typing import Any
 
 import pytest
 
-from services.domain import seed, stores
+from services.domain import ledger_seed, seed, stores
 from services.domain.errors import AlreadyExists, NotFound
+from services.domain.stores.settings import StoreSettings
 from services.domain.users import User
 from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, Kind, started
 from tests.stores import Asked, opened
+from wirebench.places import ROOT
 
+VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/ledger.json").read_text())
 ADA = {"name": "Ada", "email": "ada@example.com"}
 ANN: dict[str, Any] = {"id": 1, "name": "Ann", "email": "ann@example.com"}
 FULL: dict[str, Any] = {
@@ -34,18 +38,33 @@ DEFAULTS = pytest.mark.parametrize("kind", [GTHREAD, GRPC_SYNC, ASYNCIO], ids=st
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a store's files, made once, since the ledger's tables take most of a second."""
     folder = tmp_path_factory.mktemp("prepared")
-    stores.prepare("sqlite", folder)
+    stores.prepare(StoreSettings("sqlite"), folder)
     return folder
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite, awaited"])
-def users(request: pytest.FixtureRequest, prepared: Path, tmp_path: Path) -> Iterator[Asked]:
-    """Return the operations over each store, with the seeded users."""
-    name, _, awaited = request.param.partition(", ")
-    if name == "sqlite":
-        shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
-    with opened(name, tmp_path, asynchronous=bool(awaited)) as (users, _):
-        yield users
+@pytest.fixture(params=["memory", "sqlite", "sqlite, awaited", "postgres", "postgres, awaited"])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Asked, Asked]]:
+    """Return the operations on users over each store, with what all start with, and the store itself."""
+    kind, _, awaited = request.param.partition(", ")
+    url = ""
+    if kind == "sqlite":
+        shutil.copytree(request.getfixturevalue("prepared"), tmp_path, dirs_exist_ok=True)
+    elif kind == "postgres":
+        url = request.getfixturevalue("postgres").fresh()
+    with opened(StoreSettings(kind, url=url), tmp_path, asynchronous=bool(awaited)) as pair:
+        yield pair
+
+
+@pytest.fixture
+def users(either: tuple[Asked, Asked]) -> Asked:
+    """Return the operations on users."""
+    return either[0]
+
+
+@pytest.fixture
+def store(either: tuple[Asked, Asked]) -> Asked:
+    """Return the store."""
+    return either[1]
 
 
 def test_a_user_comes_back_as_it_was_created(users: Asked) -> None:
@@ -122,6 +141,44 @@ def test_concurrent_creates_of_one_id_succeed_once(users: Asked) -> None:
     for thread in threads:
         thread.join()
     assert (1, 7) == (outcomes.count("created"), outcomes.count("refused"))
+
+
+def test_a_large_batch_names_the_first_taken_ids(users: Asked) -> None:
+    """Ten thousand users with everything that they can have are one batch; of taken ids ten are named, in order."""
+    batch = [{**FULL, "id": each, "avatar": bytes(8)} for each in range(1, 10_001)]
+    assert 10_000 == len(users.create_batch(batch))
+    assert User(**{**FULL, "id": 9_999, "tags": ("a", "b"), "avatar": bytes(8)}) == users.get(9_999)
+    with pytest.raises(AlreadyExists, match=r"^Users with ids 9990, 9991, .*, 9999, … already exist\.$"):
+        users.create_batch([{**ANN, "id": each} for each in range(10_005, 9_989, -1)])
+    with pytest.raises(NotFound):
+        users.get(10_001)
+
+
+def test_batches_that_share_ids_wait_for_each_other(users: Asked) -> None:
+    """Of batches in opposite orders, at the same time, one is added as a whole, and the others are refused."""
+    batch = [{**ANN, "id": each} for each in range(1, 101)]
+
+    def create(turn: int) -> bool:
+        try:
+            return bool(users.create_batch(batch[:: 1 if turn % 2 else -1]))
+        except AlreadyExists:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert 1 == sum(pool.map(create, range(8)))
+
+
+def test_the_ledger_is_that_of_the_vectors(store: Asked) -> None:
+    """Every store has the same accounts and transactions as every other implementation."""
+    accounts = [each["account_id"] for each in VECTORS["balances"]]
+    assert VECTORS["balances"] == [store.balance(each)._asdict() for each in accounts]
+    ids = [each["id"] for each in VECTORS["transactions"]]
+    assert VECTORS["transactions"] == [store.transactions(0, each - 1, 1)[0]._asdict() for each in ids]
+    for vector in VECTORS["first_ids"]:
+        page = store.transactions(vector["since"], 0, 2)
+        assert list(range(vector["id"], ledger_seed.TRANSACTIONS + 1))[:2] == [each.id for each in page]
+    with pytest.raises(NotFound, match=r"^Account not found\.$"):
+        store.balance(10_001)
 
 
 @DEFAULTS

@@ -18,8 +18,8 @@ few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthChec
 
 
 def texts(most: int, least: int = 0) -> st.SearchStrategy[str]:
-    """Return texts of all characters; surrogates are none."""
-    return st.text(st.characters(exclude_categories=["Cs"]), min_size=least, max_size=most)
+    """Return texts of all characters that a field may hold; surrogates are none."""
+    return st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=least, max_size=most)
 
 
 users = st.fixed_dictionaries(

@@ -1,43 +1,43 @@
-"""Where users and the ledger are kept: one module a store, chosen by name (`memory`, `sqlite`, `sqlite:PATH`)."""
+"""Where users and the ledger are kept: one module a store, chosen by `StoreSettings`."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from services.domain import seed
 from services.domain.stores.memory import MemoryStore
+from services.domain.stores.settings import StoreSettings
 from services.domain.stores.sqlite import SqliteStore
 from services.domain.stores.store import Store
 from services.domain.stores.threaded import ThreadedStore
 
-NAMES = ("memory", "sqlite")
+# psycopg is imported where it is used: a process loads only what it runs.
 
 
-def validate(name: str) -> str:
-    """Return the store's name if there is such a store; raise ValueError."""
-    kind, _, path = name.partition(":")
-    if kind not in NAMES or (path and kind != "sqlite"):
-        message = f"no store {name!r}: memory, sqlite (a temporary file) or sqlite:PATH"
-        raise ValueError(message)
-    return name
+def prepare(settings: StoreSettings, temporary: Path) -> None:
+    """Make the store ready for its first worker; call once, before workers start. PostgreSQL has to be ready."""
+    if settings.kind == "sqlite":
+        SqliteStore.prepare(_path(settings, temporary), seed.users())
+    elif settings.kind == "postgres":
+        from services.domain.stores import postgres_schema  # noqa: PLC0415
+
+        postgres_schema.check(settings)
 
 
-def prepare(name: str, temporary: Path) -> None:
-    """Make the store ready for its first worker; call once, before workers start."""
-    if name != "memory":
-        SqliteStore.prepare(_path(name, temporary), seed.users())
-
-
-def open_store(name: str, temporary: Path, threads: int | None) -> Store:
+def open_store(settings: StoreSettings, temporary: Path, threads: int | None) -> Store:
     """Open the store in a worker, for an event loop if it gets so many threads for a store that blocks.
 
     `temporary` is a folder that lives as long as the service.
     """
-    if name == "memory":
+    if settings.kind == "memory":
         return MemoryStore(seed.users())
-    store = SqliteStore(_path(name, temporary))
+    if settings.kind == "postgres":
+        from services.domain.stores.postgres import AsyncPostgresStore, PostgresStore  # noqa: PLC0415
+
+        return PostgresStore(settings) if threads is None else AsyncPostgresStore(settings)
+    store = SqliteStore(_path(settings, temporary))
     return store if threads is None else ThreadedStore(store, threads)
 
 
@@ -50,5 +50,17 @@ async def held_open(store: Store) -> AsyncIterator[None]:
         yield
 
 
-def _path(name: str, temporary: Path) -> Path:
-    return Path(name.partition(":")[2] or temporary / "users.sqlite")
+@contextlib.contextmanager
+def watched(settings: StoreSettings) -> Iterator[Callable[[], bool]]:
+    """Yield what tells whether the store is there, from any thread of a process that has forked its workers."""
+    if settings.kind != "postgres":
+        yield lambda: True
+        return
+    from services.domain.stores.postgres_connection import Probe  # noqa: PLC0415
+
+    with contextlib.closing(Probe(settings)) as probe:
+        yield probe.answers
+
+
+def _path(settings: StoreSettings, temporary: Path) -> Path:
+    return settings.path or temporary / "users.sqlite"

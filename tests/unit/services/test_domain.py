@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from services.domain import echo, seed, stores
+from services.domain import echo, seed
 from services.domain.errors import InvalidArgument
 from services.domain.stores.memory import MemoryStore
+from services.domain.stores.settings import StoreSettings
 from services.domain.users import Users
 
 ANN: dict[str, Any] = {"id": 1, "name": "Ann", "email": "ann@example.com"}
@@ -41,6 +42,8 @@ FULL: dict[str, Any] = {
         ({**ANN, "tags": "a"}, "Field 'tags' must be a list of strings."),
         ({**ANN, "tags": [1]}, "Field 'tags' must be a list of strings."),
         ({**ANN, "tags": ["t"] * 51}, "Field 'tags' must hold at most 50 tags."),
+        ({**ANN, "name": "A\0"}, "Field 'name' must not hold the character U+0000."),
+        ({**ANN, "tags": ["a", "\0"]}, "Field 'tags' must not hold the character U+0000."),
         ({**ANN, "avatar": "x"}, "Field 'avatar' must be bytes."),
         ({**ANN, "avatar": b"x" * 65_537}, "Field 'avatar' must be at most 65536 bytes."),
         ({**ANN, "nmae": "x"}, "Unknown fields: nmae."),
@@ -92,11 +95,11 @@ def test_an_absurd_limit_is_refused(limit: object) -> None:
         Users(MemoryStore()).list(limit, 0)
 
 
-@pytest.mark.parametrize("name", ["", "redis", "memory:x", "postgres"])
+@pytest.mark.parametrize("name", ["", "redis", "memory:x", "postgres:x"])
 def test_a_store_that_does_not_exist_is_refused(name: str) -> None:
     """The message lists the stores that do."""
     with pytest.raises(ValueError, match="sqlite:PATH"):
-        stores.validate(name)
+        StoreSettings.parse(name)
 
 
 def test_echo_gives_back_what_it_gets() -> None:

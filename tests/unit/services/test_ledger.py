@@ -13,6 +13,7 @@ from services.domain import ledger_seed, stores
 from services.domain.errors import InvalidArgument, NotFound
 from services.domain.ledger import PAGE_ITEMS, Ledger, LedgerStore, TransactionFeed
 from services.domain.stores.memory import MemoryStore
+from services.domain.stores.settings import StoreSettings
 from tests.stores import at_once
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[3] / "proto/vectors/ledger.json").read_text())
@@ -23,8 +24,9 @@ NOON_S = 1_767_268_800
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerStore]:
     """Open each store."""
     folder = tmp_path_factory.mktemp("store")
-    stores.prepare(request.param, folder)
-    opened = stores.open_store(request.param, folder, threads=None)
+    settings = StoreSettings(request.param)
+    stores.prepare(settings, folder)
+    opened = stores.open_store(settings, folder, threads=None)
     yield opened
     opened.close()
 

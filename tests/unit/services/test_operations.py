@@ -23,12 +23,12 @@ from services.operations import (
     run,
 )
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=50)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=50)
 USERS = st.fixed_dictionaries(
     {
         "id": st.integers(1, 2**31 - 1),
-        "name": st.text(st.characters(codec="utf-8"), min_size=1, max_size=200),
-        "email": st.text(st.characters(codec="utf-8"), min_size=1, max_size=254),
+        "name": st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=200),
+        "email": st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=254),
     },
     optional={
         "phone": TEXT,

@@ -25,7 +25,7 @@ def test_defaults_are_loopback_and_the_admin_port_beside() -> None:
     """A service started by hand listens on this machine only."""
     settings = parse(DEFAULTS, [], {})
     assert ("127.0.0.1", 5000, 6000) == (settings.host, settings.port, settings.admin_port)
-    assert ("gunicorn-gthread", 1, "memory") == (settings.runtime, settings.workers, settings.store)
+    assert ("gunicorn-gthread", 1, "memory") == (settings.runtime, settings.workers, str(settings.store))
 
 
 def test_every_flag_is_an_environment_variable_too() -> None:

@@ -182,6 +182,9 @@ func validateFields(fields Changes) *Error {
 		if longer(*field.text, field.charactersMax) {
 			return invalid("Field '%s' must be at most %d characters.", field.name, field.charactersMax)
 		}
+		if err := refuseNUL(field.name, *field.text); err != nil {
+			return err
+		}
 	}
 	if len(fields.Tags) > tagsMax {
 		return invalid("Field 'tags' must hold at most %d tags.", tagsMax)
@@ -191,8 +194,21 @@ func validateFields(fields Changes) *Error {
 			return invalid("Field 'tags' must hold tags of at most %d characters.", tagCharactersMax)
 		}
 	}
+	if err := refuseNUL("tags", fields.Tags...); err != nil {
+		return err
+	}
 	if len(fields.Avatar) > avatarBytesMax {
 		return invalid("Field 'avatar' must be at most %d bytes.", avatarBytesMax)
+	}
+	return nil
+}
+
+// refuseNUL refuses the one character that PostgreSQL's text can't hold: all stores are to be alike.
+func refuseNUL(name string, texts ...string) *Error {
+	for _, text := range texts {
+		if strings.ContainsRune(text, 0) {
+			return invalid("Field '%s' must not hold the character U+0000.", name)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,1 @@
+"""The command that makes a PostgreSQL database ready for the services."""

@@ -1,0 +1,252 @@
+"""PostgreSQL as the store: made ready by a command, lost and found again, and its URL shown to nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from services.domain import ledger_seed, seed
+from tests.contract.services import (
+    ASYNCIO,
+    GRPC_SYNC,
+    GTHREAD,
+    PYTHON_KINDS,
+    TIMEOUT_S,
+    UVICORN,
+    Kind,
+    Service,
+    command,
+    fresh_ids,
+    run_to_the_end,
+    started,
+    wait_until,
+)
+from tests.postgres import PostgresServer, url_file
+from wirebench.clients import Client, ClientError
+from wirebench.places import ROOT
+
+ADA = {"name": "Ada", "email": "ada@example.com"}
+
+
+def migrate(url: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Run the command that makes a database ready."""
+    return subprocess.run(
+        [sys.executable, "-m", "services.store.main", "migrate", *flags],
+        env={**os.environ, "WIREBENCH_STORE_URL": url},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def all_runtimes(folder: Path, url: str) -> Iterator[list[Service]]:
+    """Start a service of each runtime, all on one database."""
+    flags = ("--store-url-file", url_file(folder, url), "--store-timeout-s", 1)
+    starting = [started(kind._replace(store="postgres"), folder, *flags) for kind in PYTHON_KINDS]
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(starting)) as pool:
+        yield list(pool.map(stack.enter_context, starting))
+
+
+def says(client: Client) -> str:
+    """Return how a service fails to return a seeded user."""
+    try:
+        reply = client.call("users.get", {"id": seed.FIRST_SEEDED_ID})
+    except ClientError as error:  # to gRPC's clients, a service that can't be reached says the same
+        return error.message
+    return f"{reply.code}: {reply.message}"
+
+
+def test_an_outage_is_said_and_gets_over(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Without its database every runtime says UNAVAILABLE and isn't ready; when it is back, so is the service."""
+    with all_runtimes(tmp_path, postgres.fresh()) as services, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(service.connect()) for service in services]
+        assert ["ok: User retrieved successfully"] * 7 == [says(client) for client in clients]
+        try:
+            postgres.stop()
+            with ThreadPoolExecutor(len(clients)) as pool:
+                said = list(pool.map(says, clients))
+            for service, words in zip(services, said, strict=True):
+                assert words.endswith("The store is unavailable. Try again later."), service.kind
+                assert words.startswith("unavailable: ") or service.kind.transport == "grpc"
+            assert [(503, 200)] * 7 == [(each.admin("/readyz")[0], each.admin("/livez")[0]) for each in services]
+            assert ["ok"] * 7 == [client.call("echo.upper", {"text": "still here"}).code for client in clients]
+        finally:
+            postgres.up()
+        for service in services:
+            wait_until(partial(is_ready, service), "the service is ready again")
+        created = [client.call("users.create", {"user": {"id": next(fresh_ids), **ADA}}) for client in clients]
+        assert ["ok"] * 7 == [reply.code for reply in created]
+        assert 1 == services[0].logged().count("can't be reached")
+
+
+def is_ready(service: Service) -> bool:
+    """Return whether the service says that it is ready."""
+    return service.admin("/readyz")[0] == 200
+
+
+def test_a_restart_between_requests_is_not_noticed(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Connections that have ended while nobody used them are replaced before a request is lost on one."""
+    with all_runtimes(tmp_path, postgres.fresh()) as services, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(service.connect()) for service in services]
+        for client in clients:
+            says(client)
+        postgres.stop()
+        postgres.up()
+        assert ["ok: User retrieved successfully"] * 7 == [says(client) for client in clients]
+
+
+def test_a_statement_that_takes_too_long_is_given_up(postgres: PostgresServer, tmp_path: Path) -> None:
+    """A row that somebody else holds keeps nobody for longer than the time-out."""
+    url = postgres.fresh()
+    kind = UVICORN._replace(store="postgres")
+    flags = ("--store-url-file", url_file(tmp_path, url), "--store-timeout-s", 0.3)
+    with started(kind, tmp_path, *flags) as service, service.connect() as client, psycopg.connect(url) as holder:
+        holder.execute("SELECT 1 FROM users WHERE id = 1000001 FOR UPDATE")
+        reply = client.call("users.delete", {"id": 1_000_001})
+        assert ("unavailable", "The store took too long. Try again later.") == (reply.code, reply.message)
+        assert client.call("users.get", {"id": 1_000_001}).ok
+        holder.rollback()
+        assert client.call("users.delete", {"id": 1_000_001}).ok
+
+
+@pytest.mark.parametrize("kind", [GTHREAD, ASYNCIO], ids=str)
+def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
+    """More requests at once than connections wait for one, and what one worker has written, all read."""
+    url = postgres.fresh()
+    flags = ("--store-url-file", url_file(tmp_path, url), "--workers", 2, "--store-connections", 2)
+    with started(kind._replace(store="postgres"), tmp_path, *flags) as service, psycopg.connect(url) as watcher:
+
+        def create(first_id: int) -> list[str]:
+            with service.connect() as client:
+                users = [{"id": user_id, **ADA} for user_id in range(first_id, first_id + 20)]
+                return [client.call("users.create", {"user": user}).code for user in users]
+
+        with ThreadPoolExecutor(8) as pool:
+            assert [["ok"] * 20] * 8 == list(pool.map(create, range(1, 161, 20)))
+        for _ in range(8):  # each connection may be another worker's
+            with service.connect() as client:
+                assert client.call("users.get", {"id": 160}).ok
+        held = watcher.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE application_name = 'wirebench' AND datname = current_database()"
+        ).fetchone()
+        assert held
+        assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and the one that readiness asks on
+
+
+def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> None:
+    """One makes and fills the tables; the others wait, and find nothing to do."""
+    url = postgres.empty()
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(migrate, [url] * 4))
+    assert [0] * 4 == [each.returncode for each in done]
+    printed = sorted(each.stdout for each in done)
+    nothing = "wirebench-store: nothing to do\n"
+    assert ["wirebench-store: applied 0001_users, 0002_ledger\n", *[nothing] * 3] == printed
+    with psycopg.connect(url) as connection:
+        counts = [
+            connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()  # noqa: S608
+            for table in ("users", "balances", "transactions")
+        ]
+    assert [(seed.SEEDED_USERS,), (ledger_seed.ACCOUNTS,), (ledger_seed.TRANSACTIONS,)] == counts
+
+
+def test_data_that_are_there_stay(postgres: PostgresServer) -> None:
+    """Migrating again brings back no user that was deleted."""
+    url = postgres.fresh()
+    with psycopg.connect(url) as connection:
+        connection.execute("DELETE FROM users")
+    assert 0 == migrate(url).returncode
+    with psycopg.connect(url) as connection:
+        assert (0,) == connection.execute("SELECT count(*) FROM users").fetchone()
+
+
+def test_a_schema_that_is_not_ours_is_refused(postgres: PostgresServer, tmp_path: Path) -> None:
+    """By the service and by the command, with the next step; a service also refuses tables that aren't there."""
+    flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
+    status, (line,) = run_to_the_end(tmp_path, GTHREAD, *flags)
+    assert 1 == status
+    assert line.endswith("the database has no tables of wirebench's; run: wirebench-store migrate")
+
+    url = postgres.fresh()
+    with psycopg.connect(url) as connection:
+        connection.execute("INSERT INTO wirebench_schema VALUES (99)")
+    newer = (
+        "the database's schema has version 99, newer than this program's 2; use a newer program, or another database"
+    )
+    done = migrate(url)
+    assert (1, f"wirebench-store: {newer}\n") == (done.returncode, done.stderr)
+    flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, url), "--port", 0)
+    status, (line,) = run_to_the_end(tmp_path, GRPC_SYNC, *flags)
+    assert 1 == status
+    assert line.endswith(newer)
+
+
+def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) -> None:
+    """As long as it is told to, and then says what is wrong; without being told, at once."""
+    url = postgres.fresh()
+    postgres.stop()
+    try:
+        at_once = migrate(url)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(migrate, url, "--wait-s", "20")
+            wait_until(waiting.running, "the command runs")
+            postgres.up()
+            assert 0 == waiting.result().returncode
+    finally:
+        postgres.up()
+    assert 1 == at_once.returncode
+    assert "Connection refused" in at_once.stderr
+    assert 1 == at_once.stderr.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("", "set WIREBENCH_STORE_URL=postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or name a file"),
+        ("postgresql://me:s3cret%zz@127.0.0.1/db", "WIREBENCH_STORE_URL: is no URL of the form"),
+        ("host=127.0.0.1 password=s3cret", "WIREBENCH_STORE_URL: is no URL of the form"),
+        ("mysql://me:s3cret@127.0.0.1/db", "WIREBENCH_STORE_URL: is no URL of the form"),
+    ],
+)
+def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, url: str, expected: str) -> None:
+    """By the service and by the command: one line, status 2, and no word of what was given."""
+    monkeypatch.setenv("WIREBENCH_STORE_URL", url)
+    service = subprocess.run(
+        command(ASYNCIO, "--store", "postgres"), cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    for done in (service, migrate(url)):
+        assert 2 == done.returncode
+        assert expected in done.stderr
+        assert "s3cret" not in done.stderr
+
+
+def test_a_password_is_shown_to_nobody(postgres: PostgresServer, tmp_path: Path) -> None:
+    """It stands in no command line and in no log, neither of a service that runs nor of one that is refused."""
+    url = postgres.fresh()
+    password = url.partition("wirebench:")[2].partition("@")[0]
+    kind = ASYNCIO._replace(store="postgres")
+    with started(kind, tmp_path, "--store-url-file", url_file(tmp_path, url)) as service:
+        processes = [service.process.pid, *(each.pid for each in psutil.Process(service.process.pid).children())]
+        lines = [Path(f"/proc/{pid}/cmdline").read_text() for pid in processes]
+        assert len(lines) > 1
+        assert password not in "".join(lines) + service.logged()
+
+    wrong = url_file(tmp_path, url.replace(password, "wr0ng"))
+    status, (line,) = run_to_the_end(tmp_path, GTHREAD, "--store", "postgres", "--store-url-file", wrong, "--port", 0)
+    assert 1 == status
+    assert 'password authentication failed for user "wirebench"' in line
+    assert "wr0ng" not in line

@@ -1,0 +1,93 @@
+"""A PostgreSQL server for tests, started by `scripts/postgres`, and fresh databases on it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from wirebench.places import ROOT
+
+_TIMEOUT_S = 300.0
+
+
+class PostgresServer:
+    """A server of the tests' own, which they may stop."""
+
+    def __init__(self) -> None:
+        # Not in pytest's folders: those are for their user alone, and PostgreSQL refuses root.
+        self._folder = ROOT / "build" / f"postgres-tests-{os.getpid()}"
+        self._numbers = itertools.count(1)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+
+    def up(self) -> None:
+        """Start it, with the data that it had; skip the test where PostgreSQL isn't installed."""
+        if self._run("find").returncode:
+            pytest.skip("PostgreSQL isn't installed: sudo scripts/postgres install")
+        done = self._run("up")
+        assert 0 == done.returncode, done.stdout + done.stderr
+
+    def stop(self) -> None:
+        """End it, and keep its data."""
+        assert 0 == self._run("stop").returncode
+
+    def down(self) -> None:
+        """End it, and remove all that it has left."""
+        assert 0 == self._run("down").returncode
+        assert not self._folder.exists()
+
+    def url(self, database: str = "wirebench") -> str:
+        """Return the URL of a database."""
+        url = (self._folder / "url").read_text().strip()
+        return url.removesuffix("wirebench") + database
+
+    def empty(self) -> str:
+        """Make a database with nothing in it, and return its URL."""
+        return self._create("template1")
+
+    def fresh(self) -> str:
+        """Make a database with the data that all stores start with, and return its URL."""
+        if next(self._numbers) == 1:
+            migrate = [sys.executable, "-m", "services.store.main", "migrate"]
+            environment = {**os.environ, "WIREBENCH_STORE_URL": self.url()}
+            subprocess.run(migrate, env=environment, cwd=ROOT, check=True, capture_output=True, timeout=_TIMEOUT_S)
+        return self._create("wirebench")
+
+    def _create(self, template: str) -> str:
+        name = f"test_{next(self._numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+        return self.url(name)
+
+    def _run(self, command: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "POSTGRES_FOLDER": str(self._folder),
+            "POSTGRES_OPTIONS": "-c fsync=off",
+            "STORE_PORT": str(self._port),
+        }
+        # Its output goes to files: through a pipe, the server that it leaves behind would keep us waiting.
+        return subprocess.run(
+            [ROOT / "scripts/postgres", command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+
+
+def url_file(folder: Path, url: str) -> Path:
+    """Write a URL into a file for its user alone."""
+    path = folder / "url"
+    path.touch(mode=0o600)
+    path.write_text(url)
+    return path
