@@ -55,7 +55,7 @@ bench-self: setup ## measure wirebench itself: what its generators and its bookk
 
 ##@ Set up
 .PHONY: setup setup-dev clean
-setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz .tools/bin/wirebench-go ## what bench needs: .venv, k6, ghz and the services in Go, in this folder
+setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what bench needs: .venv, k6, ghz, toxiproxy and the services in Go, in this folder
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
@@ -100,6 +100,15 @@ clean: ## remove all that was installed, built or cached here, and no results
 .tools/bin/ghz: tools.mk | .tools/.prerequisites
 	@GOBIN=$(CURDIR)/.tools/bin $(STEP) "ghz: building $(GHZ_VERSION)" \
 	  go install -mod=mod -ldflags '-s -w -X main.version=$(GHZ_VERSION)' github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
+	@touch $@
+
+# Its module calls the program `server`.
+.tools/bin/toxiproxy-server: tools.mk | .tools/.prerequisites
+	@GOBIN=$(CURDIR)/.tools/toxiproxy $(STEP) "toxiproxy: building $(TOXIPROXY_VERSION)" \
+	  go install -mod=mod -ldflags '-s -w -X github.com/Shopify/toxiproxy/v2.Version=$(TOXIPROXY_VERSION:v%=%)' \
+	  github.com/Shopify/toxiproxy/v2/cmd/server@$(TOXIPROXY_VERSION)
+	@mv .tools/toxiproxy/server $@
+	@rmdir .tools/toxiproxy
 	@touch $@
 
 # And promtool beside it.

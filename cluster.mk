@@ -65,7 +65,7 @@ cluster-clean: cluster-down ## remove our images from the engine as well
 cluster-preflight:
 	@scripts/cluster/cluster preflight
 
-images: .tools/bin/k6 .tools/bin/ghz .tools/bin/prometheus
+images: .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus
 	@scripts/cluster/images build/cluster/images.yaml services load prometheus grafana
 
 # What a node image built from packages holds of Go.

@@ -1,6 +1,7 @@
 # Versions of the tools that are not locked elsewhere: k6 is in k6/extension/go.mod, all Python is in requirements/
 # (and with it buf, which comes as a wheel).
 GHZ_VERSION := v0.93.0
+TOXIPROXY_VERSION := v2.5.0
 UV_VERSION := 0.13.8
 # v0.315.0 is how Go modules write Prometheus 3.15.0.
 PROMETHEUS_VERSION := v0.315.0

@@ -88,7 +88,7 @@ def start(
     """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started."""
     # With setpriv it ends when we do, even when we are killed outright; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
-    with _opened(log) as output, _on_cores(cores):
+    with _opened(log) as output, on_cores(cores):
         try:
             process = subprocess.Popen(
                 [*wrapper, *map(str, arguments)],
@@ -178,8 +178,8 @@ def describe_status(status: int) -> str:
 
 
 @contextlib.contextmanager
-def _on_cores(cores: frozenset[int] | None) -> Iterator[None]:
-    """Run this thread on the cores for a moment: a child inherits them, from its first instruction on."""
+def on_cores(cores: frozenset[int] | None) -> Iterator[None]:
+    """Run this thread on the cores for a moment; what it starts inherits them, from its first instruction on."""
     if cores is None or sys.platform != "linux":
         yield
         return

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from wirebench import network
 from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
@@ -200,6 +201,9 @@ def prepare(plan: Plan, target: Target) -> None:
     for name in sorted(here):
         if DRIVERS[name].version() is None:
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
+    shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
+    if shaped and network.version() is None:
+        raise UsageError(f"toxiproxy, which factors.network needs, is not at {network.path()}", "run `make setup`")
     _lay_out_ids(plan, target)
     target.prepare(plan.services)
 

@@ -18,13 +18,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def cell(
+def cell(  # noqa: PLR0913 - what cells differ in
     transport: Transport,
     driver: Driver,
     *,
     concurrency: int = 8,
     rate_per_s: int | None = None,
     connection: Connection = "keep",
+    delay_ms: int | None = None,
 ) -> Cell:
     """Return a cell that gets users, at its transport's defaults."""
     return Cell(
@@ -39,6 +40,7 @@ def cell(
         store="memory",
         codec=TRANSPORTS[transport].codecs[0],
         connection=connection,
+        delay_ms=delay_ms,
     )
 
 

@@ -399,6 +399,7 @@ def test_doctor_says_what_is_there() -> None:
     assert 0 == done.returncode, done.stdout
     assert "k6 1." in done.stdout
     assert "ghz 0." in done.stdout
+    assert "toxiproxy 2." in done.stdout
 
 
 def test_verify_compares_all_transports() -> None:

@@ -15,6 +15,7 @@ STAGES = (
     "timing",
     "scenario",
     "targets",
+    "network",
     "clients",
     "drivers",
     "measure",
@@ -26,7 +27,7 @@ STAGES = (
     "cli",
 )
 #: What every stage may use.
-COMMON = ("errors", "files", "findings", "interrupts", "places", "processes")
+COMMON = ("errors", "files", "findings", "interrupts", "places", "ports", "processes")
 
 
 def imports_of(path: Path) -> Iterator[str]:

@@ -11,7 +11,8 @@ from tests.unit.report_run import cell
 from tests.unit.test_generator import a_file
 from wirebench.drivers.histogram_file import Window
 from wirebench.measure import Observation, Subject, make_record
-from wirebench.measure.observation import GeneratorUse, ServerUse
+from wirebench.measure.observation import GeneratorUse, ProxyUse, ServerUse
+from wirebench.measure.record import Proxy
 from wirebench.scenario import Load
 from wirebench.store import Record
 from wirebench.targets import Disrupted
@@ -68,6 +69,19 @@ def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
     gates = {gate.name: gate for gate in record.gates}
     assert not gates["generator_cpu"].passed
     assert 2 == gates["throttled_generator"].value
+
+
+def test_a_proxy_takes_the_generator_s_time_and_holds_no_connection(tmp_path: Path) -> None:
+    """Its CPU time counts for the gate of the generator's; requests within it are on their way all the same."""
+    observed = seen(1.8, REQUESTS).model_copy(update={"proxy": ProxyUse(cpu_s=1.9, added_ms=0.1, pairs=100)})
+    record = record_of(tmp_path, observed)
+    straight = record_of(tmp_path, seen(1.8, REQUESTS))
+    assert (1.8 + 1.9) / (2 * 2.0) == pytest.approx(record.generator.cpu_share)
+    assert Proxy(added_ms=0.1, pairs=100, cpu_ms_per_request=1.9 / 3 * 1e3) == record.proxy
+    assert None is straight.proxy
+    unfit, fit = ({gate.name: gate for gate in each.gates} for each in (record, straight))
+    assert (False, True) == (unfit["generator_cpu"].passed, fit["generator_cpu"].passed)
+    assert fit["connections"].value == unfit["connections"].value
 
 
 def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from wirebench import network
 from wirebench.drivers import DRIVERS
 from wirebench.measure import environment
 from wirebench.store.results import DEFAULT_FOLDER
@@ -41,9 +42,10 @@ def doctor() -> None:
 def _tools() -> Iterator[Finding]:
     versions = environment.versions()
     yield Finding(f"Python {versions['python']}")
-    for name, driver in DRIVERS.items():
+    tools = {**{name: driver.path() for name, driver in DRIVERS.items()}, "toxiproxy": network.path()}
+    for name, path in tools.items():
         found = name in versions
-        text = f"{name} {versions[name]}" if found else f"{name} is not at {driver.path()}: run `make setup`"
+        text = f"{name} {versions[name]}" if found else f"{name} is not at {path}: run `make setup`"
         yield Finding(text, found, fatal=True)
     for transport in ("rest", "grpc", "socket"):
         command = Path(sys.executable).parent / f"wirebench-{transport}"

@@ -11,7 +11,7 @@ from wirebench.drivers.histogram_file import OK, Clock, Window, merge_parallel
 from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.observation import Observation, ServerUse
-from wirebench.measure.record import DisruptionRecord, Generator, Latency, OperationFigures, Record, Server
+from wirebench.measure.record import DisruptionRecord, Generator, Latency, OperationFigures, Proxy, Record, Server
 from wirebench.scenario import Cell, Load
 from wirebench.targets import Cores, Disrupted
 
@@ -122,6 +122,7 @@ def make_record(
             merged.bytes_received / per_request if merged.bytes_received is not None and per_request else None
         ),
         disruption=disruption,
+        proxy=_proxy(observations, requests),
         gates=check(evidence),
         versions=subject.versions,
         machine=subject.machine,
@@ -218,14 +219,33 @@ def _least_fairness(use: ServerUse) -> float | None:
 
 def _generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
     """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be."""
-    uses = [(each.generator, each.window_s) for each in observations]
     shares = [
-        use.cpu_s / (window_s * use.cores) for use, window_s in uses if use.cpu_s is not None and use.cores is not None
+        cpu_s / (each.window_s * each.generator.cores)
+        for each in observations
+        if (cpu_s := _generator_cpu_s(each)) is not None and each.generator.cores is not None
     ]
     return Generator(
-        cpu_share=max(shares) if len(shares) == len(uses) else None,
+        cpu_share=max(shares) if len(shares) == len(observations) else None,
         cores=tuple(sorted(cores.generator)) if cores else None,
         shares_cores_with_server=cores.shared if cores else None,
+    )
+
+
+def _generator_cpu_s(observation: Observation) -> float | None:
+    """Return what the driver used, and with it the proxy that runs on its cores."""
+    proxy = [observation.proxy.cpu_s] if observation.proxy else []
+    return _sum_known([observation.generator.cpu_s, *proxy])
+
+
+def _proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
+    first = observations[0].proxy
+    if first is None or first.added_ms is None:
+        return None
+    cpu_s = _sum_known([each.proxy.cpu_s if each.proxy else None for each in observations])
+    return Proxy(
+        added_ms=first.added_ms,
+        pairs=first.pairs,
+        cpu_ms_per_request=cpu_s / requests * 1e3 if cpu_s is not None and requests else None,
     )
 
 

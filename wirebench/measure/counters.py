@@ -5,16 +5,19 @@ from __future__ import annotations
 import http.client
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from wirebench.errors import WirebenchError
+from wirebench.targets.target import Replica
 
 _TIMEOUT_S = 10.0
 #: Services fold their counters twenty times a second; a busy machine may let them do so later.
 _STILL_S = 0.3
 _SETTLE_TIMEOUT_S = 5.0
+_FOLDED_TIMEOUT_S = 3.0
+_FOLDED_POLL_S = 0.02
 _REQUESTS = re.compile(r"^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _THROTTLED = re.compile(r"^wirebench_cpu_throttled_periods_total (\S+)$", re.MULTILINE)
@@ -59,6 +62,24 @@ def read_counters(admin_url: str) -> Counters:
     finally:
         connection.close()
     return parse_counters(text)
+
+
+def read_replicas(replicas: Sequence[Replica]) -> dict[str, Counters]:
+    """Read the counters of those replicas that can be asked, by name. Raises WirebenchError if one doesn't answer."""
+    return {replica.name: read_counters(replica.admin_url) for replica in replicas if replica.admin_url}
+
+
+def settled(replicas: Sequence[Replica], before: Mapping[str, Counters], sent: int) -> dict[str, Counters]:
+    """Return what the replicas have counted since, once they have folded in the last of so many requests.
+
+    Raises WirebenchError if one doesn't answer.
+    """
+    deadline = time.monotonic() + _FOLDED_TIMEOUT_S
+    while True:
+        counted = {name: counters.since(before[name]) for name, counters in read_replicas(replicas).items()}
+        if sum(each.requests for each in counted.values()) >= sent or time.monotonic() > deadline or not counted:
+            return counted
+        time.sleep(_FOLDED_POLL_S)
 
 
 def wait_until_settled(admin_urls: Sequence[str]) -> None:

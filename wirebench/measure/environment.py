@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from wirebench import processes
+from wirebench import network, processes
 from wirebench.drivers import DRIVERS
 from wirebench.places import ROOT
 from wirebench.targets import Cores
@@ -40,11 +40,8 @@ def versions() -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    for name, driver in DRIVERS.items():
-        version = driver.version()
-        if version:
-            found[name] = version
-    return found
+    tools = {**{name: driver.version() for name, driver in DRIVERS.items()}, "toxiproxy": network.version()}
+    return found | {name: version for name, version in tools.items() if version}
 
 
 def machine() -> dict[str, str]:

@@ -29,6 +29,18 @@ class GeneratorUse(_Frozen):
     throttled_periods: int | None
 
 
+class ProxyUse(_Frozen):
+    """What the proxy between generator and server used in the windows, and cost by itself.
+
+    `added_ms` is by how much it made a call longer before it was told to delay any, the median of `pairs`: None where
+    another of several generators measured it.
+    """
+
+    cpu_s: float | None
+    added_ms: float | None
+    pairs: int
+
+
 class Observation(_Frozen):
     """One generator's view of one cell; only the first of several looks at the server."""
 
@@ -36,5 +48,7 @@ class Observation(_Frozen):
     window_s: float
     generator: GeneratorUse
     server: ServerUse
+    #: None where the load went straight to the service.
+    proxy: ProxyUse | None = None
     #: Why live metrics didn't get where they should have; empty if they did, or weren't asked for.
     live_problem: str = ""

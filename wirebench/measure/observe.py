@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,17 +9,15 @@ from functools import partial
 
 from wirebench.drivers import DRIVERS, HistogramFile, Job
 from wirebench.drivers.histogram_file import merge
-from wirebench.measure.counters import Counters, read_counters
-from wirebench.measure.observation import GeneratorUse, Observation, ServerUse
+from wirebench.measure.counters import Counters, read_replicas, settled
+from wirebench.measure.observation import GeneratorUse, Observation, ProxyUse, ServerUse
 from wirebench.measure.usage import Generator, Usage, Watch, of_processes, of_replica, process_tree
+from wirebench.measure.way import Way, way_of
 from wirebench.targets.target import Replica
 
 #: Reading a clock costs microseconds; asking a replica costs it half a millisecond of its CPU time.
 CLOCK_INTERVAL_S = 0.025
 _REPLICA_INTERVAL_S = 0.2
-#: Services fold their counters twenty times a second; after this long the busiest machine has let them.
-_COUNTERS_SETTLE_S = 3.0
-_COUNTERS_POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +39,17 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
 
     Raises WirebenchError if the driver fails, if no request was sent at all, or if a replica doesn't answer.
     """
-    before = _read_all(replicas)
     generator = Generator()
     with ExitStack() as stack:
+        way = stack.enter_context(way_of(job, replicas))
+        before = read_replicas(replicas)
         servers = [stack.enter_context(watch) for watch in map(_watch, replicas) if watch]
         own = stack.enter_context(Watch(generator.usage, CLOCK_INTERVAL_S))
+        proxy = stack.enter_context(Watch(partial(of_processes, way.proxy_pids), CLOCK_INTERVAL_S))
         together.start()
-        parts = DRIVERS[job.cell.driver].run(job, generator.watch)
+        parts = DRIVERS[job.cell.driver].run(way.job, generator.watch)
     sent = together.total(sum(part.sent for part in parts))
-    counted = _settled(replicas, before, sent) if before else None
+    counted = settled(replicas, before, sent) if before else None
     used = _in_windows(parts, own)
     throttled = _sum(use.throttled_periods for use in used)
     return Observation(
@@ -62,6 +61,7 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
             throttled_periods=None if throttled is None else round(throttled),
         ),
         server=_server_use([_in_windows(parts, server) for server in servers], counted),
+        proxy=_proxy_use(way, _in_windows(parts, proxy)),
     )
 
 
@@ -94,6 +94,16 @@ def _server_use(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Cou
     )
 
 
+def _proxy_use(way: Way, in_windows: Sequence[Usage]) -> ProxyUse | None:
+    if not way.proxy_pids:
+        return None
+    return ProxyUse(
+        cpu_s=_sum(use.cpu_s for use in in_windows),
+        added_ms=way.cost.added_ms if way.cost else None,
+        pairs=way.cost.pairs if way.cost else 0,
+    )
+
+
 _UNSEEN = Usage(0, None)
 
 
@@ -101,20 +111,6 @@ def _in_windows(parts: Sequence[HistogramFile], watch: Watch) -> tuple[Usage, ..
     """Return what was used in each of the windows; nothing is known of one that wasn't watched whole."""
     windows = [part.checked_window() for part in parts]
     return tuple(watch.between(window.start_unix_ns, window.end_unix_ns) or _UNSEEN for window in windows)
-
-
-def _read_all(replicas: Sequence[Replica]) -> dict[str, Counters]:
-    return {replica.name: read_counters(replica.admin_url) for replica in replicas if replica.admin_url}
-
-
-def _settled(replicas: Sequence[Replica], before: Mapping[str, Counters], sent: int) -> dict[str, Counters]:
-    """Return what the replicas have counted since, once they have folded in the last requests."""
-    deadline = time.monotonic() + _COUNTERS_SETTLE_S
-    while True:
-        counted = {name: counters.since(before[name]) for name, counters in _read_all(replicas).items()}
-        if sum(each.requests for each in counted.values()) >= sent or time.monotonic() > deadline:
-            return counted
-        time.sleep(_COUNTERS_POLL_S)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

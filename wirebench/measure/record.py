@@ -58,11 +58,23 @@ class Server(_Frozen):
 
 
 class Generator(_Frozen):
-    """What the load driver used: its share of the CPU time that its cores, or its limit, gave it in the window."""
+    """What the load driver and a proxy used: their share of the CPU time that their cores or limit gave them."""
 
     cpu_share: float | None
     cores: tuple[int, ...] | None
     shares_cores_with_server: bool | None
+
+
+class Proxy(_Frozen):
+    """The proxy that the load went through, told to delay or not, and what it costs by itself.
+
+    By `added_ms` it made a call longer before it delayed any: the median of pairs, straight and through. Its CPU time
+    is part of the generator's share.
+    """
+
+    added_ms: float
+    pairs: int
+    cpu_ms_per_request: float | None
 
 
 class DisruptionRecord(_Frozen):
@@ -126,6 +138,7 @@ class Record(_Frozen):
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
     disruption: DisruptionRecord | None = None
+    proxy: Proxy | None = None
     gates: tuple[Gate, ...]
     versions: dict[str, str]
     machine: dict[str, str]

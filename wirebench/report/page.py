@@ -62,6 +62,7 @@ class Page:
     forest: Forest
     instruments: tuple[str, ...]
     disruptions: tuple[str, ...]
+    proxy_cost: str
     legend: tuple[Style, ...]
     latency: tuple[Picture, ...]
     throughput: tuple[Picture, ...]
@@ -115,6 +116,7 @@ def gather(run: Run) -> Page:
         forest=forest,
         instruments=tuple(words.sentence(comparison) for comparison in comparisons if comparison.instruments),
         disruptions=words.disruptions(cells),
+        proxy_cost=words.proxy_cost(cells),
         legend=tuple(looks.values()),
         latency=_curves(groups, looks, latencies),
         throughput=throughput,

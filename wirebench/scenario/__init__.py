@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wirebench.scenario.cell import Cell, ServiceSpec
+from wirebench.scenario.cell import Cell, Link, ServiceSpec
 from wirebench.scenario.load import read_scenario
 from wirebench.scenario.model import Load, Scenario
 from wirebench.scenario.plan import Plan, PlannedCell, make_plan
 
-__all__ = ["Cell", "Load", "Plan", "PlannedCell", "Scenario", "ServiceSpec", "make_plan", "read_scenario"]
+__all__ = ["Cell", "Link", "Load", "Plan", "PlannedCell", "Scenario", "ServiceSpec", "make_plan", "read_scenario"]

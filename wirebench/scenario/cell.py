@@ -46,12 +46,31 @@ class ServiceSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """What a proxy does to all that passes between generator and server.
+
+    `delay_ms` is added to every round trip, more or less by at most `jitter_ms`; `bandwidth_kib_s` limits each
+    connection in each direction. None, or no delay: nothing of the kind is done.
+    """
+
+    delay_ms: int
+    jitter_ms: int | None = None
+    bandwidth_kib_s: int | None = None
+
+    def __str__(self) -> str:
+        """Name the link in file names."""
+        jitter = f"j{self.jitter_ms}" if self.jitter_ms else ""
+        bandwidth = f"b{self.bandwidth_kib_s}" if self.bandwidth_kib_s else ""
+        return f"d{self.delay_ms}{jitter}{bandwidth}"
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One combination of factors.
 
     `operation` is one of the contract's, or the name of a workload. `rate_per_s` is None under a closed load,
-    `connections` where each of the load's users has its own, and outside clusters what only they have. What has a
-    default here came later than the first records.
+    `connections` where each of the load's users has its own, outside clusters what only they have, and `delay_ms` where
+    the load goes straight to the service. What has a default here came later than the first records.
     """
 
     transport: Transport
@@ -75,6 +94,9 @@ class Cell:
     disruption: Disruption | None = None
     cpu_limit_millicores: int | None = None
     memory_limit_mib: int | None = None
+    delay_ms: int | None = None
+    jitter_ms: int | None = None
+    bandwidth_kib_s: int | None = None
 
     @property
     def service(self) -> ServiceSpec:
@@ -94,6 +116,11 @@ class Cell:
         )
 
     @property
+    def link(self) -> Link | None:
+        """The link that its load goes through; None if it goes straight to the service."""
+        return None if self.delay_ms is None else Link(self.delay_ms, self.jitter_ms, self.bandwidth_kib_s)
+
+    @property
     def is_disrupted(self) -> bool:
         """Whether something happens to its replicas while it is measured."""
         return self.disruption not in (None, "none")
@@ -110,5 +137,5 @@ class Cell:
         connections = f"n{self.connections}" if self.connections else None
         disruption = self.disruption if self.is_disrupted else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
-        others = (self.payload, connections, self.placement, self.balancing, disruption)
+        others = (self.payload, connections, self.placement, self.balancing, disruption, self.link)
         return "-".join(map(str, (*parts, *filter(None, others))))

@@ -27,7 +27,7 @@ TargetName = Literal["local", "external", "kubernetes"]
 Comparable = Literal[
     "transport", "runtime", "implementation", "driver", "workers", "threads", "store", "codec", "connection",
     "connections", "payload", "concurrency", "replicas", "placement", "balancing", "disruption",
-    "cpu_limit_millicores", "memory_limit_mib",
+    "cpu_limit_millicores", "memory_limit_mib", "delay_ms", "jitter_ms", "bandwidth_kib_s",
 ]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
@@ -96,6 +96,9 @@ def defaults(
         "codec": facts.codecs[0],
         "connection": "keep",
         "connections": None,
+        "delay_ms": None,
+        "jitter_ms": None,
+        "bandwidth_kib_s": None,
         **(CLUSTER_DEFAULTS if target == "kubernetes" else {**dict.fromkeys(CLUSTER_ONLY), "replicas": 1}),
     }
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from wirebench.findings import in_words
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Load, Scenario
+from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Load, Network, Scenario
 from wirebench.scenario.source import FieldPath, Source
 
-_SECTIONS: dict[str, type[BaseModel]] = {"": Scenario, "factors": Factors, "load": Load}
+_SECTIONS: dict[str, type[BaseModel]] = {"": Scenario, "factors": Factors, "factors.network": Network, "load": Load}
 
 
 def describe(source: Source, mistake: ErrorDetails) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
@@ -29,6 +30,10 @@ SWEEP_MAX = 4096
 CALLS_MAX = 100_000
 #: How long a number of calls may take in all, in seconds, where a scenario doesn't say.
 CALLS_LIMIT_S = 60.0
+DELAY_MS_MAX = 5_000
+#: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
+BANDWIDTH_KIB_S_MIN = 8
+BANDWIDTH_KIB_S_MAX = 16_384
 BLOCKS_MAX = 1000
 EVERY_TRANSPORT: Final = "*"
 
@@ -61,6 +66,27 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def _none_of_it(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    return None if value == "none" else value
+
+
+class Network(_Strict):
+    """What lies between generator and server; `wirebench.scenario.cell.Link` says what the keys mean.
+
+    A `delay_ms` of `none` goes straight to the service, and not through the proxy that does all this.
+    """
+
+    delay_ms: Levels[Annotated[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] | None, BeforeValidator(_none_of_it)]] = (
+        _LEFT_OUT
+    )
+    jitter_ms: Levels[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)]] = _LEFT_OUT
+    bandwidth_kib_s: Levels[
+        Annotated[
+            Annotated[int, Field(ge=BANDWIDTH_KIB_S_MIN, le=BANDWIDTH_KIB_S_MAX)] | None, BeforeValidator(_none_of_it)
+        ]
+    ] = _LEFT_OUT
+
+
 class Factors(_Strict):
     """The dimensions of the question; one with several levels is varied.
 
@@ -87,10 +113,27 @@ class Factors(_Strict):
     disruption: Levels[Disruption] = _LEFT_OUT
     cpu_limit_millicores: Levels[Annotated[int, Field(ge=10, le=256_000)]] = _LEFT_OUT
     memory_limit_mib: Levels[Annotated[int, Field(ge=64, le=1_048_576)]] = _LEFT_OUT
+    network: Network = Network()
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all factors, those in `network` among them."""
+        return tuple(name for name in (*cls.model_fields, *Network.model_fields) if name != "network")
+
+    def levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
+        """Return the levels of a factor by transport, whether it stands by itself or in `network`."""
+        section = self.network if name in Network.model_fields else self
+        levels: Mapping[str, tuple[Any, ...]] = getattr(section, name)
+        return levels
 
     def implementations(self, transport: Transport) -> tuple[Implementation, ...]:
         """Return those of a transport, whose runtimes and defaults differ."""
         return self.implementation.get(transport) or self.implementation.get(EVERY_TRANSPORT) or ("python",)
+
+
+def field_of(factor: str) -> FieldPath:
+    """Return where a factor is written."""
+    return ("factors", "network", factor) if factor in Network.model_fields else ("factors", factor)
 
 
 class Load(_Strict):

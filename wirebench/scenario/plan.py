@@ -82,7 +82,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     for block in range(1, scenario.blocks + 1):
         order = shuffle.sample(cells, k=len(cells))
         blocks.append(tuple(PlannedCell(block, place, cell) for place, cell in enumerate(order)))
-    left_out = () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if getattr(factors, name))
+    left_out = () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if factors.levels(name))
     return Plan(scenario, seed, cells, tuple(blocks), left_out)
 
 
@@ -116,8 +116,12 @@ def _levels(
     scenario: Scenario, transport: Transport, implementation: Implementation, target: TargetName
 ) -> dict[str, tuple[Any, ...]]:
     levels: dict[str, tuple[Any, ...]] = {}
-    for name, default in defaults(transport, implementation, target).items():
-        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else getattr(scenario.factors, name)
+    factors, otherwise = scenario.factors, defaults(transport, implementation, target)
+    if factors.network.model_fields_set:
+        # What is compared takes the same way: where nothing is said of the delay, there is none, and the proxy is.
+        otherwise["delay_ms"] = 0
+    for name, default in otherwise.items():
+        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else factors.levels(name)
         levels[name] = written.get(transport) or written.get(EVERY_TRANSPORT) or (default,)
     # Of the runtimes that the scenario names, each implementation takes its own; one that has none, its default.
     runtimes = TRANSPORTS[transport].runtimes[implementation]

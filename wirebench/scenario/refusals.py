@@ -20,7 +20,7 @@ from wirebench.scenario.contract import (
     WRITING_OPERATIONS,
     TargetName,
 )
-from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Factors, Load, Scenario
+from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Factors, Load, Scenario, field_of
 from wirebench.scenario.payload import takes
 from wirebench.scenario.source import FieldPath
 
@@ -131,11 +131,11 @@ def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
 
 def unfit_levels(factors: Factors) -> Iterator[Refusal]:
     """Refuse levels that stand twice, and those of a transport that no cell has."""
-    for name in type(factors).model_fields:
-        levels = getattr(factors, name)
+    for name in factors.names():
+        levels = factors.levels(name)
         by_transport = levels if isinstance(levels, dict) else {EVERY_TRANSPORT: levels}
         for transport, own in by_transport.items():
-            field = ("factors", name) if transport == EVERY_TRANSPORT else ("factors", name, transport)
+            field = field_of(name) if transport == EVERY_TRANSPORT else (*field_of(name), transport)
             if len(set(own)) < len(own):
                 yield Refusal(field, "a level stands twice in the list", "name each level once")
             if transport not in (EVERY_TRANSPORT, *factors.transport):
@@ -179,6 +179,7 @@ def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
     yield from _impossible_load(cell, factors)
     if cell.is_disrupted:
         yield from _impossible_disruption(cell, factors, writes=writes)
+    yield from _impossible_link(cell, factors)
 
 
 def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) -> Iterator[Refusal]:
@@ -291,6 +292,33 @@ def _impossible_disruption(cell: Cell, factors: Factors, *, writes: bool) -> Ite
         yield Refusal(field, message, "choose an operation that only reads")
 
 
+def _impossible_link(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    if cell.jitter_ms and not cell.delay_ms:
+        yield Refusal(
+            _written(factors, "jitter_ms", cell),
+            f"a jitter of {cell.jitter_ms} ms needs a delay that it can take from and add to",
+            "leave out the jitter, or the levels of delay_ms without a delay",
+        )
+    elif (cell.jitter_ms or 0) > (cell.delay_ms or 0):
+        yield Refusal(
+            _written(factors, "jitter_ms", cell),
+            f"a jitter of {cell.jitter_ms} ms is more than the delay of {cell.delay_ms} ms, and none can be negative",
+            "lower the jitter, or leave out the smaller levels of delay_ms",
+        )
+    if cell.bandwidth_kib_s is not None and cell.link is None:
+        yield Refusal(
+            _written(factors, "bandwidth_kib_s", cell),
+            "a load that goes straight to the service has all the bandwidth there is",
+            "set delay_ms to 0 in place of none: through the proxy, but without a delay",
+        )
+    if cell.link and cell.driver == "ghz" and cell.balancing == "headless":
+        yield Refusal(
+            _written(factors, "driver", cell),
+            "ghz finds the replicas by their common name, and the proxies before them have none",
+            "drive it by k6, or choose another balancing",
+        )
+
+
 def incomparable(scenario: Scenario, cells: Sequence[Cell]) -> Iterator[Refusal]:
     """Refuse a comparison that no two cells make, if one is asked for: in words, or by several transports."""
     factor = scenario.compare
@@ -320,6 +348,6 @@ def _levels_compared(cells: Sequence[Cell], factor: str) -> tuple[object, ...]:
 
 def _written(factors: Factors, name: str, cell: Cell) -> FieldPath:
     """Return where the level is written that a cell has of a factor."""
-    levels = getattr(factors, name)
+    levels = factors.levels(name)
     owner = (cell.transport,) if cell.transport in levels else ()
-    return ("factors", name, *owner, levels[owner[0] if owner else EVERY_TRANSPORT].index(getattr(cell, name)))
+    return (*field_of(name), *owner, levels[owner[0] if owner else EVERY_TRANSPORT].index(getattr(cell, name)))

@@ -112,7 +112,7 @@ def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
 _TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
 _ORDER = (
     "operation", "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
-    "workers", "threads", "store", "connection",
+    "workers", "threads", "store", "connection", "bandwidth_kib_s", "jitter_ms", "delay_ms",
 )  # fmt: skip
 _PLACES = {
     level: place
@@ -124,7 +124,8 @@ _LAST_ORDER = ("disruption", "placement", "balancing", "implementation", "runtim
 
 def _by_factors(summary: CellSummary) -> tuple[object, ...]:
     factors = summary.factors
-    first = tuple((isinstance(factors[name], str), factors[name] or 0) for name in _ORDER)
+    levels = ((-1 if factors[name] is None else factors[name]) for name in _ORDER)
+    first = tuple((isinstance(level, str), level) for level in levels)
     transport = _TRANSPORT_ORDER[str(factors["transport"])]
     return (*first, transport, *(_place(factors[name]) for name in _LAST_ORDER))
 

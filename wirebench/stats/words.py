@@ -5,6 +5,7 @@ What a name doesn't say is the default: "gRPC" is gRPC on its first runtime, wit
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
@@ -29,7 +30,8 @@ _TENTHS_MS_MAX = 100
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 _WITH_TRANSPORT = (
     "implementation", "runtime", "codec", "threads", "workers", "store", "connection", "replicas",
-    "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver",
+    "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver", "delay_ms",
+    "jitter_ms", "bandwidth_kib_s",
 )  # fmt: skip
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 _OF_TRANSPORT = ("runtime", "codec", "threads")
@@ -80,7 +82,21 @@ _BROKEN = {
     "dropped_iterations": "requests were due that no connection was free for",
 }
 _DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
-_SAYINGS = {"runtime": "on {}", "driver": "by {}", "cpu_limit_millicores": "{}m CPU", "memory_limit_mib": "{} MiB"}
+_SAYINGS = {
+    "runtime": "on {}",
+    "driver": "by {}",
+    "cpu_limit_millicores": "{}m CPU",
+    "memory_limit_mib": "{} MiB",
+    "delay_ms": "{} ms away",
+    "jitter_ms": "±{} ms",
+    "bandwidth_kib_s": "at {} KiB/s",
+}
+#: The same as subjects of a sentence, and what it is where there is none.
+_OF_LINK = {
+    "delay_ms": ("a delay of {} ms", "no proxy"),
+    "jitter_ms": ("a jitter of {} ms", "no jitter"),
+    "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
+}
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("faster", "faster in"),
@@ -215,6 +231,20 @@ def _from_to(values: Sequence[float]) -> str:
     return "–".join(dict.fromkeys(f"{value:.1f}" for value in (min(values), max(values))))
 
 
+def proxy_cost(cells: Iterable[CellSummary]) -> str:
+    """Say what the proxy that loads went through costs by itself; nothing if there was none."""
+    seen = [(_transport(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]
+    if not seen:
+        return ""
+    by_transport: dict[str, list[float]] = {}
+    for transport, proxy in seen:
+        by_transport.setdefault(transport, []).append(proxy.added_ms)
+    added = ", ".join(f"{statistics.median(added_ms):.2f} ms on {name}" for name, added_ms in by_transport.items())
+    cpu_ms = [proxy.cpu_ms_per_request for _, proxy in seen if proxy.cpu_ms_per_request is not None]
+    cpu = f", and {statistics.median(cpu_ms) * 1000:.0f} µs of CPU time on the load tool's cores" if cpu_ms else ""
+    return f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
+
+
 def caveat(comparisons: Sequence[Comparison]) -> str:
     """Say what holds for the comparisons that were measured in one block only; nothing if none was."""
     without = [each for each in comparisons if any(ratio.low is None for ratio in each.ratios.values())]
@@ -283,9 +313,16 @@ def _names(comparison: Comparison) -> tuple[str, str]:
             subject, baseline = (_named(factors, _OF_TRANSPORT) for factors in cells)
         case "runtime" | "driver" | "store" | "codec":
             subject, baseline = comparison.subject_level, comparison.baseline_level
+        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" as factor:
+            subject, baseline = (_of_link(factor, factors[factor]) for factors in cells)
         case factor:
             subject, baseline = (_NOUNS.get(str(factors[factor])) or _said(factor, factors) for factors in cells)
     return subject, baseline
+
+
+def _of_link(factor: str, level: object) -> str:
+    some, none = _OF_LINK[factor]
+    return none if level is None else some.format(level)
 
 
 def _is(subject: str) -> str:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
-import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wirebench import processes
 from wirebench.errors import UsageError
 from wirebench.places import TOOLS
+from wirebench.ports import LOOPBACK, free_ports
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
 from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
 
-HOST = "127.0.0.1"
 _READY_TIMEOUT_S = 60.0
 _POLL_S = 0.02
 #: How long a service may take to finish requests in flight, and then to end its workers and itself.
@@ -57,11 +55,11 @@ class LocalTarget:
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Start all services at once and wait until each is ready. Raises WirebenchError."""
         try:
-            with _free_ports(2 * len(services)) as ports:
+            with free_ports(2 * len(services)) as ports:
                 pairs = list(zip(ports[::2], ports[1::2], strict=True))
             endpoints = [self._start(service, *pair) for service, pair in zip(services, pairs, strict=True)]
             for child, (_, admin_port) in zip(self._children, pairs, strict=True):
-                _wait_ready(child, f"{HOST}:{admin_port}")
+                _wait_ready(child, f"{LOOPBACK}:{admin_port}")
         except BaseException:  # also when interrupted
             self.stop()
             raise
@@ -88,7 +86,7 @@ class LocalTarget:
 
     def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
         arguments = {
-            "--host": HOST,
+            "--host": LOOPBACK,
             "--port": port,
             "--admin-port": admin_port,
             "--runtime": service.runtime,
@@ -103,8 +101,8 @@ class LocalTarget:
             f"the service {service}", [*_command(service), *flags], self._log_path(str(service)), self._server_cores
         )
         self._children.append(child)
-        replica = Replica(service.transport, f"http://{HOST}:{admin_port}", child.pid)
-        return Endpoint(service, f"{HOST}:{port}", (replica,))
+        replica = Replica(service.transport, f"http://{LOOPBACK}:{admin_port}", child.pid)
+        return Endpoint(service, f"{LOOPBACK}:{port}", (replica,))
 
 
 def _command(service: ServiceSpec) -> list[str]:
@@ -112,16 +110,6 @@ def _command(service: ServiceSpec) -> list[str]:
         return [str(TOOLS / "wirebench-go"), service.transport]
     # These stand beside the interpreter that runs us: both come with the same set-up.
     return [str(Path(sys.executable).parent / f"wirebench-{service.transport}")]
-
-
-@contextlib.contextmanager
-def _free_ports(count: int) -> Iterator[list[int]]:
-    """Yield ports that are free, distinct because all are held until the end."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((HOST, 0))
-        yield [each.getsockname()[1] for each in sockets]
 
 
 def _wait_ready(child: Child, address: str) -> None:

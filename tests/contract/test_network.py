@@ -1,0 +1,106 @@
+"""`wirebench run` through a proxy that stands for a network: real services, real toxiproxy."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.contract.test_run import only_run, running, wirebench
+from wirebench import network
+from wirebench.drivers import DRIVERS
+
+pytestmark = pytest.mark.skipif(
+    network.version() is None or any(driver.version() is None for driver in DRIVERS.values()),
+    reason="the tools are not built: make setup",
+)
+
+FAR = """\
+question: Does distance reach every request?
+factors:
+  transport: [rest, grpc, socket]
+  network: {delay_ms: 5, jitter_ms: 2}
+  connection: [keep, reopen]
+  concurrency: 4
+load: {model: closed, warmup_s: 0.2, window_s: 0.5}
+blocks: 1
+"""
+LONG = """\
+question: What becomes of it?
+factors: {transport: socket, network: {delay_ms: [1, 2, 3, 4, 5, 6, 7, 8]}}
+compare: delay_ms
+load: {warmup_s: 0.1, window_s: 0.9}
+blocks: 20
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a scenario file."""
+    path = folder / "far.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def proxy_of(run: subprocess.Popen[str]) -> psutil.Process:
+    """Return the proxy of a run, as soon as there is one."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and run.poll() is None:
+        for each in psutil.Process(run.pid).children():
+            if each.name().startswith("toxiproxy"):
+                return each
+        time.sleep(0.01)
+    raise AssertionError("there is no proxy")
+
+
+def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
+    """On all transports, kept connections and reopened ones: none fails, and the counts agree to the request."""
+    done = wirebench("run", write(tmp_path, FAR), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 6 == len(run.records)
+    assert "2.5.0" == run.info.versions["toxiproxy"]
+    for record in run.records:
+        assert {} == record.errors, record.error_texts
+        assert record.server.requests_by_worker is not None
+        assert record.requests_total == sum(record.server.requests_by_worker.values()), record.id
+        assert record.service is not None
+        assert 3 <= record.service.min_ms
+        assert 4 <= record.service.p50_ms
+        assert record.proxy is not None
+        assert record.proxy.cpu_ms_per_request is not None
+        assert 0 < record.proxy.cpu_ms_per_request < 5
+    assert "The proxy itself adds at the median" in done.stdout
+    assert "The proxy itself adds at the median" in (run.folder / "report.html").read_text()
+
+
+def test_a_jitter_over_the_delay_is_refused(tmp_path: Path) -> None:
+    """Nothing is started, and the line is named."""
+    done = wirebench("run", write(tmp_path, FAR.replace("jitter_ms: 2", "jitter_ms: 6")))
+    assert 2 == done.returncode
+    assert "far.yaml:4: factors.network.jitter_ms: a jitter of 6 ms is more than the delay of 5 ms" in done.stderr
+
+
+def test_a_proxy_that_dies_is_named(tmp_path: Path) -> None:
+    """Not the load that then fails: one line names the proxy and its log, and nothing is left running."""
+    with running(write(tmp_path, LONG), tmp_path / "results", records=1) as (process, _):
+        proxy_of(process).kill()
+        _, errors = process.communicate(timeout=60)
+        assert 1 == process.returncode
+    assert "error: toxiproxy was ended by SIGKILL" in errors
+    assert ".toxiproxy.log" in errors
+    assert "Traceback" not in errors
+    assert "incomplete" == only_run(tmp_path / "results").info.status
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_proxy_ends_with_its_run(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C ends it, and so does a kill that nobody can handle."""
+    with running(write(tmp_path, LONG), tmp_path / "results", records=1) as (process, _):
+        proxy = proxy_of(process)
+        process.send_signal(number)
+        process.communicate(timeout=30)
+        assert [proxy] == psutil.wait_procs([proxy], timeout=10)[0]
