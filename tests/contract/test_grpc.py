@@ -189,9 +189,8 @@ def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
         "wirebench.v1.LedgerService",
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
-    } == {service.name for service in response.list_services_response.service} - {
-        "grpc.reflection.v1.ServerReflection"  # which some implementations have as well
-    }
+        "grpc.reflection.v1.ServerReflection",
+    } == {service.name for service in response.list_services_response.service}
 
 
 @pytest.mark.parametrize(
@@ -203,6 +202,18 @@ def test_reflection_of_a_symbol(channel: grpc.Channel, symbol: str) -> None:
     (response,) = reflect(channel, request)
 
     assert len(response.file_descriptor_response.file_descriptor_proto) >= 1
+
+
+def test_reflection_has_the_version_that_newer_clients_ask_for(channel: grpc.Channel) -> None:
+    """A client that knows v1 only is answered alike, and is no request to an unknown method."""
+    ask: Any = channel.stream_stream(
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol="wirebench.v1.UserService")
+
+    assert reflect(channel, request) == list(ask(iter([request]), timeout=10))
 
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"WB1J\x00\x00\x00\x01", bytes(100)])
