@@ -35,7 +35,7 @@ GO_SERVICES := $(shell find services/go -type f ! -name '*_test.go' 2>/dev/null)
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
 PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
-GO_CODE := k6/extension services/go $(wildcard images/node/*/*.go)
+GO_CODE := k6/extension fortio services/go $(wildcard images/node/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana)
 
 ##@ Measure
@@ -167,6 +167,7 @@ lint-proto: setup-dev
 lint-go: | .tools/.prerequisites
 	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d $(GO_CODE) 2>&1); echo "$$diff"; [ -z "$$diff" ]'
 	@$(STEP) "go vet k6/extension" go -C k6/extension vet -mod=readonly ./...
+	@$(STEP) "go vet fortio" go -C fortio vet -mod=readonly ./...
 	@$(STEP) "go vet services/go" go -C services/go vet -mod=readonly ./...
 
 lint-shell: setup-dev
@@ -199,12 +200,14 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	  --constraints requirements/bench.lock --output-file requirements/services.lock
 	@$(STEP) "requirements/load.lock" $(LOCK) --group pyproject.toml:build --group pyproject.toml:load \
 	  --constraints requirements/bench.lock --output-file requirements/load.lock
+	@$(STEP) "requirements/locust.lock" $(LOCK) --group pyproject.toml:locust --output-file requirements/locust.lock
 
 .tools/uv/bin/uv: tools.mk | .tools/.prerequisites
 	@$(STEP) "uv: installing $(UV_VERSION)" bash -c '$(PYTHON) -m venv --clear .tools/uv && \
 	  .tools/uv/bin/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)'
 	@touch $@
 
+include drivers.mk
 include cluster.mk
 include postgres.mk
 include compose.mk

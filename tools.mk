@@ -2,6 +2,9 @@
 # (and with it buf, which comes as a wheel).
 GHZ_VERSION := v0.93.0
 TOXIPROXY_VERSION := v2.5.0
+# Of the drivers in drivers.mk, fortio's is in fortio/go.mod, and locust's in requirements/.
+OHA_VERSION := 1.16.0
+OHA_RUST_VERSION := 1.88
 UV_VERSION := 0.13.8
 # v0.315.0 is how Go modules write Prometheus 3.15.0.
 PROMETHEUS_VERSION := v0.315.0

@@ -13,3 +13,6 @@ CHARTS = ROOT / "charts"
 KUBECONFIG = ROOT / "build" / "cluster" / "kubeconfig"
 IMAGES = ROOT / "build" / "cluster" / "images.yaml"
 TOOLS = ROOT / ".tools" / "bin"
+#: What `make driver-locust` installs, in a virtual environment of its own, and what its users do.
+LOCUST = ROOT / ".tools" / "locust"
+LOCUSTFILE = ROOT / "locust" / "locustfile.py"

@@ -175,7 +175,7 @@ class _Execution:
 
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Disrupted | None]:
         if not self.target.load_pods:
-            return (observe(job, endpoint.replicas, len(job.cores) if job.cores else None),), None
+            return (observe(job, endpoint.replicas, _cores(job)),), None
         disrupted = None
 
         def meanwhile() -> None:
@@ -195,12 +195,20 @@ class _Execution:
         return (cell.cpu_limit_millicores / 1000 * cell.replicas + generators) / shared_cores
 
 
+def _cores(job: Job) -> float | None:
+    """Return how many cores a load can use: those that it has, but no more than its driver knows to use."""
+    if job.cores is None:
+        return None
+    return min(len(job.cores), DRIVERS[job.cell.driver].cores_max or len(job.cores))
+
+
 def prepare(plan: Plan, target: Target) -> None:
     """See that all that a plan needs can be had, before anything is written. Raises WirebenchError."""
     here = {cell.driver for cell in plan.cells} if target.load_pods is None else ()
     for name in sorted(here):
         if DRIVERS[name].version() is None:
-            raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", "run `make setup`")
+            hint = f"run `{DRIVERS[name].setup}`; nothing was started"
+            raise UsageError(f"the driver {name} is not at {DRIVERS[name].path()}", hint)
     shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
     if shaped and network.version() is None:
         raise UsageError(f"toxiproxy, which factors.network needs, is not at {network.path()}", "run `make setup`")

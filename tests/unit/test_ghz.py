@@ -1,4 +1,4 @@
-"""ghz: its command line, and the folding of its details."""
+"""ghz: its command line, its data, and what its details say."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 from wirebench.drivers import Ghz, Job
 from wirebench.drivers import ghz as ghz_module
-from wirebench.drivers.ghz_data import call_data
-from wirebench.drivers.histogram_file import DriverVersion
+from wirebench.drivers.every_call import Part
+from wirebench.drivers.ghz import call_data
 from wirebench.errors import WirebenchError
 from wirebench.scenario import Cell, Load
-from wirebench.scenario.contract import GHZ_OPERATIONS
+from wirebench.scenario.drivers import DRIVERS as FACTS
 
 CELL = Cell(
     transport="grpc",
@@ -41,7 +41,6 @@ JOB = Job(
     log=Path("out.log"),
     cores=None,
 )
-VERSION = DriverVersion(name="ghz", version="0")
 
 
 def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str = "") -> dict[str, Any]:
@@ -50,41 +49,24 @@ def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str 
     return {"timestamp": timestamp, "latency": round(latency_ms * 1e6), "error": error, "status": status}
 
 
-def test_the_window_opens_after_the_warmup() -> None:
-    """Calls that end in the warm-up, or after the window, are counted but not measured."""
-    # The first call was sent at 0 ms: the window is 500 to 1500 ms.
-    details = [detail(1), detail(499), detail(500, 2), detail(1499, 4), detail(1500)]
-    folded = ghz_module.fold(details, JOB, 1.0, VERSION)
-    assert {"ok": 5} == folded.requests_total
-    assert {"ok": 2} == folded.counts_by_code()
-    assert 2_000_000 == pytest.approx(folded.histogram("service").quantiles_ns(0)[0], rel=1e-3)
-
-
-def test_failures_are_kept_apart_from_latencies() -> None:
-    """A failed call counts under its code, and not in the latencies of successes."""
-    details = [detail(1), detail(600), detail(700, 9, "Unavailable", "connection refused")]
-    folded = ghz_module.fold(details, JOB, 1.0, VERSION)
-    assert {"ok": 1, "unavailable": 1} == folded.counts_by_code()
-    assert 1 == folded.histogram("service").count
-    assert ["connection refused"] == [error.message for error in folded.errors]
+def test_a_detail_is_a_call() -> None:
+    """Ends, latencies and outcomes are those of the details."""
+    calls = ghz_module.as_calls([detail(1, 2.5), detail(1700, 9, "Unavailable", "connection refused")])
+    assert [2_500_000, 9_000_000] == calls.latencies_ns.tolist()
+    assert 1_699_000_000 == calls.ends_unix_ns[1] - calls.ends_unix_ns[0]
+    assert (("ok", ""), ("unavailable", "connection refused")) == calls.outcomes
 
 
 def test_a_load_at_the_limit_of_details_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool drops details silently at its limit; a result that met it is no result."""
     monkeypatch.setattr(ghz_module, "DETAILS_MAX", 3)
     with pytest.raises(WirebenchError, match="kept no more"):
-        ghz_module.fold([detail(1), detail(2), detail(3)], JOB, 1.0, VERSION)
+        ghz_module.as_calls([detail(1), detail(2), detail(3)])
 
 
-def test_no_call_is_an_error() -> None:
-    """A load that sent nothing has no result."""
-    with pytest.raises(WirebenchError, match="no call"):
-        ghz_module.fold([], JOB, 1.0, VERSION)
-
-
-def test_connections_equal_concurrency() -> None:
+def test_connections_equal_concurrency(tmp_path: Path) -> None:
     """The tool's default of one connection for all workers is never used."""
-    arguments = Ghz().arguments(JOB, 1.0, Path("data"), Path("details"))
+    arguments = Ghz().arguments(JOB, Part(0, 0.5, 1.0, tmp_path))
     assert "16" == arguments[arguments.index("--connections") + 1]
     assert "16" == arguments[arguments.index("--concurrency") + 1]
     assert "wait" == arguments[arguments.index("--duration-stop") + 1]
@@ -97,7 +79,7 @@ def test_parts_of_a_creating_load_never_share_an_id() -> None:
     assert [f"3{part}" for part in range(10)] == prefixes
 
 
-@pytest.mark.parametrize("operation", sorted(GHZ_OPERATIONS))
+@pytest.mark.parametrize("operation", sorted(FACTS["ghz"].operations or ()))
 def test_every_operation_that_ghz_may_send_has_data(operation: str) -> None:
     """What a plan lets ghz drive has call data that fit the request's message."""
     job = replace(JOB, cell=replace(JOB.cell, operation=operation))

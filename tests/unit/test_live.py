@@ -17,6 +17,7 @@ import pytest
 from tests.unit.test_ghz import CELL, JOB
 from wirebench.drivers import K6, Ghz, Histogram, HistogramFile
 from wirebench.drivers import k6 as k6_module
+from wirebench.drivers.every_call import Part
 from wirebench.drivers.histogram_file import DriverVersion, PerSecond, Series, Window
 from wirebench.drivers.live import Live, to_otlp
 
@@ -173,6 +174,6 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
 def test_ghz_keeps_a_rate(tmp_path: Path) -> None:
     """A load that is asked for at a rate is sent at that rate; one that isn't has no limit."""
     paced = replace(JOB, cell=replace(CELL, rate_per_s=50))
-    command = list(map(str, Ghz().arguments(paced, 1.0, tmp_path / "data", tmp_path / "out")))
+    command = list(map(str, Ghz().arguments(paced, Part(0, 1.0, 1.0, tmp_path))))
     assert "50" == command[command.index("--rps") + 1]
-    assert "--rps" not in map(str, Ghz().arguments(JOB, 1.0, tmp_path / "data", tmp_path / "out"))
+    assert "--rps" not in map(str, Ghz().arguments(JOB, Part(0, 1.0, 1.0, tmp_path)))

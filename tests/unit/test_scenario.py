@@ -57,7 +57,11 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
             "6: factors.driver: no transport '*'; levels by transport are for rest, grpc, socket",
         ),
         ("{rest: k6,", "{tcp: k6,", "6: factors.driver: no transport 'tcp'; levels by transport are"),
-        ("{rest: k6,", "{rest: wrk,", "6: factors.driver.rest: must be one of k6, ghz (it is 'wrk')"),
+        (
+            "{rest: k6,",
+            "{rest: wrk,",
+            "6: factors.driver.rest: must be one of k6, ghz, fortio, oha, locust (it is 'wrk')",
+        ),
         ("0.5", "soon", "7: load.warmup_s: must be a number (it is 'soon')"),
         ("window_s: 1", "window_s: .nan", "7: load.window_s: must be a finite number (it is nan)"),
         ("window_s: 1", "window_s: 0.1", "7: load.window_s: must be at least 0.5 (it is 0.1)"),
@@ -197,6 +201,97 @@ def test_what_a_cluster_can_not_do_is_refused(tmp_path: Path, old: str, new: str
     with pytest.raises(UsageError) as error:
         make_plan(scenario, 1, "kubernetes")
     assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+
+
+DRIVEN = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  driver: {rest: [oha, k6], grpc: [fortio, k6]}
+  operation: users.get
+compare: driver
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "hint"),
+    [
+        ("[oha, k6]", "[ghz, k6]", "4: factors.driver.rest: rest has no driver 'ghz'", "choose from k6, fortio, oha, "),
+        (
+            "[fortio, k6]",
+            "[locust, k6]",
+            "4: factors.driver.grpc: grpc has no driver 'locust'",
+            "choose from k6, ghz, ",
+        ),
+        (
+            "users.get",
+            "users.update",
+            "4: factors.driver.rest: oha can't drive users.update",
+            "drive it by k6 or locust",
+        ),
+        (
+            "users.get",
+            "users.create",
+            "4: factors.driver.rest: oha can't drive users.create",
+            "drive it by k6 or locust",
+        ),
+        (
+            "users.get",
+            "{grpc: users.list}",
+            "4: factors.driver.grpc: fortio can't drive users.list: it sends the same",
+            "",
+        ),
+        ("users.get", "{grpc: users.list}", "4: factors.driver.grpc", "drive it by k6 or ghz"),
+        (
+            "users.get",
+            "users.get\n  connection: {grpc: reopen}",
+            "6: factors.connection.grpc: fortio keeps its",
+            "by k6",
+        ),
+        (
+            "{rest: [oha, k6], grpc: [fortio, k6]}",
+            "{rest: [locust, k6]}\n  connection: {rest: reopen}",
+            "5: factors.connection.rest: locust keeps",
+            "by k6 or ",
+        ),
+        (
+            "users.get",
+            "users.get\n  codec: {rest: protobuf}",
+            "4: factors.driver.rest: oha sends JSON over REST",
+            "by k6",
+        ),
+    ],
+)
+def test_what_a_driver_can_not_do_is_refused(tmp_path: Path, old: str, new: str, expected: str, hint: str) -> None:
+    """Each driver is asked only for what it can do right; the hint names those that can do the rest."""
+    assert old in DRIVEN
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, DRIVEN.replace(old, new)), seed=1)
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+    assert hint in error.value.hint
+
+
+def test_open_loads_are_for_drivers_that_measure_from_when_a_request_was_due(tmp_path: Path) -> None:
+    """The time that a late request has waited is what an open load is about."""
+    opened = """\
+question: x
+factors: {transport: rest, driver: [k6, oha], rate_per_s: 100}
+load: {model: open}
+compare: driver
+"""
+    assert 2 == len(make_plan(read(tmp_path, opened), 1).cells)
+    for driver, why in (("fortio", "from the actual send"), ("locust", "paces its users by their replies")):
+        with pytest.raises(UsageError, match=f"{driver} .*{why}.*no response time") as error:
+            make_plan(read(tmp_path, opened.replace("oha", driver)), seed=1)
+        assert "drive open loads by k6 or oha" == error.value.hint
+
+
+def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
+    """Load pods hold k6 and ghz: others are refused before anything is deployed."""
+    make_plan(read(tmp_path, DRIVEN), 1, "external")
+    with pytest.raises(UsageError, match=r"factors\.driver\.rest: oha is not in the image of the load pods") as error:
+        make_plan(read(tmp_path, DRIVEN), 1, "kubernetes")
+    assert "drive it by k6 or ghz, or run it on another target" == error.value.hint
 
 
 @pytest.mark.parametrize("target", ["local", "external"])
@@ -348,7 +443,7 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
         (
             "  payload: profile",
             "  driver: {grpc: ghz}",
-            "5: factors.driver.grpc: ghz sends one operation, and not crud",
+            "5: factors.driver.grpc: ghz can't drive crud: it sends one call over",
         ),
         ("    crud:", "    Crud:", "8: load.workloads.Crud"),
     ],

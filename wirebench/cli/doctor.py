@@ -13,6 +13,7 @@ import typer
 
 from wirebench import network
 from wirebench.drivers import DRIVERS
+from wirebench.drivers.driver import SETUP
 from wirebench.measure import environment
 from wirebench.store.results import DEFAULT_FOLDER
 from wirebench.targets import divide_cores
@@ -42,11 +43,11 @@ def doctor() -> None:
 def _tools() -> Iterator[Finding]:
     versions = environment.versions()
     yield Finding(f"Python {versions['python']}")
-    tools = {**{name: driver.path() for name, driver in DRIVERS.items()}, "toxiproxy": network.path()}
-    for name, path in tools.items():
-        found = name in versions
-        text = f"{name} {versions[name]}" if found else f"{name} is not at {path}: run `make setup`"
-        yield Finding(text, found, fatal=True)
+    tools = [(name, driver.path(), driver.setup) for name, driver in DRIVERS.items()]
+    for name, path, setup in (*tools, ("toxiproxy", network.path(), SETUP)):
+        found, optional = name in versions, setup != SETUP
+        text = f"{name} {versions[name]}" if found else f"{name} is not at {path}: run `{setup}`"
+        yield Finding(f"{text}, if a scenario asks for it" if optional and not found else text, found, not optional)
     for transport in ("rest", "grpc", "socket"):
         command = Path(sys.executable).parent / f"wirebench-{transport}"
         text = command.name if command.exists() else f"{command} is missing: run `make setup`"

@@ -21,7 +21,7 @@ from wirebench.cli.options import OUR_CONTEXT, Context, Kubeconfig, ValuesFiles,
 from wirebench.cli.output import stdout_console
 from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
-from wirebench.drivers.ghz import PART_S_MAX
+from wirebench.drivers.every_call import PART_S_MAX
 from wirebench.drivers.live import Live
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
@@ -38,6 +38,7 @@ from wirebench.scenario.contract import (
     Operation,
     Transport,
 )
+from wirebench.scenario.drivers import DRIVERS
 from wirebench.scenario.model import CONCURRENCY_MAX
 from wirebench.targets import Endpoint
 from wirebench.targets.kubernetes import Deployed
@@ -135,7 +136,7 @@ def duration_s(text: str) -> float:
 
 
 def _checked_driver(transport: Transport, driver: Driver | None, operation: str) -> Driver:
-    possible = TRANSPORTS[transport].drivers
+    possible = [name for name in TRANSPORTS[transport].drivers if DRIVERS[name].in_clusters]
     if driver is not None and driver not in possible:
         raise UsageError(f"{transport} has no driver {driver!r}", f"choose from {', '.join(possible)}")
     if operation not in OPERATIONS:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from wirebench.drivers.driver import Driver, Job
+from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.ghz import Ghz
 from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.k6 import K6
+from wirebench.drivers.locust import Locust
+from wirebench.drivers.oha import Oha
 
-DRIVERS: dict[str, Driver] = {"k6": K6(), "ghz": Ghz()}
+_ALL: tuple[Driver, ...] = (K6(), Ghz(), Fortio(), Oha(), Locust())
+DRIVERS = {driver.name: driver for driver in _ALL}
 
 __all__ = ["DRIVERS", "K6", "Driver", "Ghz", "Histogram", "HistogramFile", "Job"]

@@ -26,6 +26,10 @@ LIST_USERS = 20
 ECHO_BYTES = 100
 
 
+#: What installs the drivers that every user needs; of the others each has a make target of its own.
+SETUP = "make setup"
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """The load of one cell in one block.
@@ -53,6 +57,10 @@ class Driver(Protocol):
     """One load tool."""
 
     name: str
+    #: The make target that installs it.
+    setup: str
+    #: How many cores it can use; None if as many as there are.
+    cores_max: int | None
 
     def path(self) -> Path:
         """Where the tool is."""

@@ -9,9 +9,7 @@ connection for all workers. So statistics come from the details alone, warm-up i
 from __future__ import annotations
 
 import functools
-import math
-from collections import Counter
-from collections.abc import Callable
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,56 +18,24 @@ import orjson
 from numpy.typing import NDArray
 
 from wirebench import processes
-from wirebench.drivers.driver import Job
-from wirebench.drivers.ghz_data import call_data
-from wirebench.drivers.histogram import Histogram
-from wirebench.drivers.histogram_file import (
-    ERROR_TEXTS_MAX,
-    OK,
-    DriverVersion,
-    ErrorText,
-    HistogramFile,
-    PerSecond,
-    Series,
-    Window,
-)
+from wirebench.drivers import codes
+from wirebench.drivers.calls import Calls
+from wirebench.drivers.driver import ID_STEP, SETUP, Job
+from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.requests import RPCS, messages, new_user
 from wirebench.errors import WirebenchError
 from wirebench.files import write_whole
 from wirebench.places import CONTRACT, TOOLS
-from wirebench.processes import Child, ProcessError
 
 DETAILS_MAX = 1_000_000
-#: The longest single run: two cores' worth of ghz stay well under a million calls in this time.
-PART_S_MAX = 20.0
-_SLACK_S = 0.05
-_GRACE_S = 60.0
-
-_CALLS = {
-    "users.get": "wirebench.v1.UserService/GetUser",
-    "users.create": "wirebench.v1.UserService/CreateUser",
-    "users.update": "wirebench.v1.UserService/UpdateUser",
-    "users.list": "wirebench.v1.UserService/ListUsers",
-    "echo.echo": "wirebench.v1.EchoService/Echo",
-    "echo.upper": "wirebench.v1.EchoService/Upper",
-}
-_CODES = {
-    "OK": OK,
-    "Canceled": "cancelled",
-    "InvalidArgument": "invalid_argument",
-    "DeadlineExceeded": "deadline_exceeded",
-    "NotFound": "not_found",
-    "AlreadyExists": "already_exists",
-    "ResourceExhausted": "resource_exhausted",
-    "Unimplemented": "unimplemented",
-    "Internal": "internal",
-    "Unavailable": "unavailable",
-}
 
 
-class Ghz:
-    """Runs ghz for a time and folds its details into a histogram file."""
+class Ghz(EveryCall):
+    """Runs ghz for a time and reads its details."""
 
     name = "ghz"
+    setup = SETUP
+    environment = {"TZ": "UTC"}  # of the timestamps  # noqa: RUF012
 
     def path(self) -> Path:
         """Where ghz is."""
@@ -79,56 +45,22 @@ class Ghz:
         """Return ghz's version, or None if it isn't installed."""
         return _built_version(self.path())
 
-    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
-        """Send the load, in as many parts as it takes, and return what each measured.
-
-        Raises ProcessError, WirebenchError.
-        """
-        version = self.version() or "unknown"
-        parts = math.ceil(job.load.window_s / PART_S_MAX)
-        window_s = job.load.window_s / parts
-        return tuple(self._run_part(job, part, window_s, version, watch) for part in range(parts))
-
-    def _run_part(
-        self, job: Job, part: int, window_s: float, version: str, watch: Callable[[Child], None]
-    ) -> HistogramFile:
-        details = job.output.with_suffix(f".ghz-{part}.json")
-        data = job.output.with_suffix(f".ghz-{part}-data.json")
-        write_whole(data, call_data(job, part))
-        try:
-            child = processes.start(
-                "ghz", self.arguments(job, window_s, data, details), job.log, job.cores, {"TZ": "UTC"}
-            )
-            try:
-                watch(child)
-                status = child.wait(job.load.warmup_s + window_s + _GRACE_S)
-            finally:
-                child.stop()
-            if status != 0:
-                last = processes.last_lines(job.log)
-                raise ProcessError(f"ghz {processes.describe_status(status)}", f"its log is {job.log}", last)
-            file = fold(_read_details(details), job, window_s, DriverVersion(name=self.name, version=version))
-        finally:
-            data.unlink(missing_ok=True)
-            details.unlink(missing_ok=True)
-        if job.live:
-            job.live.push(file)
-        return file
-
-    def arguments(self, job: Job, window_s: float, data: Path, output: Path) -> list[str | Path]:
+    def arguments(self, job: Job, part: Part) -> list[str | Path]:
         """Return the command line, which can be repeated by hand."""
+        data = part.folder / "data.json"
+        write_whole(data, call_data(job, part.number))
         concurrency = str(job.cell.concurrency)
         flags: dict[str, str | Path] = {
             # Compiled, because ghz's own parser is older than `optional` in proto3.
             "--protoset": CONTRACT,
-            "--call": _CALLS[job.cell.operation],
+            "--call": RPCS[job.cell.operation],
             "--data-file": data,
             "--concurrency": concurrency,
             "--connections": str(job.cell.connections or job.cell.concurrency),
-            "--duration": f"{job.load.warmup_s + window_s + _SLACK_S:.3f}s",
+            "--duration": f"{part.duration_s:.3f}s",
             "--duration-stop": "wait",
             "--format": "json",
-            "--output": output,
+            "--output": _output(part),
         }
         if job.cell.rate_per_s is not None:
             flags["--rps"] = str(job.cell.rate_per_s)
@@ -136,8 +68,12 @@ class Ghz:
         if job.replicas:
             # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
             flags["--lb-strategy"], address = "round_robin", f"dns:///{address}"
-        pairs = [part for flag, value in flags.items() for part in (flag, value)]
+        pairs = [each for flag, value in flags.items() for each in (flag, value)]
         return [self.path(), "--insecure", "--count-errors", *pairs, address]
+
+    def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
+        """Read ghz's details. Raises WirebenchError."""
+        return as_calls(_read_details(_output(part)))
 
 
 @functools.cache  # asked for with every load
@@ -146,48 +82,21 @@ def _built_version(path: Path) -> str | None:
     return text.removeprefix("v") if text else None
 
 
-def fold(details: list[dict[str, Any]], job: Job, window_s: float, driver: DriverVersion) -> HistogramFile:
-    """Fold ghz's details into a histogram file: the window opens `warmup_s` after the first call was sent."""
+def _output(part: Part) -> Path:
+    return part.folder / "details.json"
+
+
+def as_calls(details: list[dict[str, Any]]) -> Calls:
+    """Return ghz's details as calls. Raises WirebenchError if it has kept only some of them."""
     if len(details) >= DETAILS_MAX:
         raise WirebenchError(
             f"ghz made over {DETAILS_MAX:,} calls and kept no more of them", "use a shorter window, or the driver k6"
         )
-    ends_ns = _unix_ns(details)
-    latencies_ns = np.array([detail["latency"] for detail in details], dtype=np.int64)
-    codes = np.array([_CODES.get(detail["status"], "unknown") for detail in details], dtype=np.str_)
-    window = _window(ends_ns, latencies_ns, job.load.warmup_s, window_s)
-    series, per_second = [], []
-    for code in np.unique(codes):
-        inside = (codes == code) & (ends_ns >= window.start_unix_ns) & (ends_ns < window.end_unix_ns)
-        if not inside.any():
-            continue
-        operation = job.cell.operation
-        encoded = Histogram.of_values(latencies_ns[inside]).encode()
-        count = int(inside.sum())
-        series.append(Series(operation=operation, code=code, clock="service", count=count, histogram=encoded))
-        seconds = np.bincount((ends_ns[inside] - window.start_unix_ns) // 1_000_000_000)
-        per_second.append(PerSecond(operation=operation, code=code, counts=tuple(map(int, seconds))))
-    texts = Counter((_CODES.get(detail["status"], "unknown"), detail["error"]) for detail in details if detail["error"])
-    return HistogramFile(
-        driver=driver,
-        window=window,
-        series=tuple(series),
-        per_second=tuple(per_second),
-        requests_total={str(code): int((codes == code).sum()) for code in np.unique(codes)},
-        mismatches=0,
-        dropped_iterations=0,
-        errors=tuple(
-            ErrorText(code=code, message=message, count=count)
-            for (code, message), count in texts.most_common(ERROR_TEXTS_MAX)
-        ),
+    return Calls.of(
+        ends_unix_ns=_unix_ns(details),
+        latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
+        outcomes=((codes.of_grpc(detail["status"]), detail["error"]) for detail in details),
     )
-
-
-def _window(ends_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], warmup_s: float, window_s: float) -> Window:
-    if not len(ends_ns):
-        raise WirebenchError("ghz made no call", "is the service's address right?")
-    start = int((ends_ns - latencies_ns).min()) + round(warmup_s * 1e9)
-    return Window(start_unix_ns=start, end_unix_ns=start + round(window_s * 1e9))
 
 
 def _read_details(path: Path) -> list[dict[str, Any]]:
@@ -202,3 +111,16 @@ def _unix_ns(details: list[dict[str, Any]]) -> NDArray[np.int64]:
     """Return when each call ended, in nanoseconds since 1970; ghz was told to write UTC."""
     texts = [detail["timestamp"].removesuffix("Z") for detail in details]
     return np.array(texts, dtype="datetime64[ns]").astype(np.int64)
+
+
+def call_data(job: Job, part: int) -> str:
+    """Return the call data as JSON: ghz goes through an array's items in turn, and fills in templates.
+
+    `part` is which part of the load it is, if it is split: parts create different users.
+    """
+    if job.cell.operation == "users.create":
+        # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto
+        # JSON takes for an id: a template is no JSON number.
+        return json.dumps(new_user(job, f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"))
+    found = messages(job)
+    return json.dumps(found if len(found) > 1 else found[0])

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from wirebench import processes
-from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS, Job
+from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS, SETUP, Job
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
 from wirebench.places import K6_SCRIPTS, TOOLS
@@ -27,6 +27,8 @@ class K6:
     """Runs `k6/<transport>.js` with our output."""
 
     name = "k6"
+    setup = SETUP
+    cores_max: int | None = None
 
     def path(self) -> Path:
         """Where our build of k6 is."""

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 Transport = Literal["rest", "grpc", "socket"]
 #: What the services are written in.
 Implementation = Literal["python", "go"]
-Driver = Literal["k6", "ghz"]
+Driver = Literal["k6", "ghz", "fortio", "oha", "locust"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
 Operation = Literal[
@@ -42,8 +42,6 @@ COMES_WITH: dict[str, tuple[str, ...]] = {
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 CREATING_OPERATIONS: frozenset[Operation] = frozenset({"users.create", "users.create_batch"})
 WRITING_OPERATIONS: frozenset[Operation] = CREATING_OPERATIONS | {"users.update", "users.delete"}
-#: ghz sends the same call over and over, and numbers what it creates; more takes a driver that can think.
-GHZ_OPERATIONS: frozenset[str] = frozenset(OPERATIONS) - {"users.delete", "users.create_batch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,11 @@ class TransportFacts:
 
 TRANSPORTS: dict[Transport, TransportFacts] = {
     "rest": TransportFacts(
-        {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn"), "go": ("net-http",)}, ("k6",), ("json", "protobuf")
+        {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn"), "go": ("net-http",)},
+        ("k6", "fortio", "oha", "locust"),
+        ("json", "protobuf"),
     ),
-    "grpc": TransportFacts({"python": ("sync", "aio"), "go": ("grpc-go",)}, ("k6", "ghz"), ("protobuf",)),
+    "grpc": TransportFacts({"python": ("sync", "aio"), "go": ("grpc-go",)}, ("k6", "ghz", "fortio"), ("protobuf",)),
     "socket": TransportFacts({"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("k6",), ("json", "protobuf")),
 }
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from wirebench.scenario import drivers
 from wirebench.scenario.cell import Cell
 from wirebench.scenario.contract import (
     CLOSING_RUNTIMES,
     CLUSTER_DEFAULTS,
     COMES_WITH,
     COMPARABLE,
-    GHZ_OPERATIONS,
     OPERATIONS,
     THREADED_RUNTIMES,
     TRANSPORTS,
@@ -115,6 +115,7 @@ def _unshared_load(scenario: Scenario) -> Iterator[Refusal]:
 def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
     """Refuse what only a cluster can vary, anywhere else; a single level is a setting that is left out there."""
     if target == "kubernetes":
+        yield from _absent_drivers(scenario.factors)
         return
     for name in CLUSTER_DEFAULTS:
         by_transport = getattr(scenario.factors, name)
@@ -127,6 +128,17 @@ def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
     if scenario.load.generators > 1:
         hint = "run it with --target kubernetes, or remove the key"
         yield Refusal(("load", "generators"), f"the target {target} has one generator", hint)
+
+
+def _absent_drivers(factors: Factors) -> Iterator[Refusal]:
+    """Refuse drivers that the pods of a cluster don't have."""
+    present = [name for name, can in drivers.DRIVERS.items() if can.in_clusters]
+    for transport, levels in factors.driver.items():
+        for level in levels:
+            if level not in present:
+                field = ("factors", "driver", *(() if transport == EVERY_TRANSPORT else (transport,)))
+                message = f"{level} is not in the image of the load pods, which holds {' and '.join(present)}"
+                yield Refusal(field, message, f"drive it by {' or '.join(present)}, or run it on another target")
 
 
 def unfit_levels(factors: Factors) -> Iterator[Refusal]:
@@ -183,7 +195,7 @@ def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
 
 
 def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) -> Iterator[Refusal]:
-    """Refuse operations that a payload doesn't fit, or that a driver can't send."""
+    """Refuse operations that a payload doesn't fit."""
     if cell.payload is not None and not any(takes(operation, cell.payload) for operation in operations):
         yield Refusal(
             _written(factors, "payload", cell),
@@ -191,9 +203,6 @@ def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) ->
             "small and profile are for users.create, users.update and users.create_batch, list for users.list, batch "
             "for users.create_batch, 512k for echoes; a number is bytes of an echo, or users of a list or batch",
         )
-    if cell.driver == "ghz" and not GHZ_OPERATIONS.issuperset((cell.operation, *operations)):
-        hint = f"drive it by k6; ghz can send {', '.join(sorted(GHZ_OPERATIONS))}"
-        yield Refusal(_written(factors, "driver", cell), f"ghz sends one operation, and not {cell.operation}", hint)
 
 
 def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterator[Refusal]:
@@ -252,15 +261,28 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         )
     if cell.connections is not None and cell.connections != cell.concurrency:
         yield from _impossible_connections(cell, factors)
-    if cell.driver == "ghz" and cell.rate_per_s is not None:
-        yield Refusal(
-            _written(factors, "driver", cell),
-            "ghz measures no queueing at a fixed rate, so an open load by it has no response time",
-            "drive open loads by k6",
-        )
-    if cell.driver == "ghz" and cell.connection == "reopen":
+    if cell.driver in TRANSPORTS[cell.transport].drivers:
+        yield from _impossible_driver(cell, factors)
+
+
+def _impossible_driver(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    """Refuse what the driver can't do, or can't do right."""
+    can = drivers.DRIVERS[cell.driver]
+    if cell.rate_per_s is not None and can.no_open_load:
+        able = drivers.who_can(cell.transport, rate=True)
+        field = _written(factors, "driver", cell)
+        yield Refusal(field, f"{cell.driver} {can.no_open_load}", f"drive open loads by {able}")
+    if cell.connection == "reopen" and cell.transport not in can.reopens:
+        able = drivers.who_can(cell.transport, reopen=True)
         field = _written(factors, "connection", cell)
-        yield Refusal(field, "ghz keeps its connections", "drive reopened connections by k6")
+        yield Refusal(field, f"{cell.driver} keeps its connections", f"drive reopened connections by {able}")
+    if cell.transport == "rest" and cell.codec == "protobuf" and can.json_only:
+        message = f"{cell.driver} sends JSON over REST"
+        yield Refusal(_written(factors, "driver", cell), message, "drive protobuf over REST by k6")
+    if not drivers.has(cell.driver, cell.operation):
+        able = drivers.who_can(cell.transport, operation=cell.operation)
+        message = f"{cell.driver} can't drive {cell.operation}: {can.no_other_operation}"
+        yield Refusal(_written(factors, "driver", cell), message, f"drive it by {able}")
 
 
 def _all_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:

@@ -1,0 +1,197 @@
+"""fortio, oha and locust: their command lines, and what is made of what they tell."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from wirebench.drivers import DRIVERS, Job, fortio, locust
+from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.fortio import Fortio
+from wirebench.drivers.locust import Locust
+from wirebench.drivers.oha import Oha
+from wirebench.errors import WirebenchError
+from wirebench.scenario import Cell, Load
+from wirebench.scenario import drivers as facts
+from wirebench.scenario.contract import TRANSPORTS, Transport
+
+CELL = Cell(
+    transport="rest",
+    runtime="gunicorn-gthread",
+    driver="oha",
+    operation="users.get",
+    concurrency=16,
+    rate_per_s=None,
+    workers=1,
+    threads=None,
+    store="memory",
+    codec="json",
+    connection="keep",
+)
+JOB = Job(
+    cell=CELL,
+    load=Load(model="closed", warmup_s=0.5, window_s=1.0),
+    address="127.0.0.1:1",
+    seed=1,
+    id_base=30_000_000,
+    output=Path("out.json"),
+    log=Path("out.log"),
+    cores=frozenset({1}),
+)
+OTHERS = ("fortio", "oha", "locust")
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Part:
+    """Return the only part of a job."""
+    return Part(0, 0.5, 1.0, tmp_path, started_unix_ns=10**18)
+
+
+def command(driver: EveryCall, part: Part, **factors: object) -> list[str]:
+    """Return the command line for a cell that differs from ours in some factors."""
+    cell = dataclasses.replace(CELL, driver=driver.name, **factors)  # type: ignore[arg-type]
+    return list(map(str, driver.arguments(dataclasses.replace(JOB, cell=cell), part)))
+
+
+def value(arguments: Sequence[str], flag: str) -> str:
+    """Return what stands after a flag."""
+    return arguments[arguments.index(flag) + 1]
+
+
+@pytest.mark.parametrize(
+    ("transport", "name", "operation"),
+    [
+        (transport, name, operation)
+        for transport in TRANSPORTS
+        for name in OTHERS
+        if name in TRANSPORTS[transport].drivers
+        for operation in sorted(facts.DRIVERS[name].operations or ())
+    ],
+)
+def test_every_operation_that_may_be_asked_for_has_a_command(
+    transport: Transport, name: str, operation: str, part: Part
+) -> None:
+    """What a plan lets a driver send, the driver knows to send."""
+    driver = DRIVERS[name]
+    assert isinstance(driver, EveryCall)
+    assert "16" in command(driver, part, transport=transport, operation=operation)
+
+
+def test_fortio_asks_for_one_user(part: Part) -> None:
+    """It can't vary a request: one of the users that others choose from."""
+    target = value(command(Fortio(), part), "-target")
+    assert target.startswith("http://127.0.0.1:1/api/users/10")
+
+
+def test_fortio_reopens_http_connections(part: Part) -> None:
+    """It keeps them otherwise."""
+    assert "-keepalive=false" not in command(Fortio(), part)
+    assert "-keepalive=false" in command(Fortio(), part, connection="reopen")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [("200", ("ok", "")), ("404", ("not_found", "HTTP 404")), ("-1", ("unavailable", "no reply"))],
+)
+def test_outcomes_of_fortio_over_http(outcome: str, expected: tuple[str, str]) -> None:
+    """It tells a status, or -1 where there was none."""
+    assert expected == fortio.of_http(outcome)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("SERVING", ("ok", "")),
+        ("gRPC invoke error: rpc error: code = NotFound desc = User not found.", ("not_found", "User not found.")),
+        ("rpc error: code = Strange desc = x", ("unknown", "x")),
+        ("out of luck", ("unknown", "out of luck")),
+    ],
+)
+def test_outcomes_of_fortio_over_grpc(outcome: str, expected: tuple[str, str]) -> None:
+    """It tells the word of a health check for success, and else the error's text."""
+    assert expected == fortio.of_grpc(outcome)
+
+
+def test_fortios_first_requests_are_in_the_total(part: Part) -> None:
+    """It sends one on each HTTP connection before the load, which the service counts."""
+    columns = {"ends_unix_ns": [5], "latencies_ns": [1], "outcome": [0], "outcomes": ["200"]}
+    (part.folder / "calls.json").write_text(json.dumps(columns))
+    assert 16 == Fortio().read(JOB, part).outside
+
+
+def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
+    """Write what oha writes: seconds since its start, and counts of errors."""
+    with contextlib.closing(sqlite3.connect(part.folder / "calls.sqlite")) as database, database:
+        database.execute("CREATE TABLE oha (start REAL, start_latency_correction REAL, end REAL, status INTEGER)")
+        database.executemany("INSERT INTO oha VALUES (?, ?, ?, ?)", rows)
+    (part.folder / "summary.json").write_text(json.dumps({"errorDistribution": errors}))
+
+
+def test_oha_tells_every_call_that_got_a_reply(part: Part) -> None:
+    """Its times count from its start; requests without a reply have none."""
+    write_oha(part, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
+    calls = Oha().read(JOB, part)
+    assert [10**18 + 300_000_000, 10**18 + 450_000_000] == calls.ends_unix_ns.tolist()
+    assert [200_000_000, 50_000_000] == calls.latencies_ns.tolist()
+    assert (("ok", ""), ("not_found", "HTTP 404")) == calls.outcomes
+    assert {("deadline_exceeded", "timeout"): 2, ("unavailable", "connection closed"): 1} == calls.untimed
+    assert calls.responses_ns is None
+
+
+def test_oha_measures_a_rate_from_when_a_request_was_due(part: Part) -> None:
+    """Response time holds the wait to be sent; what was due and never sent was dropped."""
+    write_oha(part, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
+    job = dataclasses.replace(JOB, cell=dataclasses.replace(CELL, rate_per_s=4))
+    calls = Oha().read(job, part)
+    assert calls.responses_ns is not None
+    assert [300_000_000, 50_000_000] == calls.responses_ns.tolist()
+    assert 4 == calls.dropped  # of the six that were due in a second and a half
+    arguments = command(Oha(), part, rate_per_s=4)
+    assert "4" == value(arguments, "-q")
+    assert "--latency-correction" in arguments
+
+
+def test_oha_without_a_result_is_an_error(part: Part) -> None:
+    """One line says what could not be read."""
+    with pytest.raises(WirebenchError, match="can't read oha's calls"):
+        Oha().read(JOB, part)
+
+
+def test_oha_uses_the_cores_that_it_has(part: Part) -> None:
+    """Its own default is the machine's."""
+    assert "1" == value(command(Oha(), part), "--worker-threads")
+
+
+def test_locust_waits_for_its_users(part: Part) -> None:
+    """All are spawned at once, and the run goes on until after the window, in whole seconds."""
+    arguments = command(Locust(), part)
+    assert value(arguments, "--users") == value(arguments, "--spawn-rate")
+    assert "3s" == value(arguments, "--run-time")
+    assert "0" == value(arguments, "--exit-code-on-error")
+
+
+def test_parts_of_a_creating_load_by_locust_never_share_an_id(part: Part) -> None:
+    """Each part numbers the users that it creates in a million of its own."""
+    parts = (dataclasses.replace(part, number=number) for number in range(2))
+    numbers = [value(command(Locust(), each, operation="users.create"), "--create-from") for each in parts]
+    assert ["30000000", "31000000"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("201", ("ok", "")),
+        ("503", ("unavailable", "HTTP 503")),
+        ("ConnectionRefusedError: refused", ("unavailable", "ConnectionRefusedError: refused")),
+        ("TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
+    ],
+)
+def test_outcomes_of_locust(outcome: str, expected: tuple[str, str]) -> None:
+    """It tells a status, or what was raised instead."""
+    assert expected == locust.of_outcome(outcome)

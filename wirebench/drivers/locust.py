@@ -1,0 +1,106 @@
+"""locust: drives REST, to cross-check k6, by users of locust/locustfile.py, which writes every request down.
+
+Read from its source (2.47.0), and found by running it: it is one process with one thread, so that it uses one core
+however many there are; it starts all users at once if it is to spawn as many a second; times are whole seconds; it
+drops what users are doing at the end unless it is told to wait for them, and fails if a request has failed. A pace that
+users keep (`constant_throughput`) waits for replies all the same, and isn't measured from when a request was due.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import metadata
+from pathlib import Path
+
+from wirebench.drivers import codes
+from wirebench.drivers.calls import Calls, Outcome, read_columns
+from wirebench.drivers.driver import ID_STEP, Job
+from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.histogram_file import OK
+from wirebench.drivers.requests import Message, as_rest, messages, new_user
+from wirebench.files import write_whole
+from wirebench.places import LOCUST, LOCUSTFILE
+
+_STOP_TIMEOUT_S = 15
+#: How long users take to be there: the run's time begins before them.
+_SPAWN_S = 1
+
+
+class Locust(EveryCall):
+    """Runs locust for a time and reads what its users have done."""
+
+    name = "locust"
+    setup = "make driver-locust"
+    cores_max: int | None = 1
+
+    def path(self) -> Path:
+        """Where locust is: it has a virtual environment of its own."""
+        return LOCUST / "bin" / "locust"
+
+    def version(self) -> str | None:
+        """Return locust's version, or None if it isn't installed; starting it to ask takes a second."""
+        folders = [str(folder) for folder in LOCUST.glob("lib/python*/site-packages")]
+        found = next(iter(metadata.distributions(name="locust", path=folders)), None)
+        return found.version if found and self.path().exists() else None
+
+    def arguments(self, job: Job, part: Part) -> list[str | Path]:
+        """Return the command line, which can be repeated by hand."""
+        users = str(job.cell.concurrency)
+        requests = part.folder / "requests.json"
+        write_whole(requests, json.dumps(_requests(job)))
+        flags: dict[str, str | Path] = {
+            "--locustfile": LOCUSTFILE,
+            "--host": f"http://{job.address}",
+            "--users": users,
+            "--spawn-rate": users,
+            "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
+            "--stop-timeout": str(_STOP_TIMEOUT_S),
+            "--exit-code-on-error": "0",
+            "--loglevel": "WARNING",
+            "--operation": job.cell.operation,
+            "--requests": requests,
+            "--calls": _output(part),
+            "--seed": str(job.seed),
+        }
+        if job.cell.operation == "users.create":
+            flags["--create-from"] = str(job.id_base + part.number * ID_STEP)
+        return [self.path(), "--headless", "--only-summary", *(each for pair in flags.items() for each in pair)]
+
+    def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
+        """Read what was requested. Raises WirebenchError."""
+        return read_columns(_output(part), of_outcome)
+
+
+def _requests(job: Job) -> list[tuple[str, str, str | None, Message]]:
+    """Return what users choose from: method, path, body, and what has to be in the data of the reply."""
+    operation = job.cell.operation
+    if operation == "users.create":
+        return [("POST", "/api/users", json.dumps(new_user(job, 0)["user"]), {})]
+    choices = []
+    for message in messages(job):
+        request = as_rest(operation, message)
+        choices.append((request.method, request.path, request.body, _expected(operation, message)))
+    return choices
+
+
+def _expected(operation: str, message: Message) -> Message:
+    """Return what has to be in the data of the reply: what was sent, unless the operation changes it."""
+    match operation:
+        case "users.list":
+            return {}
+        case "echo.upper":
+            return {"text": message["text"].upper()}
+    return message
+
+
+def _output(part: Part) -> Path:
+    return part.folder / "calls.json"
+
+
+def of_outcome(outcome: str) -> Outcome:
+    """Understand an outcome as the locustfile writes it: an HTTP status, or what was raised instead."""
+    if not outcome.isdigit():
+        return codes.DEADLINE_EXCEEDED if "timed out" in outcome else codes.UNAVAILABLE, outcome
+    code = codes.of_http(int(outcome))
+    return code, "" if code == OK else f"HTTP {outcome}"

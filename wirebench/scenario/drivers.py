@@ -1,0 +1,73 @@
+"""What each load tool can do, and why it can't do the rest: for refusals, before anything starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
+
+
+@dataclass(frozen=True, slots=True)
+class DriverFacts:
+    """What a load tool can do; a reason is why it can't, and empty if it can.
+
+    `operations` is None if it has them all. It reopens connections on the transports of `reopens`. `json_only`
+    is about REST.
+    """
+
+    operations: frozenset[str] | None = None
+    no_other_operation: str = ""
+    no_open_load: str = ""
+    reopens: frozenset[Transport] = frozenset()
+    json_only: bool = True
+    #: Whether it is in the image of a cluster's load pods.
+    in_clusters: bool = False
+
+
+#: What is the same request again and again; and what differs by nothing but the URL.
+_CONSTANT = frozenset({"users.get", "echo.echo", "echo.upper"})
+_BY_URL = _CONSTANT | {"users.list"}
+
+DRIVERS: dict[Driver, DriverFacts] = {
+    "k6": DriverFacts(reopens=frozenset(TRANSPORTS), json_only=False, in_clusters=True),
+    "ghz": DriverFacts(
+        operations=_BY_URL | {"users.update", "users.create"},
+        no_other_operation="it sends one call over and over, and numbers what it creates",
+        no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
+        in_clusters=True,
+    ),
+    "fortio": DriverFacts(
+        operations=_CONSTANT,
+        no_other_operation="it sends the same request over and over",
+        no_open_load="measures a fixed rate from the actual send, so an open load by it has no response time",
+        reopens=frozenset({"rest"}),
+    ),
+    "oha": DriverFacts(
+        operations=_BY_URL,
+        no_other_operation="of a request, it varies the URL alone",
+        reopens=frozenset({"rest"}),
+    ),
+    "locust": DriverFacts(
+        operations=_BY_URL | {"users.update", "users.create"},
+        no_other_operation="its users send one request over and over, and number what they create",
+        no_open_load="paces its users by their replies, so an open load by it has no response time",
+    ),
+}
+
+
+def who_can(transport: Transport, *, rate: bool = False, reopen: bool = False, operation: str | None = None) -> str:
+    """Name the drivers of a transport that can do all that is asked for."""
+    able = (
+        name
+        for name in TRANSPORTS[transport].drivers
+        if not (rate and DRIVERS[name].no_open_load)
+        and not (reopen and transport not in DRIVERS[name].reopens)
+        and (operation is None or has(name, operation))
+    )
+    return " or ".join(able)
+
+
+def has(driver: Driver, operation: str) -> bool:
+    """Return whether a driver can send an operation."""
+    operations = DRIVERS[driver].operations
+    return operations is None or operation in operations
