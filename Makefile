@@ -129,10 +129,10 @@ test-unit: setup-dev ## the tests that take milliseconds
 test-contract: setup-dev .tools/bin/prometheus postgres-programs ## the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(ARGS)
 
-test-accuracy: setup-dev ## the measurements against servers whose latency is known
+test-accuracy: setup-dev driver-fortio driver-locust ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev .tools/bin/prometheus postgres-programs ## these three together
+test-python: setup-dev driver-fortio driver-locust .tools/bin/prometheus postgres-programs ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped where there is none

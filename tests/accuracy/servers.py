@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import grpc
+from grpc_reflection.v1alpha import reflection
 from wirebench_proto import users_pb2
 
 HOST = "127.0.0.1"
@@ -55,9 +56,11 @@ async def _serve_rest(pace: Pace) -> tuple[int, Any]:
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer):
-            while await _read_until(reader, b"\r\n\r\n"):
+            while request := await _read_until(reader, b"\r\n\r\n"):
                 await pace.wait()
                 writer.write(head + body)
+                if b"\r\nconnection: close\r\n" in request.lower():
+                    break
 
     server = await asyncio.start_server(handle, HOST, 0)
     return server.sockets[0].getsockname()[1], server
@@ -89,6 +92,8 @@ async def _serve_grpc(pace: Pace) -> tuple[int, Any]:
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler("wirebench.v1.UserService", {"GetUser": handler}),)
     )
+    # For fortio, which asks what the messages are.
+    reflection.enable_server_reflection(("wirebench.v1.UserService",), server)
     port = server.add_insecure_port(f"{HOST}:0")
     await server.start()
     return port, server

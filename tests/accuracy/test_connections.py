@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.accuracy.servers import Delay, server
-from tests.accuracy.test_drivers import CASES, cell, pytestmark  # noqa: F401 - the mark is pytest's
+from tests.accuracy.test_drivers import CASES, SETUP_CASES, cell
 from wirebench.drivers import Job
 from wirebench.measure import Subject, make_record, observe
 from wirebench.scenario import Load
@@ -35,14 +35,14 @@ def test_a_load_that_all_connections_carry_passes(tmp_path: Path, transport: Tra
     assert set() == failed_gates(tmp_path, transport, driver, lambda _: 0.02)
 
 
-@pytest.mark.parametrize(("transport", "driver"), CASES)
+@pytest.mark.parametrize(("transport", "driver"), SETUP_CASES)
 def test_connections_without_an_answer_are_noticed(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """Half of the connections wait until the window has closed: throughput and latency of the others are fine."""
     delay_s: Delay = lambda number: 2.0 if number < CONCURRENCY // 2 else 0.02  # noqa: E731
     assert {"connections"} == failed_gates(tmp_path, transport, driver, delay_s)
 
 
-@pytest.mark.parametrize(("transport", "driver"), CASES)
+@pytest.mark.parametrize(("transport", "driver"), SETUP_CASES)
 def test_connections_that_open_late_are_noticed(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """Each connection's first request takes longer than the warm-up, and ends in the window."""
     delay_s: Delay = lambda number: 0.6 if number < CONCURRENCY else 0.02  # noqa: E731

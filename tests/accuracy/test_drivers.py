@@ -5,17 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.accuracy.servers import Delay, server, stall_after
 from wirebench.drivers import DRIVERS, HistogramFile, Job
+from wirebench.drivers.driver import SETUP
 from wirebench.scenario import Cell, Load
 from wirebench.scenario.contract import TRANSPORTS, Connection, Driver, Transport
+from wirebench.scenario.drivers import DRIVERS as FACTS
 
-CASES: list[tuple[Transport, Driver]] = [("rest", "k6"), ("grpc", "k6"), ("socket", "k6"), ("grpc", "ghz")]
 
-pytestmark = pytest.mark.skipif(
-    any(driver.version() is None for driver in DRIVERS.values()), reason="k6 and ghz are not built: make setup"
-)
+def case(transport: Transport, driver: Driver) -> ParameterSet:
+    """Return a transport and a driver, to be skipped where the driver isn't installed."""
+    absent = DRIVERS[driver].version() is None
+    skip = pytest.mark.skipif(absent, reason=f"{driver} is not installed: {DRIVERS[driver].setup}")
+    return pytest.param(transport, driver, marks=skip, id=f"{transport}-{driver}")
+
+
+CASES = [case(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers]
+#: Those of `make setup`: enough for what is the same with any histogram file.
+SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup == SETUP]
+#: Those that know when a request was due, and those that reopen connections.
+OPEN_CASES = [
+    case(transport, driver)
+    for transport, facts in TRANSPORTS.items()
+    for driver in facts.drivers
+    if not FACTS[driver].no_open_load
+]
+REOPENING_CASES = [
+    case(transport, driver)
+    for transport, facts in TRANSPORTS.items()
+    for driver in facts.drivers
+    if transport in FACTS[driver].reopens
+]
 
 
 def cell(  # noqa: PLR0913 - what cells differ in
@@ -93,20 +115,20 @@ def test_a_slow_tenth_is_found_in_its_quantile(tmp_path: Path, transport: Transp
     assert 99.9 <= p95 <= 200
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_response_time_holds_the_wait_of_a_stall(tmp_path: Path, transport: Transport) -> None:
+@pytest.mark.parametrize(("transport", "driver"), OPEN_CASES)
+def test_response_time_holds_the_wait_of_a_stall(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """A server that stalls for half a second delays every request that is due meanwhile, not only those it has."""
-    file = measure(tmp_path, transport, "k6", stall_after(1.0, 0.5), concurrency=150, rate_per_s=200)
+    file = measure(tmp_path, transport, driver, stall_after(1.0, 0.5), concurrency=150, rate_per_s=200)
     (p90,) = quantiles_ms(file, 0.9, clock="response")
     # A quarter of the two seconds' requests wait, evenly between none and all of the stall: a tenth over 300 ms.
     assert 200 <= p90 <= 450
     assert 0 == file.dropped_iterations
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_reopened_connection_answers_as_well(tmp_path: Path, transport: Transport) -> None:
+@pytest.mark.parametrize(("transport", "driver"), REOPENING_CASES)
+def test_a_reopened_connection_answers_as_well(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """With a connection for every request, latency holds the connecting too, and no request fails."""
-    file = measure(tmp_path, transport, "k6", lambda _: 0.02, connection="reopen")
+    file = measure(tmp_path, transport, driver, lambda _: 0.02, connection="reopen")
     assert {"ok"} == set(file.counts_by_code())
     (median,) = quantiles_ms(file, 0.5)
     assert 20 <= median <= 40

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from wirebench.drivers import DRIVERS
+from wirebench.drivers.driver import SETUP
 from wirebench.scenario import ServiceSpec
 from wirebench.store import Run, load_run
 from wirebench.targets import LocalTarget, divide_cores
@@ -36,7 +37,8 @@ ONE_CELL = "question: How fast is one?\nfactors: {transport: socket}\nload: {war
 LONG = TINY.replace("blocks: 2", "blocks: 20")
 
 pytestmark = pytest.mark.skipif(
-    any(driver.version() is None for driver in DRIVERS.values()), reason="k6 and ghz are not built: make setup"
+    any(driver.version() is None for driver in DRIVERS.values() if driver.setup == SETUP),
+    reason="k6 and ghz are not built: make setup",
 )
 
 

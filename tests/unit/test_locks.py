@@ -56,3 +56,8 @@ def test_dev_lock_is_bench_lock_and_more() -> None:
 
     for name, version in locked("bench.lock").items():
         assert version == dev.get(name), f"{name} differs between the locks, run: make lock"
+
+
+def test_locust_lock_holds_the_driver() -> None:
+    """`make driver-locust` installs what is locked, and nothing else."""
+    assert "locust" in locked("locust.lock"), "run: make lock"

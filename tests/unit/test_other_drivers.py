@@ -16,10 +16,12 @@ from wirebench.drivers.every_call import EveryCall, Part
 from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.errors import WirebenchError
-from wirebench.scenario import Cell, Load
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.runner import prepare
+from wirebench.scenario import Cell, Load, make_plan, read_scenario
 from wirebench.scenario import drivers as facts
 from wirebench.scenario.contract import TRANSPORTS, Transport
+from wirebench.targets import LocalTarget, divide_cores
 
 CELL = Cell(
     transport="rest",
@@ -81,6 +83,18 @@ def test_every_operation_that_may_be_asked_for_has_a_command(
     driver = DRIVERS[name]
     assert isinstance(driver, EveryCall)
     assert "16" in command(driver, part, transport=transport, operation=operation)
+
+
+def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next step is the make target that installs it."""
+    monkeypatch.setattr(Oha, "version", lambda _: None)
+    (tmp_path / "s.yaml").write_text("question: x\nfactors: {transport: rest, driver: oha}\n")
+    plan = make_plan(read_scenario(tmp_path / "s.yaml"), 1)
+    with pytest.raises(UsageError, match="the driver oha is not at") as error:
+        prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
+    assert "run `make driver-oha`; nothing was started" == error.value.hint
 
 
 def test_fortio_asks_for_one_user(part: Part) -> None:

@@ -71,8 +71,9 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         yield Refusal(("load", "calls"), message, "each is kept one by one: lower it, or use a closed load")
     if load.warmup_s:
         yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "remove it")
-    if "ghz" in _all_levels(scenario.factors.driver):
-        yield Refusal(("factors", "driver"), "ghz doesn't tell its calls one by one", "drive them by k6")
+    for driver in sorted(_all_levels(scenario.factors.driver) - {"k6"}):
+        message = f"{driver} sends for a time, and not a number of calls"
+        yield Refusal(("factors", "driver"), message, "drive them by k6")
     if load.generators > 1:
         yield Refusal(("load", "generators"), "several generators have no common order of calls", "use one")
 
