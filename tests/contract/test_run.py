@@ -278,6 +278,40 @@ def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tm
         assert 200 == pytest.approx(record.rate_achieved_per_s, rel=0.25)
 
 
+def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """All are due in the window and counted there, to the one; the recording travels with the run."""
+    timing = tmp_path / "timing.json"
+    timing.write_text(json.dumps([0, *[0.5] * 60, *(0.8 + each / 100 for each in range(40))]), encoding="utf-8")
+    text = ONE_CELL.replace("socket", "socket, concurrency: 100").replace("load: {", "load: {model: replay, timing: ")
+    text = text.replace("timing: warmup_s: 0.1, window_s: 0.5", "timing: timing.json, speedup: 2, warmup_s: 0.3")
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    (record,) = run.records
+    assert 101 == record.requests + record.dropped_iterations
+    assert record.response is not None
+    assert 101 == sum(each.requests_ok for each in record.over_time) + record.dropped_iterations
+    # The burst is due at a quarter of a second, all of it in one slice.
+    assert 60 == round(max(each.rate_asked_per_s * (each.end_s - each.start_s) for each in record.over_time))
+    assert "drift" not in {gate.name for gate in record.gates}
+    assert timing.read_text() == (run.folder / "timing.json").read_text()
+    assert [] == list(run.folder.glob("histograms/*arrivals*"))
+
+
+def test_a_ramp_grows_to_its_rate(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """What is asked for grows from slice to slice; the figure on the whole window is the mean."""
+    text = ONE_CELL.replace("socket", "socket, concurrency: 50, rate_per_s: 400")
+    text = text.replace("warmup_s: 0.1, window_s: 0.5", "model: ramp, from_rate_per_s: 100, warmup_s: 0.2, window_s: 1")
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    (record,) = only_run(tmp_path / "results").records
+    assert 250 == record.rate_asked_per_s == record.requests + record.dropped_iterations
+    first, *_, last = (
+        sum(each.rate_asked_per_s for each in record.over_time[place : place + 10]) / 10 for place in (0, 40)
+    )
+    assert (130, 370) == pytest.approx((first, last), rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -32,6 +32,7 @@ GOOD = Evidence(
     mismatches=0,
     rate_achieved_per_s=1000.0,
     rate_asked_per_s=1000,
+    is_steady=True,
     concurrency=16,
     in_flight=15.5,
     warmup_s=1.0,
@@ -51,6 +52,16 @@ GOOD = Evidence(
     generator_throttled_periods=0,
 )
 CLOSED = replace(GOOD, rate_asked_per_s=None)
+
+
+def test_only_a_load_that_should_be_steady_is_to_show_no_drift() -> None:
+    """A ramp and a replay change by their nature; that all of their requests were sent is checked all the same."""
+    grown = replace(GOOD, per_second=(100, 200, 300, 400))
+    assert ["drift"] == [gate.name for gate in check(grown) if not gate.passed]
+    changing = replace(grown, is_steady=False)
+    assert [] == [gate.name for gate in check(changing) if not gate.passed]
+    late = replace(changing, rate_achieved_per_s=980.0, dropped_iterations=20)
+    assert ["dropped_iterations", "rate_error"] == [gate.name for gate in check(late) if not gate.passed]
 
 
 def test_counters_are_summed_by_worker() -> None:

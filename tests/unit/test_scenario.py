@@ -480,7 +480,7 @@ def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
     [
         ("[rest, grpc]}", "[rest, grpc], concurrency: 4}", "2: factors.concurrency: a sweep has its own numbers"),
         ("[rest, grpc]}", "[rest, grpc], rate_per_s: 4}", "2: factors.rate_per_s: a closed load has no rate"),
-        ("model: sweep", "model: closed", "3: load.concurrency_max: a load that is closed sweeps nothing"),
+        ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
         ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
     ],
 )
@@ -509,7 +509,7 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
     [
         (", calls: 500", "", "3: load.model: it needs a number of calls"),
         ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
-        ("model: calls", "model: closed", "3: load.calls: a load that is closed has no number of calls"),
+        ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
         ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
         ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver: ghz sends for a time, and not a number"),

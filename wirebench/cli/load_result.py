@@ -64,7 +64,9 @@ def _figures(record: Record) -> Iterator[tuple[str, str]]:
 def _of_asked(record: Record) -> str:
     if not record.rate_asked_per_s:
         return ""
-    return f" of {record.rate_asked_per_s:,}/s asked for ({record.rate_achieved_per_s / record.rate_asked_per_s:.1%})"
+    return (
+        f" of {record.rate_asked_per_s:,.0f}/s asked for ({record.rate_achieved_per_s / record.rate_asked_per_s:.1%})"
+    )
 
 
 def _latency(record: Record) -> str:

@@ -34,7 +34,7 @@ from wirebench.scenario.contract import TargetName
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.words import counted
 from wirebench.store import Run, RunWriter, load_run, run_id
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.store.results import DEFAULT_FOLDER, TIMING_FILE
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 from wirebench.targets.kubernetes import KubernetesTarget
 
@@ -83,6 +83,8 @@ def run(  # noqa: PLR0913 - one parameter an option
                 chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
         runner.prepare(plan, chosen)
         writer = RunWriter(out, runner.start_info(plan, path, chosen, run_name))
+        if read.load.timing is not None:
+            writer.keep(path.parent / read.load.timing, TIMING_FILE)
         cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S[kind]
         try:
             _announce(plan, chosen, writer)

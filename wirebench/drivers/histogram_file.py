@@ -82,6 +82,16 @@ class Calls(_Frozen):
     latencies_ns: tuple[int, ...]
 
 
+class Slices(_Frozen):
+    """Histograms of the successful requests that were due in each equal slice of the window, on the response clock.
+
+    An empty text is a slice without any.
+    """
+
+    operation: str
+    histograms: tuple[str, ...]
+
+
 class ErrorText(_Frozen):
     """What the requests of one outcome failed with, and how many did."""
 
@@ -102,6 +112,7 @@ class HistogramFile(_Frozen):
     window: Window | None
     series: tuple[Series, ...]
     per_second: tuple[PerSecond, ...]
+    slices: tuple[Slices, ...] = ()
     requests_total: dict[str, int]
     mismatches: int
     dropped_iterations: int
@@ -189,6 +200,13 @@ class HistogramFile(_Frozen):
                     totals[second] += count
         return tuple(totals)
 
+    def over_time(self) -> tuple[Histogram, ...]:
+        """Return the histograms of the window's equal slices, all operations together; none under a steady load."""
+        return tuple(
+            sum((Histogram.decode(text) for text in each if text), start=Histogram.empty())
+            for each in zip(*(slices.histograms for slices in self.slices), strict=True)
+        )
+
 
 def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
     """Merge what one driver measured in parts that follow each other; exact, since histograms and counts add up.
@@ -225,6 +243,7 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
             for (operation, code, clock), each in histograms.items()
         ),
         per_second=per_second,
+        slices=_add_slices(parts),
         requests_total=dict(totals),
         mismatches=sum(part.mismatches for part in parts),
         dropped_iterations=sum(part.dropped_iterations for part in parts),
@@ -293,6 +312,27 @@ def _add_seconds(files: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:
 def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     """Add up the counts of each second; some may have fewer seconds than others."""
     return tuple(map(sum, itertools.zip_longest(*counts, fillvalue=0)))
+
+
+def _add_slices(files: Sequence[HistogramFile]) -> tuple[Slices, ...]:
+    """Merge the slices of files that have them, place by place: of generators side by side, whose windows are equal."""
+    by_operation: dict[str, list[Slices]] = {}
+    for each in (each for file in files for each in file.slices):
+        by_operation.setdefault(each.operation, []).append(each)
+    return tuple(
+        Slices(
+            operation=operation,
+            histograms=tuple(_add_texts(texts) for texts in zip(*(each.histograms for each in found), strict=True)),
+        )
+        for operation, found in by_operation.items()
+    )
+
+
+def _add_texts(texts: Sequence[str]) -> str:
+    known = [text for text in texts if text]
+    if len(known) <= 1:
+        return "".join(known)
+    return sum(map(Histogram.decode, known), start=Histogram.empty()).encode()
 
 
 def _sum_known(values: Sequence[int | None]) -> int | None:

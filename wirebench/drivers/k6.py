@@ -8,17 +8,23 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import orjson
+
 from wirebench import processes
 from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS, SETUP, Job
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
+from wirebench.files import write_whole
 from wirebench.places import K6_SCRIPTS, TOOLS
 from wirebench.processes import Child, ProcessError
+from wirebench.scenario.arrivals import all_ns
 from wirebench.scenario.payload import size
 
 #: A failed threshold is a result, not a crash. Our scripts have none; a user's own may.
 _THRESHOLD_FAILED = 99
 _GRACE_S = 60.0
+#: Parts of the window that have figures of their own, where its load changes.
+_SLICES = 50
 #: What k6 logs when Prometheus doesn't take what it is told; the load goes on.
 _NOT_TOLD = "Failed to send the time series data"
 
@@ -42,12 +48,16 @@ class K6:
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send the load and return what was measured. Raises ProcessError, WirebenchError."""
         environment = {"K6_AUTO_EXTENSION_RESOLUTION": "false", **_remote_write(job.live)}
+        due = all_ns(job.load, job.cell)
+        if due is not None:
+            write_whole(_arrivals(job), orjson.dumps(due, option=orjson.OPT_SERIALIZE_NUMPY).decode())
         child = processes.start("k6", self.arguments(job), job.log, job.cores, environment)
         try:
             watch(child)
             status = child.wait(job.load.warmup_s + job.load.window_s + _GRACE_S)
         finally:
             child.stop()
+            _arrivals(job).unlink(missing_ok=True)
         if status not in (0, _THRESHOLD_FAILED):
             details = processes.last_lines(job.log)
             raise ProcessError(f"k6 {processes.describe_status(status)}", f"its log is {job.log}", details)
@@ -61,11 +71,15 @@ class K6:
         output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
         if load.calls:
             output += f",calls={load.calls * cell.concurrency}"
+        if cell.shape:
+            # By when they end, those that a burst makes wait would be counted after it, or not at all.
+            output += f",by=due,slices={_SLICES}"
         environment = {
             "ADDRESS": ",".join(job.replicas) or job.address,
             **_work(job),
             "CONCURRENCY": cell.concurrency,
-            "RATE": cell.rate_per_s,
+            "RATE": None if cell.shape else cell.rate_per_s,
+            "ARRIVALS": _arrivals(job) if cell.shape else None,
             "CALLS": load.calls,
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
@@ -94,6 +108,11 @@ class K6:
             *settings,
             K6_SCRIPTS / f"{cell.transport}.js",
         ]
+
+
+def _arrivals(job: Job) -> Path:
+    """Where k6 is told when each request is due."""
+    return job.output.with_suffix(".arrivals.json")
 
 
 def _work(job: Job) -> dict[str, str | int | None]:

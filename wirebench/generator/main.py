@@ -60,7 +60,7 @@ def _measure(task: MeasureTask) -> BaseModel:
         _wait_for_name(task)
         job = Job(
             cell=task.cell,
-            load=task.load,
+            load=task.load.replaying(task.recording),
             address=task.address,
             seed=task.seed,
             id_base=task.id_base,

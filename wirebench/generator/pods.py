@@ -33,6 +33,7 @@ def observe(
         replicas=() if job.cell.is_disrupted else endpoint.replicas,
         seed=job.seed,
         id_base=job.id_base,
+        recording=job.load.recording,
         cores=load_pods.cores_of(job.load),
         prometheus=job.live.url if job.live else None,
     )

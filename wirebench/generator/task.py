@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.targets.target import Replica
+from wirebench.timing import Recording
 
 #: Beside its log lines, a pod prints its answer in lines that begin so.
 _MARK = "wirebench-answer "
@@ -37,6 +38,8 @@ class MeasureTask(_Frozen):
     replicas: tuple[Replica, ...]
     seed: int
     id_base: int
+    #: What the load replays, if it does.
+    recording: Recording | None = None
     #: How many cores the pod may use.
     cores: float
     #: The Prometheus that is told how it goes, if one is: its address as the pod reaches it.

@@ -12,7 +12,9 @@ from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.observation import Observation, ServerUse
 from wirebench.measure.record import DisruptionRecord, Generator, Latency, OperationFigures, Proxy, Record, Server
+from wirebench.measure.slices import over_time
 from wirebench.scenario import Cell, Load
+from wirebench.scenario.arrivals import rate_asked_per_s
 from wirebench.targets import Cores, Disrupted
 
 
@@ -54,6 +56,7 @@ def make_record(
     counts = merged.counts_by_code()
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
+    asked_per_s = rate_asked_per_s(subject.load, subject.cell)
     server = _server(observations[0].server, requests)
     generator = _generator(subject.cores, observations)
     busy_s = _sum_known([each.generator.cpu_s for each in observations])
@@ -69,7 +72,8 @@ def make_record(
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
         rate_achieved_per_s=rate,
-        rate_asked_per_s=subject.cell.rate_per_s,
+        rate_asked_per_s=asked_per_s,
+        is_steady=subject.cell.shape is None,
         concurrency=subject.cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
         in_flight=merged.latency_sum_s / window_s,
@@ -77,7 +81,7 @@ def make_record(
         calls_missing=asked_calls - sum(merged.requests_total.values()) if asked_calls else None,
         p99_s=service.p99_ms / 1e3 if service else None,
         per_second=merged.full_seconds(),
-        generator_cpu_share=generator.cpu_share,
+        generator_cpu_share=generator.cpu_share if subject.cell.shape is None else _busiest_share(observations),
         generator_cores_busy=busy_s / window_s if busy_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
         host_share=subject.host_share,
@@ -104,7 +108,7 @@ def make_record(
         requests=requests,
         requests_total=evidence.sent,
         rate_achieved_per_s=rate,
-        rate_asked_per_s=subject.cell.rate_per_s,
+        rate_asked_per_s=asked_per_s,
         errors={code: count for code, count in counts.items() if code != OK},
         error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
@@ -123,6 +127,7 @@ def make_record(
         ),
         disruption=disruption,
         proxy=_proxy(observations, requests),
+        over_time=over_time(merged, subject.load, subject.cell),
         gates=check(evidence),
         versions=subject.versions,
         machine=subject.machine,
@@ -247,6 +252,13 @@ def _proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
         pairs=first.pairs,
         cpu_ms_per_request=cpu_s / requests * 1e3 if cpu_s is not None and requests else None,
     )
+
+
+def _busiest_share(observations: Sequence[Observation]) -> float | None:
+    """Return which share of its cores a generator had in use in its busiest second, of the one that had most."""
+    uses = [each.generator for each in observations]
+    shares = [use.busiest_s / use.cores for use in uses if use.busiest_s is not None and use.cores is not None]
+    return max(shares) if len(shares) == len(uses) else None
 
 
 def _sum_known(values: Sequence[float | None]) -> float | None:

@@ -40,7 +40,9 @@ class Evidence:
     dropped_iterations: int
     mismatches: int
     rate_achieved_per_s: float
-    rate_asked_per_s: int | None
+    rate_asked_per_s: float | None
+    #: Whether the load is the same all through the window.
+    is_steady: bool
     concurrency: int
     in_flight: float
     #: None where every request counts, and none is to warm anything up.
@@ -49,6 +51,7 @@ class Evidence:
     calls_missing: int | None
     p99_s: float | None
     per_second: tuple[int, ...]
+    #: In the window, or in its busiest second if the load isn't steady.
     generator_cpu_share: float | None
     generator_cores_busy: float | None
     shares_cores: bool | None
@@ -164,7 +167,8 @@ def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
         metrics=_ALL,
         advice="the service answered wrongly under load: run `wirebench verify`",
     )
-    if len(evidence.per_second) >= DRIFT_SECONDS_MIN:
+    # A load that changes drifts by its nature.
+    if evidence.is_steady and len(evidence.per_second) >= DRIFT_SECONDS_MIN:
         half = len(evidence.per_second) // 2
         first, last = sum(evidence.per_second[:half]), sum(evidence.per_second[-half:])
         yield _at_most(

@@ -27,6 +27,8 @@ class GeneratorUse(_Frozen):
     cpu_s: float | None
     cores: float | None
     throttled_periods: int | None
+    #: CPU time in its busiest second: where a load changes, a generator may be at its end for a while only.
+    busiest_s: float | None = None
 
 
 class ProxyUse(_Frozen):

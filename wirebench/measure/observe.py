@@ -18,6 +18,7 @@ from wirebench.targets.target import Replica
 #: Reading a clock costs microseconds; asking a replica costs it half a millisecond of its CPU time.
 CLOCK_INTERVAL_S = 0.025
 _REPLICA_INTERVAL_S = 0.2
+_SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
             cpu_s=_sum(use.cpu_s for use in used),
             cores=cores,
             throttled_periods=None if throttled is None else round(throttled),
+            busiest_s=_busiest_s(parts, [own, proxy] if way.proxy_pids else [own]),
         ),
         server=_server_use([_in_windows(parts, server) for server in servers], counted),
         proxy=_proxy_use(way, _in_windows(parts, proxy)),
@@ -111,6 +113,19 @@ def _in_windows(parts: Sequence[HistogramFile], watch: Watch) -> tuple[Usage, ..
     """Return what was used in each of the windows; nothing is known of one that wasn't watched whole."""
     windows = [part.checked_window() for part in parts]
     return tuple(watch.between(window.start_unix_ns, window.end_unix_ns) or _UNSEEN for window in windows)
+
+
+def _busiest_s(parts: Sequence[HistogramFile], watches: Sequence[Watch]) -> float | None:
+    """Return the CPU time of the busiest full second of the windows; None if there is none, or not all are known."""
+    windows = [part.checked_window() for part in parts]
+    starts = [
+        start for each in windows for start in range(each.start_unix_ns, each.end_unix_ns - _SECOND_NS, _SECOND_NS)
+    ]
+    seconds = [
+        _sum((watch.between(start, start + _SECOND_NS) or _UNSEEN).cpu_s for watch in watches) for start in starts
+    ]
+    known = [each for each in seconds if each is not None]
+    return max(known) if known and len(known) == len(seconds) else None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

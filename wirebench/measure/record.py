@@ -77,6 +77,21 @@ class Proxy(_Frozen):
     cpu_ms_per_request: float | None
 
 
+class Slice(_Frozen):
+    """A part of a window whose load changes: what was due in it, in requests a second, and how long that took.
+
+    Times are from the window's start. Latencies are of the successful requests, on the response clock.
+    """
+
+    start_s: float
+    end_s: float
+    rate_asked_per_s: float
+    requests_ok: int
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
 class DisruptionRecord(_Frozen):
     """What was done to the replicas while they were loaded, and what came of it.
 
@@ -122,7 +137,7 @@ class Record(_Frozen):
     requests: int
     requests_total: int
     rate_achieved_per_s: float
-    rate_asked_per_s: int | None
+    rate_asked_per_s: float | None
     errors: dict[str, int]
     #: The most frequent errors of the whole load, warm-up included, the most frequent first.
     error_texts: tuple[ErrorText, ...]
@@ -139,6 +154,8 @@ class Record(_Frozen):
     bytes_received_per_request: float | None
     disruption: DisruptionRecord | None = None
     proxy: Proxy | None = None
+    #: The window in equal parts, under a load that changes.
+    over_time: tuple[Slice, ...] = ()
     gates: tuple[Gate, ...]
     versions: dict[str, str]
     machine: dict[str, str]

@@ -13,6 +13,7 @@ from wirebench.scenario.contract import (
     Driver,
     Implementation,
     Placement,
+    Shape,
     Store,
     Transport,
 )
@@ -68,9 +69,10 @@ class Link:
 class Cell:
     """One combination of factors.
 
-    `operation` is one of the contract's, or the name of a workload. `rate_per_s` is None under a closed load,
-    `connections` where each of the load's users has its own, outside clusters what only they have, and `delay_ms` where
-    the load goes straight to the service. What has a default here came later than the first records.
+    `operation` is one of the contract's, or the name of a workload. `rate_per_s` is None under a closed load and a
+    replay; under a ramp it is what the rate grows to. `shape` is None under a load that is steady, `connections` where
+    each of the load's users has its own, outside clusters what only they have, and `delay_ms` where the load goes
+    straight to the service. What has a default here came later than the first records.
     """
 
     transport: Transport
@@ -88,6 +90,7 @@ class Cell:
     implementation: Implementation = "python"
     #: None is the operation's own.
     payload: str | int | None = None
+    shape: Shape | None = None
     replicas: int = 1
     placement: Placement | None = None
     balancing: Balancing | None = None
@@ -133,7 +136,8 @@ class Cell:
     @property
     def id(self) -> str:
         """A name that is unique in its plan, and fit for a file."""
-        load = f"r{self.rate_per_s}-c{self.concurrency}" if self.rate_per_s else f"c{self.concurrency}"
+        rate = f"r{self.rate_per_s}" if self.rate_per_s else None
+        load = "-".join(filter(None, (self.shape, rate, f"c{self.concurrency}")))
         connections = f"n{self.connections}" if self.connections else None
         disruption = self.disruption if self.is_disrupted else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)

@@ -12,6 +12,9 @@ Implementation = Literal["python", "go"]
 Driver = Literal["k6", "ghz", "fortio", "oha", "locust"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
+LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay"]
+#: The models whose rate changes in the window, which makes figures over all of it mean something else.
+Shape = Literal["ramp", "replay"]
 Operation = Literal[
     "users.get", "users.create", "users.update", "users.delete", "users.list", "users.create_batch",
     "echo.echo", "echo.upper",

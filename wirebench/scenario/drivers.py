@@ -20,6 +20,8 @@ class DriverFacts:
     no_open_load: str = ""
     reopens: frozenset[Transport] = frozenset()
     json_only: bool = True
+    #: Whether it can be told when each single request is due.
+    takes_moments: bool = False
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
 
@@ -29,7 +31,7 @@ _CONSTANT = frozenset({"users.get", "echo.echo", "echo.upper"})
 _BY_URL = _CONSTANT | {"users.list"}
 
 DRIVERS: dict[Driver, DriverFacts] = {
-    "k6": DriverFacts(reopens=frozenset(TRANSPORTS), json_only=False, in_clusters=True),
+    "k6": DriverFacts(reopens=frozenset(TRANSPORTS), json_only=False, takes_moments=True, in_clusters=True),
     "ghz": DriverFacts(
         operations=_BY_URL | {"users.update", "users.create"},
         no_other_operation="it sends one call over and over, and numbers what it creates",

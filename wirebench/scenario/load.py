@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from wirebench.errors import UsageError
 from wirebench.scenario.mistakes import describe
-from wirebench.scenario.model import Scenario
+from wirebench.scenario.model import WINDOW_S_MAX, WINDOW_S_MIN, Scenario
 from wirebench.scenario.source import FieldPath, Source
+from wirebench.timing import read_recording
 
 FILE_BYTES_MAX = 1_000_000
 
@@ -49,11 +50,42 @@ def read_scenario(path: Path) -> Scenario:
         raise UsageError(f"{path}:1: a scenario is a mapping", "start with the keys `question` and `factors`")
     source = Source(path, lines)
     try:
-        return Scenario.model_validate(data, context=source)
+        return _with_recording(Scenario.model_validate(data, context=source), path)
     except ValidationError as error:
         first, *others = (describe(source, mistake) for mistake in error.errors())
         hint = "docs/scenarios.md describes every key; nothing was started"
         raise UsageError(first, hint, "\n".join(others)) from None
+
+
+def _with_recording(scenario: Scenario, path: Path) -> Scenario:
+    """Return a scenario with its recording, if it has one, and the window that this fills. Raises UsageError."""
+    load = scenario.load
+    if load.model != "replay" or load.timing is None:
+        return scenario
+    try:
+        recording = read_recording(path.parent / load.timing)
+    except UsageError as error:
+        raise UsageError(f"{scenario.where(('load', 'timing'))}: {error.message}", error.hint) from None
+    length_s = recording.length_s / load.speedup
+    asked = "window_s" in load.model_fields_set
+    window_s = load.window_s if asked else length_s
+    if asked and window_s > length_s:
+        field, problem, hint = (
+            "window_s",
+            f"the recording is over after {length_s:.3f} s",
+            "remove the key, or lower it",
+        )
+    elif window_s > WINDOW_S_MAX:
+        problem = f"it would take {window_s:,.0f} s, and a window has {WINDOW_S_MAX} at most"
+        field, hint = "timing", "raise load.speedup, or replay a part of it: load.window_s"
+    elif window_s < WINDOW_S_MIN:
+        problem = f"it is over after {window_s:.3f} s, and a window has {WINDOW_S_MIN} at least"
+        field, hint = "timing", "lower load.speedup, or record for longer"
+    else:
+        part = recording.first(window_s * load.speedup)
+        replayed = load.model_copy(update={"window_s": window_s}).replaying(part)
+        return scenario.model_copy(update={"load": replayed})
+    raise UsageError(f"{scenario.where(('load', field))}: {problem}", hint)
 
 
 def _read(path: Path) -> str:

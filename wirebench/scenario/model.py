@@ -17,13 +17,16 @@ from wirebench.scenario.contract import (
     Disruption,
     Driver,
     Implementation,
+    LoadModel,
     Placement,
+    Shape,
     Store,
     Transport,
 )
 from wirebench.scenario.payload import Payload
 from wirebench.scenario.source import FieldPath, Source, dotted
 from wirebench.scenario.workload import Workload, Workloads
+from wirebench.timing import Recording
 
 CONCURRENCY_MAX = 10_000
 SWEEP_MAX = 4096
@@ -34,6 +37,9 @@ DELAY_MS_MAX = 5_000
 #: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
 BANDWIDTH_KIB_S_MIN = 8
 BANDWIDTH_KIB_S_MAX = 16_384
+RATE_MAX = 1_000_000
+WINDOW_S_MIN = 0.5
+WINDOW_S_MAX = 3600
 BLOCKS_MAX = 1000
 EVERY_TRANSPORT: Final = "*"
 
@@ -97,7 +103,7 @@ class Factors(_Strict):
     operation: Levels[str] = _LEFT_OUT
     payload: Levels[Payload] = _LEFT_OUT
     concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
-    rate_per_s: Levels[Annotated[int, Field(ge=1, le=1_000_000)]] = _LEFT_OUT
+    rate_per_s: Levels[Annotated[int, Field(ge=1, le=RATE_MAX)]] = _LEFT_OUT
     implementation: Levels[Implementation] = _LEFT_OUT
     runtime: Levels[str] = _LEFT_OUT
     driver: Levels[Driver] = _LEFT_OUT
@@ -140,20 +146,43 @@ class Load(_Strict):
     """How requests are sent.
 
     `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `calls`: the
-    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate.
+    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate. `ramp`: at
+    a rate that grows over the window. `replay`: when a recording says.
     """
 
-    model: Literal["closed", "sweep", "calls", "open"] = "closed"
+    model: LoadModel = "closed"
     #: What each connection sends under `calls`.
     calls: Annotated[int, Field(ge=10, le=CALLS_MAX)] | None = None
     #: The last number of connections of a sweep.
     concurrency_max: Annotated[int, Field(ge=2, le=CONCURRENCY_MAX)] | None = None
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
-    window_s: Annotated[float, Field(ge=0.5, le=3600)] = 5.0
+    window_s: Annotated[float, Field(ge=WINDOW_S_MIN, le=WINDOW_S_MAX)] = 5.0
     #: Pods that share the load, in a cluster.
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = {}
+    #: The rate that a ramp begins with.
+    from_rate_per_s: Annotated[int, Field(ge=1, le=RATE_MAX)] | None = None
+    #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
+    timing: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    speedup: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    _recording: Recording | None = PrivateAttr(default=None)
+
+    @property
+    def shape(self) -> Shape | None:
+        """How the rate changes in the window; None if it doesn't."""
+        return self.model if self.model in ("ramp", "replay") else None
+
+    @property
+    def recording(self) -> Recording | None:
+        """What the timing file holds, once it has been read."""
+        return self._recording
+
+    def replaying(self, recording: Recording | None) -> Load:
+        """Return this load with what its timing file holds."""
+        made = self.model_copy()
+        made._recording = recording  # noqa: SLF001 - pydantic's way to keep what no file says
+        return made
 
     @model_validator(mode="before")
     @classmethod

@@ -100,9 +100,11 @@ def _too_many(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
 
 
 def _cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
+    shape = scenario.load.shape
     for transport, levels in _combinations(scenario, target):
         for values in itertools.product(*levels.values()):
-            yield Cell(transport=transport, **cast("dict[str, Any]", dict(zip(levels, values, strict=True))))
+            chosen = cast("dict[str, Any]", dict(zip(levels, values, strict=True)))
+            yield Cell(transport=transport, shape=shape, **chosen)
 
 
 def _combinations(scenario: Scenario, target: TargetName) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:

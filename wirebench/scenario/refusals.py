@@ -23,8 +23,28 @@ from wirebench.scenario.contract import (
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Factors, Load, Scenario, field_of
 from wirebench.scenario.payload import takes
 from wirebench.scenario.source import FieldPath
+from wirebench.timing.recording import ENTRIES_MAX
 
 T = TypeVar("T")
+
+#: A load pod's task is a ConfigMap, which holds a mebibyte; each request takes up to thirty bytes of it.
+RECORDED_IN_CLUSTER_MAX = 30_000
+
+_A_LOAD = {
+    "closed": "a closed load",
+    "sweep": "a sweep",
+    "calls": "a load of calls",
+    "open": "an open load",
+    "ramp": "a ramp",
+    "replay": "a replay",
+}
+_KEYS_OF_MODELS = {
+    "concurrency_max": "sweep",
+    "calls": "calls",
+    "from_rate_per_s": "ramp",
+    "timing": "replay",
+    "speedup": "replay",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +58,37 @@ class Refusal:
 
 def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse a load that its factors don't fit."""
-    factors = scenario.factors
-    if scenario.load.model == "open" and not factors.rate_per_s:
-        yield Refusal(("load", "model"), "an open load needs a rate", "add factors.rate_per_s")
-    if scenario.load.model != "open" and factors.rate_per_s:
+    factors, load = scenario.factors, scenario.load
+    if load.model in ("open", "ramp") and not factors.rate_per_s:
+        yield Refusal(("load", "model"), f"{_A_LOAD[load.model]} needs a rate", "add factors.rate_per_s")
+    if load.model in ("closed", "sweep", "calls") and factors.rate_per_s:
         hint = "remove factors.rate_per_s, or set load.model to open"
         yield Refusal(("factors", "rate_per_s"), "a closed load has no rate", hint)
-    if scenario.load.model == "sweep" and factors.concurrency:
+    if load.model == "replay" and factors.rate_per_s:
+        hint = "remove factors.rate_per_s; load.speedup makes it faster"
+        yield Refusal(("factors", "rate_per_s"), "a replay has the rate of its recording", hint)
+    if load.model == "sweep" and factors.concurrency:
         hint = "remove factors.concurrency; load.concurrency_max says where a sweep ends"
         yield Refusal(("factors", "concurrency"), "a sweep has its own numbers of connections", hint)
-    if scenario.load.model != "sweep" and scenario.load.concurrency_max:
-        hint = "remove it, or set load.model to sweep"
-        yield Refusal(("load", "concurrency_max"), f"a load that is {scenario.load.model} sweeps nothing", hint)
+    yield from _unfit_keys(load)
     yield from _unfit_calls(scenario)
+    yield from _unfit_shape(scenario)
     yield from _unshared_load(scenario)
     yield from _unknown_work(scenario)
+
+
+def _unfit_keys(load: Load) -> Iterator[Refusal]:
+    """Refuse the keys of other models."""
+    for key, model in _KEYS_OF_MODELS.items():
+        if key in load.model_fields_set and load.model != model:
+            message = f"{_A_LOAD[load.model]} has no {key}"
+            yield Refusal(("load", key), message, f"remove it, or set load.model to {model}")
 
 
 def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse a number of calls that is missing, means nothing, or can't be counted one by one."""
     load = scenario.load
     if load.model != "calls":
-        if load.calls:
-            hint = "remove it, or set load.model to calls"
-            yield Refusal(("load", "calls"), f"a load that is {load.model} has no number of calls", hint)
         return
     greatest = max(_all_levels(scenario.factors.concurrency), default=1)
     if not load.calls:
@@ -76,6 +103,20 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         yield Refusal(("factors", "driver"), message, "drive them by k6")
     if load.generators > 1:
         yield Refusal(("load", "generators"), "several generators have no common order of calls", "use one")
+
+
+def _unfit_shape(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse a ramp or a replay that lacks something."""
+    factors, load = scenario.factors, scenario.load
+    if load.model == "ramp":
+        if load.from_rate_per_s is None:
+            yield Refusal(("load", "model"), "a ramp needs a rate to begin with", "add load.from_rate_per_s")
+        most = (max(_all_levels(factors.rate_per_s)) + (load.from_rate_per_s or 0)) / 2 * load.window_s
+        if most > ENTRIES_MAX:
+            message = f"{most:,.0f} requests in a window are over {ENTRIES_MAX:,}"
+            yield Refusal(("load", "window_s"), message, "shorten the window, or lower factors.rate_per_s")
+    if load.model == "replay" and load.timing is None:
+        yield Refusal(("load", "model"), "a replay needs a timing file", "add load.timing")
 
 
 def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:
@@ -117,6 +158,10 @@ def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
     """Refuse what only a cluster can vary, anywhere else; a single level is a setting that is left out there."""
     if target == "kubernetes":
         yield from _absent_drivers(scenario.factors)
+        recording = scenario.load.recording
+        if recording and recording.count > RECORDED_IN_CLUSTER_MAX:
+            message = f"{recording.count:,} requests are more than load pods can be told ({RECORDED_IN_CLUSTER_MAX:,})"
+            yield Refusal(("load", "timing"), message, "replay a part of the recording, or run it on another target")
         return
     for name in CLUSTER_DEFAULTS:
         by_transport = getattr(scenario.factors, name)
@@ -269,6 +314,9 @@ def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
 def _impossible_driver(cell: Cell, factors: Factors) -> Iterator[Refusal]:
     """Refuse what the driver can't do, or can't do right."""
     can = drivers.DRIVERS[cell.driver]
+    if cell.shape and not can.takes_moments:
+        message = f"{cell.driver} can't be told when each request is due"
+        yield Refusal(_written(factors, "driver", cell), message, "drive ramps and replays by k6")
     if cell.rate_per_s is not None and can.no_open_load:
         able = drivers.who_can(cell.transport, rate=True)
         field = _written(factors, "driver", cell)

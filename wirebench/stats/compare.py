@@ -65,8 +65,9 @@ def _differ_only_in(a: CellSummary, b: CellSummary, factor: str) -> bool:
 def _compare(
     baseline: CellSummary, subject: CellSummary, factor: str, margin: float, *, instruments: bool
 ) -> Comparison:
-    # Under an open load the rate is given, and what differs is how long users wait.
-    metric = METRICS["p99" if baseline.factors["rate_per_s"] else "throughput"]
+    # Where the rate is given, what differs is how long users wait.
+    is_given = baseline.factors["rate_per_s"] or baseline.factors["shape"]
+    metric = METRICS["p99" if is_given else "throughput"]
     ratios = {name: ratio for name, each in METRICS.items() if (ratio := _ratio(baseline, subject, each))}
     gates = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
     verdict: Verdict = "withheld"

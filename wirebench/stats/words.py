@@ -345,8 +345,15 @@ def _connections(factors: Factors, without: str = "") -> str:
         connections = f"{counted(int(count or 0), 'user')} on {counted(int(factors['connections']), 'connection')}"
     if without == "concurrency":
         connections = ""
-    rate = f"{factors['rate_per_s']:g} requests/s" if factors["rate_per_s"] and without != "rate_per_s" else ""
-    return " over ".join(filter(None, (rate, connections)))
+    return " over ".join(filter(None, (_rate(factors, without), connections)))
+
+
+def _rate(factors: Factors, without: str) -> str:
+    if factors["shape"] == "replay":
+        return "a recording"
+    if not factors["rate_per_s"] or without == "rate_per_s":
+        return "a ramp" if factors["shape"] else ""
+    return f"{'a ramp to ' if factors['shape'] else ''}{factors['rate_per_s']:g} requests/s"
 
 
 def _measured(comparison: Comparison) -> str:

@@ -1,7 +1,7 @@
 """Writing and reading the folder of a run.
 
 results/20261121T101500Z-quick/
-    run.json  records/*.json  histograms/*.json  logs/*.log  report.html
+    run.json  records/*.json  histograms/*.json  logs/*.log  report.html  timing.json (of a replay)
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from wirebench.measure.record import Record
 from wirebench.store.run_info import RunInfo
 
 DEFAULT_FOLDER = Path("results")
+#: The copy of the timing file that a run has replayed.
+TIMING_FILE = "timing.json"
 #: The name that stands for the newest run.
 LAST = "last"
 
@@ -72,6 +74,13 @@ class RunWriter:
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all."""
         write_whole(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
+
+    def keep(self, path: Path, name: str) -> None:
+        """Put a copy of a file that the run depends on into its folder, under this name. Raises WirebenchError."""
+        try:
+            shutil.copyfile(path, self.folder / name)
+        except OSError as error:
+            raise cannot_write(self.folder / name, error) from error
 
     def is_worth_keeping(self, *, logs_count: bool) -> bool:
         """Whether something was measured or found out, or, if that counts, a process has said something."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import json
 import re
@@ -32,7 +33,10 @@ _HINT = 'a timing file is a JSON list of timestamps, or {"inter_arrival_s": [...
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """When requests arrived: nanoseconds from the first, which is at 0, in order; two or more, not all at once."""
+    """When requests arrived: nanoseconds from the first, which is at 0, in order.
+
+    As read from a file there are two or more, and not all at once.
+    """
 
     offsets_ns: tuple[int, ...]
 
@@ -58,6 +62,11 @@ class Recording:
         So that the requests over the length are the mean rate, and the last one has its time.
         """
         return self.count / self.mean_rate_per_s
+
+    def first(self, duration_s: float) -> Recording:
+        """Return what arrived in the first so many seconds, which is one request at least."""
+        end = bisect.bisect_left(self.offsets_ns, round(duration_s * _NS))
+        return Recording(self.offsets_ns[: max(1, end)])
 
 
 def read_recording(path: Path) -> Recording:
