@@ -237,7 +237,8 @@ def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:
         for part in parts:
             connection.sendall(part)
         if half_close:
-            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):  # the server may have closed by now
+                connection.shutdown(socket.SHUT_WR)
         return receive_all(connection)
 
 

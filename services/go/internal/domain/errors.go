@@ -23,11 +23,13 @@ const (
 	DeadlineExceeded
 	Unavailable
 	Internal
+	Cancelled
 )
 
 var codeNames = [...]string{
 	"ok", "invalid_argument", "not_found", "already_exists", "resource_exhausted",
 	"unimplemented", "deadline_exceeded", "unavailable", "internal",
+	"cancelled",
 }
 
 // Codes returns all of them.

@@ -11,14 +11,14 @@ import (
 type Store struct {
 	mu    sync.RWMutex
 	users map[int32]*User
+	// In their order, so that a page is found without looking at all of them.
+	ids []int32
 }
 
 // NewStore returns a store with these users.
 func NewStore(users []*User) *Store {
-	store := &Store{users: make(map[int32]*User, len(users))}
-	for _, user := range users {
-		store.users[user.ID] = user
-	}
+	store := &Store{users: make(map[int32]*User, len(users)), ids: make([]int32, 0, len(users))}
+	store.insert(users)
 	return store
 }
 
@@ -41,10 +41,17 @@ func (s *Store) add(users ...*User) error {
 	if taken != nil {
 		return usersExist(taken)
 	}
+	s.insert(users)
+	return nil
+}
+
+// insert takes users whose ids are free.
+func (s *Store) insert(users []*User) {
 	for _, user := range users {
 		s.users[user.ID] = user
+		place, _ := slices.BinarySearch(s.ids, user.ID)
+		s.ids = slices.Insert(s.ids, place, user.ID)
 	}
-	return nil
 }
 
 // change returns the user as it is now, or nil.
@@ -82,6 +89,9 @@ func (s *Store) remove(id int32) *User {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user := s.users[id]
+	if place, ok := slices.BinarySearch(s.ids, id); ok {
+		s.ids = slices.Delete(s.ids, place, place+1)
+	}
 	delete(s.users, id)
 	return user
 }
@@ -89,16 +99,18 @@ func (s *Store) remove(id int32) *User {
 // page returns at most limit users (0: all) with greater ids, in the order of their ids.
 func (s *Store) page(afterID int32, limit int) []*User {
 	s.mu.RLock()
-	users := make([]*User, 0, len(s.users))
-	for id, user := range s.users {
-		if id > afterID {
-			users = append(users, user)
-		}
+	defer s.mu.RUnlock()
+	first, found := slices.BinarySearch(s.ids, afterID)
+	if found {
+		first++
 	}
-	s.mu.RUnlock()
-	slices.SortFunc(users, func(a, b *User) int { return cmp.Compare(a.ID, b.ID) })
-	if limit > 0 && limit < len(users) {
-		users = users[:limit]
+	ids := s.ids[first:]
+	if limit > 0 && limit < len(ids) {
+		ids = ids[:limit]
+	}
+	users := make([]*User, len(ids))
+	for i, id := range ids {
+		users[i] = s.users[id]
 	}
 	return users
 }

@@ -22,8 +22,8 @@ type Operation struct {
 	newResponse func(data any) proto.Message
 }
 
-// ByName has all operations.
-var ByName = byName(users(), echo())
+// ByName has all operations but the one whose reply is a stream.
+var ByName = byName(users(), ledger(), echo())
 
 // Outcome is how an operation ended; Body is encoded by the codec of the request, and empty on failure.
 type Outcome struct {
@@ -43,15 +43,12 @@ type Given struct{ Name, Value string }
 func (o *Operation) Run(app *domain.Application, codec Codec, body []byte, given ...Given) (outcome Outcome) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			outcome = o.failure(reason)
+			outcome = Refusal(failure(o, reason))
 		}
 	}()
 	reply, err := o.run(app, codec, body, given)
-	if refused := (*domain.Error)(nil); errors.As(err, &refused) {
-		return Refusal(refused)
-	}
 	if err != nil {
-		return o.failure(err)
+		return Refusal(refusalOf(o, err))
 	}
 	return Outcome{domain.OK, o.message, reply}
 }
@@ -71,9 +68,17 @@ func (o *Operation) run(app *domain.Application, codec Codec, body []byte, given
 	return codec.encode(o, data)
 }
 
-func (o *Operation) failure(reason any) Outcome {
+// refusalOf returns what a client is told of an error; what is none of the contract's is logged.
+func refusalOf(o *Operation, err error) *domain.Error {
+	if refused := (*domain.Error)(nil); errors.As(err, &refused) {
+		return refused
+	}
+	return failure(o, err)
+}
+
+func failure(o *Operation, reason any) *domain.Error {
 	log.Printf("%s failed: %v\n%s", o.Name, reason, debug.Stack())
-	return Outcome{Code: domain.Internal, Message: "Internal error."}
+	return domain.Errorf(domain.Internal, "Internal error.")
 }
 
 func byName(groups ...[]*Operation) map[string]*Operation {

@@ -33,6 +33,8 @@ type Worker struct {
 	Settings    *Settings
 	Application *domain.Application
 	Recorder    *Recorder
+	// Done when the service is told to stop and its pause is over: what goes on for long ends then.
+	Stopping context.Context
 }
 
 // Run serves until SIGTERM or SIGINT, and then stops in order: readiness off, a pause, no new work, what is in flight
@@ -59,10 +61,14 @@ func Run(settings *Settings, newServer func(*Worker) Server) error {
 	registry.MustRegister(newResources(settings))
 	admin := newAdmin(settings, registry)
 	defer admin.close()
+	counted := append(slices.Collect(maps.Keys(operations.ByName)), operations.StreamTransactions.Name)
+	stopping, stop := context.WithCancel(context.Background())
+	defer stop()
 	server := newServer(&Worker{
 		Settings:    settings,
 		Application: domain.NewApplication(),
-		Recorder:    NewRecorder(registry, settings.Transport, slices.Collect(maps.Keys(operations.ByName))),
+		Recorder:    NewRecorder(registry, settings.Transport, counted),
+		Stopping:    stopping,
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -80,6 +86,7 @@ func Run(settings *Settings, newServer func(*Worker) Server) error {
 	case <-signals:
 	case <-time.After(settings.DrainPause):
 	}
+	stop()
 	ctx, cancel := context.WithTimeout(context.Background(), settings.DrainTimeout)
 	defer cancel()
 	server.Shutdown(ctx)

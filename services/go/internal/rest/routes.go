@@ -26,6 +26,11 @@ var routes = []route{
 	{method: http.MethodGet, path: "/api/users/{id}", operation: "users.get"},
 	{method: http.MethodPut, path: "/api/users/{id}", operation: "users.update"},
 	{method: http.MethodDelete, path: "/api/users/{id}", operation: "users.delete"},
+	{method: http.MethodGet, path: "/accounts/{account_id}/balance", operation: "ledger.get_balance"},
+	{
+		method: http.MethodGet, path: "/transactions/stream", operation: operations.StreamTransactions.Name,
+		query: []string{"since", "rate_limit", "limit"},
+	},
 	{method: http.MethodPost, path: "/echo", operation: "echo.echo"},
 	{method: http.MethodPost, path: "/upper", operation: "echo.upper"},
 }

@@ -2,6 +2,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -105,13 +106,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	begun := s.worker.Recorder.Started()
 	exchange := negotiate(r.Header.Get("Content-Type"), r.Header.Get("Accept"))
 	result := s.answer(r, exchange, body)
+	if result.stream != nil && r.Method != http.MethodHead {
+		outcome, sentBytes := s.sendEvents(w, r, result.stream)
+		s.worker.Recorder.Finished(result.operation, outcome.Code, begun, len(body), sentBytes)
+		return
+	}
 	reply := result.outcome.Body
 	if result.outcome.Code != domain.OK {
 		reply = exchange.codec.EncodeFailure(result.outcome.Message)
 	}
 	s.worker.Recorder.Finished(result.operation, result.outcome.Code, begun, len(body), len(reply))
 	header := w.Header()
-	header.Set("Content-Type", exchange.contentType)
+	header.Set("Content-Type", cmp.Or(result.contentType, exchange.contentType))
 	header.Set("Content-Length", strconv.Itoa(len(reply)))
 	if result.allow != "" {
 		header.Set("Allow", result.allow)
@@ -127,6 +133,10 @@ type result struct {
 	outcome   operations.Outcome
 	// The value of the header Allow, if it is due.
 	allow string
+	// Of the reply, if it isn't the one that was negotiated.
+	contentType string
+	// What is to be sent bit by bit, if nothing was refused.
+	stream *operations.Stream
 }
 
 func (s *Server) answer(r *http.Request, exchange exchange, body []byte) result {
@@ -157,8 +167,11 @@ func (s *Server) answer(r *http.Request, exchange exchange, body []byte) result 
 	if err != nil {
 		return refused(route.operation, http.StatusBadRequest, err)
 	}
-	operation := operations.ByName[route.operation]
-	outcome := operation.Run(s.worker.Application, exchange.codec, body, append(given, parameters...)...)
+	given = append(given, parameters...)
+	if route.operation == operations.StreamTransactions.Name {
+		return s.open(exchange, body, given)
+	}
+	outcome := operations.ByName[route.operation].Run(s.worker.Application, exchange.codec, body, given...)
 	status := http.StatusOK
 	if outcome.Code != domain.OK {
 		status = statuses[outcome.Code]

@@ -36,6 +36,9 @@ var services = []struct {
 		"CreateUser": "users.create", "GetUser": "users.get", "UpdateUser": "users.update",
 		"DeleteUser": "users.delete", "ListUsers": "users.list", "CreateUserBatch": "users.create_batch",
 	}},
+	{"wirebench.v1.LedgerService", pb.File_wirebench_v1_ledger_proto.Path(), map[string]string{
+		"GetBalance": "ledger.get_balance", "StreamTransactions": operations.StreamTransactions.Name,
+	}},
 	{"wirebench.v1.EchoService", pb.File_wirebench_v1_echo_proto.Path(), map[string]string{
 		"Echo": "echo.echo", "Upper": "echo.upper",
 	}},
@@ -50,6 +53,7 @@ var statuses = map[domain.Code]codes.Code{
 	domain.DeadlineExceeded:  codes.DeadlineExceeded,
 	domain.Unavailable:       codes.Unavailable,
 	domain.Internal:          codes.Internal,
+	domain.Cancelled:         codes.Canceled,
 }
 
 // Server answers calls.
@@ -72,8 +76,13 @@ func New(worker *platform.Worker) platform.Server {
 	for _, each := range services {
 		description := &grpc.ServiceDesc{ServiceName: each.name, HandlerType: (*any)(nil), Metadata: each.file}
 		for method, name := range each.methods {
-			handler := s.handler(operations.ByName[name])
-			description.Methods = append(description.Methods, grpc.MethodDesc{MethodName: method, Handler: handler})
+			if operation, ok := operations.ByName[name]; ok {
+				unary := grpc.MethodDesc{MethodName: method, Handler: s.handler(operation)}
+				description.Methods = append(description.Methods, unary)
+			} else {
+				stream := grpc.StreamDesc{StreamName: method, Handler: s.stream, ServerStreams: true}
+				description.Streams = append(description.Streams, stream)
+			}
 		}
 		s.grpc.RegisterService(description, nil)
 		s.health.SetServingStatus(each.name, grpc_health_v1.HealthCheckResponse_SERVING)
@@ -144,6 +153,46 @@ func (s *Server) handler(operation *operations.Operation) grpc.MethodHandler {
 		return encoded(outcome.Body), nil
 	}
 }
+
+// stream answers a call with transactions.
+func (s *Server) stream(_ any, call grpc.ServerStream) error {
+	var request encoded
+	if err := call.RecvMsg(&request); err != nil {
+		return err
+	}
+	begun := s.worker.Recorder.Started()
+	// What a stream comes to is said by its status, and not by each of its messages.
+	codec := operations.Protobuf{}
+	sink := &callSink{call: call}
+	stream, refused := operations.OpenTransactions(s.worker.Application, codec, codec, request)
+	var outcome operations.Outcome
+	if refused != nil {
+		outcome = operations.Refusal(refused)
+	} else {
+		outcome = stream.Run(call.Context(), s.worker.Stopping, sink)
+	}
+	s.worker.Recorder.Finished(
+		operations.StreamTransactions.Name, outcome.Code, begun, len(request), sink.sentBytes)
+	if outcome.Code != domain.OK {
+		return status.Error(statuses[outcome.Code], outcome.Message)
+	}
+	return nil
+}
+
+// callSink sends items as messages; gRPC's flow control has it wait for a client that doesn't read.
+type callSink struct {
+	call      grpc.ServerStream
+	sentBytes int
+}
+
+// Send takes an item.
+func (c *callSink) Send(_ int32, item []byte) error {
+	c.sentBytes += len(item)
+	return c.call.SendMsg(encoded(item))
+}
+
+// Flush does nothing: gRPC itself sees to that.
+func (c *callSink) Flush() error { return nil }
 
 // refuseUnknown answers every call of a method that isn't there.
 func (s *Server) refuseUnknown(_ any, stream grpc.ServerStream) error {

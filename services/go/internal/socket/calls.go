@@ -1,7 +1,6 @@
 package socket
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -13,11 +12,11 @@ import (
 
 const lineOperation = "echo.upper"
 
-// calls answers what connections ask, and counts it; what it writes isn't flushed.
+// calls answers what connections ask, and counts it.
 type calls struct{ worker *platform.Worker }
 
 // answer carries out a request.
-func (c calls) answer(writer *bufio.Writer, codec operations.Codec, r request) error {
+func (c calls) answer(codec operations.Codec, r request) reply {
 	begun := c.worker.Recorder.Started()
 	name, outcome := platform.Unknown, operations.Outcome{}
 	if operation, ok := operations.ByName[string(r.method)]; ok {
@@ -27,30 +26,28 @@ func (c calls) answer(writer *bufio.Writer, codec operations.Codec, r request) e
 		outcome = operations.Refusal(err)
 	}
 	c.worker.Recorder.Finished(name, outcome.Code, begun, len(r.body), len(outcome.Body))
-	return writeReply(writer, r.id, outcome.Code, outcome.Message, outcome.Body)
+	return reply{id: r.id, code: outcome.Code, message: outcome.Message, body: outcome.Body}
 }
 
 // refuse answers a frame that can't be followed.
-func (c calls) refuse(writer *bufio.Writer, err *frameError) error {
+func (c calls) refuse(err *frameError) reply {
 	c.worker.Recorder.Finished(platform.Unknown, err.refusal.Code, c.worker.Recorder.Started(), 0, 0)
-	return writeReply(writer, err.id, err.refusal.Code, err.refusal.Message, nil)
+	return reply{id: err.id, code: err.refusal.Code, message: err.refusal.Message}
 }
 
-// answerLine gives a line back in upper case.
-func (c calls) answerLine(writer *bufio.Writer, text string) error {
+// answerLine gives a line back in upper case; an empty one comes back too, where the operation would miss its text.
+func (c calls) answerLine(text string) string {
 	begun := c.worker.Recorder.Started()
-	reply := answerLine(text)
-	c.worker.Recorder.Finished(lineOperation, domain.OK, begun, len(text), len(reply))
-	_, err := writer.WriteString(reply)
-	return err
+	answer := domain.ToUpper(text) + "\n"
+	c.worker.Recorder.Finished(lineOperation, domain.OK, begun, len(text), len(answer))
+	return answer
 }
 
 // refuseLine says what was wrong with a line.
-func (c calls) refuseLine(writer *bufio.Writer, reason *lineError) error {
-	reply := "ERROR: " + reason.message + "\n"
-	c.worker.Recorder.Finished(lineOperation, domain.InvalidArgument, c.worker.Recorder.Started(), 0, len(reply))
-	_, err := writer.WriteString(reply)
-	return err
+func (c calls) refuseLine(reason *lineError) string {
+	answer := "ERROR: " + reason.message + "\n"
+	c.worker.Recorder.Finished(lineOperation, domain.InvalidArgument, c.worker.Recorder.Started(), 0, len(answer))
+	return answer
 }
 
 // printable returns ASCII as it is, and other bytes as escapes.

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"wirebench.dev/services/internal/domain"
 	"wirebench.dev/services/internal/operations"
 	"wirebench.dev/services/internal/platform"
 )
 
 const (
-	bufferBytes = 8 * 1024
+	readBufferBytes = 8 * 1024
 	// How much is read and thrown away after the last reply, so that the client gets to read it: closing a socket with
 	// unread bytes resets the connection, and the reset may overtake the reply.
 	lingerBytes = 16 << 20
@@ -30,14 +31,16 @@ type stream interface {
 	CloseWrite() error
 }
 
-// connection is one client's conversation. All of it is its own goroutine's, but for drain and abort.
+// connection is one client's conversation. All of it is its own goroutine's, but for drain and abort, and for streams,
+// which have goroutines of their own.
 type connection struct {
 	settings *platform.Settings
 	calls    calls
 	tcp      *net.TCPConn
 	stream   stream
 	reader   *bufio.Reader
-	writer   *bufio.Writer
+	replies  *replies
+	streams  *streams
 	// How long the client may be quiet between requests; short until it has sent one.
 	quiet time.Duration
 
@@ -47,36 +50,29 @@ type connection struct {
 	atRest bool
 }
 
-func newConnection(settings *platform.Settings, calls calls, accepted net.Conn) *connection {
-	tcp := accepted.(*net.TCPConn)
-	c := &connection{settings: settings, calls: calls, tcp: tcp, stream: tcp, quiet: settings.ReadTimeout, atRest: true}
+func newConnection(worker *platform.Worker, accepted net.Conn) *connection {
+	settings, tcp := worker.Settings, accepted.(*net.TCPConn)
+	c := &connection{
+		settings: settings, calls: calls{worker}, tcp: tcp, stream: tcp, quiet: settings.ReadTimeout, atRest: true,
+	}
 	if settings.TLS != nil {
 		c.stream = tls.Server(tcp, settings.TLS)
 	}
-	c.reader = bufio.NewReaderSize(c.stream, bufferBytes)
-	c.writer = bufio.NewWriterSize(deadlineWriter{c.stream, settings.IdleTimeout}, bufferBytes)
+	c.reader = bufio.NewReaderSize(c.stream, readBufferBytes)
+	c.replies = newReplies(c.stream, settings.IdleTimeout)
+	c.streams = newStreams(worker, c.replies, c.lastStreamEnded)
 	return c
-}
-
-// deadlineWriter gives a client so long to read each piece of a reply: what it asks for and doesn't read must not keep
-// its connection for good.
-type deadlineWriter struct {
-	stream
-	timeout time.Duration
-}
-
-func (w deadlineWriter) Write(p []byte) (int, error) {
-	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
-		return 0, err
-	}
-	return w.stream.Write(p)
 }
 
 // serve talks with the client until it or the protocol ends the conversation.
 func (c *connection) serve() {
 	defer c.stream.Close()
 	err := c.converse()
-	if flushed := c.writer.Flush(); flushed != nil {
+	if !errors.Is(err, errStopping) { // which streams are told, and say
+		c.streams.leave()
+	}
+	c.streams.wait()
+	if flushed := c.replies.flush(); flushed != nil {
 		return
 	}
 	if err == nil || errors.Is(err, errStopping) {
@@ -89,9 +85,22 @@ func (c *connection) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.draining = true
-	if c.atRest {
+	if c.atRest && c.streams.count() == 0 {
 		// Ends a wait for a request; what has arrived can still be read.
 		_ = c.tcp.CloseRead()
+	}
+}
+
+// lastStreamEnded has a wait for a request that streams have made longer end in time.
+func (c *connection) lastStreamEnded() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.atRest:
+	case c.draining:
+		_ = c.tcp.CloseRead()
+	default:
+		_ = c.stream.SetReadDeadline(time.Now().Add(c.quiet))
 	}
 }
 
@@ -117,7 +126,7 @@ func (c *connection) converse() error {
 		}
 		c.quiet = c.settings.IdleTimeout
 		if c.reader.Buffered() == 0 {
-			if err := c.writer.Flush(); err != nil {
+			if err := c.replies.flush(); err != nil {
 				return err
 			}
 		}
@@ -154,10 +163,7 @@ func (c *connection) open() (operations.Codec, error) {
 // unless all of it is here.
 func (c *connection) awaitRequest(isWhole func(*bufio.Reader) bool) error {
 	if c.reader.Buffered() == 0 {
-		if err := c.rest(true); err != nil {
-			return err
-		}
-		if err := c.stream.SetReadDeadline(time.Now().Add(c.quiet)); err != nil {
+		if err := c.rest(); err != nil {
 			return err
 		}
 		_, err := c.reader.Peek(1)
@@ -165,24 +171,28 @@ func (c *connection) awaitRequest(isWhole func(*bufio.Reader) bool) error {
 			return err
 		}
 	}
-	if err := c.rest(false); err != nil {
-		return err
-	}
+	c.mu.Lock()
+	c.atRest = false
+	c.mu.Unlock()
 	if isWhole(c.reader) {
 		return nil
 	}
 	return c.stream.SetReadDeadline(time.Now().Add(c.settings.ReadTimeout))
 }
 
-// rest notes whether nothing of a next request is here; if the service stops, the connection doesn't wait for one.
-func (c *connection) rest(is bool) error {
+// rest notes that nothing of a next request is here, and how long the client may take to send it: as long as it likes
+// while streams are open. If the service stops, the connection doesn't wait for one.
+func (c *connection) rest() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.draining && is {
+	if c.draining {
 		return errStopping
 	}
-	c.atRest = is
-	return nil
+	c.atRest = true
+	if c.streams.count() > 0 {
+		return c.stream.SetReadDeadline(time.Time{})
+	}
+	return c.stream.SetReadDeadline(time.Now().Add(c.quiet))
 }
 
 // frame returns what answers the next frame, and says whether it was the last one.
@@ -190,13 +200,30 @@ func (c *connection) frame(codec operations.Codec) func() (ended bool, err error
 	return func() (bool, error) {
 		request, err := readRequest(c.reader, c.settings.BodyBytesMax)
 		if refused := (*frameError)(nil); errors.As(err, &refused) {
-			return true, c.calls.refuse(c.writer, refused)
+			return true, c.refuse(refused)
 		}
 		if err != nil {
 			return true, err
 		}
-		return false, c.calls.answer(c.writer, codec, request)
+		if string(request.method) == cancelMethod {
+			c.streams.cancel(request.id)
+			return false, nil
+		}
+		if c.streams.find(request.id) != nil { // nobody could tell the two's replies apart
+			taken := domain.Errorf(domain.InvalidArgument, "A stream with the id %d is open.", request.id)
+			return true, c.refuse(&frameError{request.id, taken})
+		}
+		if string(request.method) == operations.StreamTransactions.Name {
+			return false, c.streams.begin(codec, request)
+		}
+		return false, c.replies.frame(c.calls.answer(codec, request))
 	}
+}
+
+// refuse says the last word; streams end without one.
+func (c *connection) refuse(refused *frameError) error {
+	c.streams.leave()
+	return c.replies.frame(c.calls.refuse(refused))
 }
 
 // line answers the next line, and says whether it was the last one.
@@ -204,12 +231,12 @@ func (c *connection) line() (ended bool, err error) {
 	text, err := readLine(c.reader)
 	isLast := errors.Is(err, io.EOF)
 	if refused := (*lineError)(nil); errors.As(err, &refused) {
-		return true, c.calls.refuseLine(c.writer, refused)
+		return true, c.replies.text(c.calls.refuseLine(refused))
 	}
 	if err != nil && !isLast || isLast && text == "" {
 		return true, err
 	}
-	return isLast, c.calls.answerLine(c.writer, text)
+	return isLast, c.replies.text(c.calls.answerLine(text))
 }
 
 // linger lets the client read the last reply.

@@ -12,6 +12,9 @@ const (
 	jsonPreface     = "WB1J"
 	protobufPreface = "WB1P"
 	prefaceBytes    = 4
+	cancelMethod    = "cancel"
+	// Another reply frame with the same id follows.
+	more = 1
 
 	lengthBytes = 4
 	idBytes     = 4
@@ -24,6 +27,7 @@ const (
 // The numbers of gRPC's status codes.
 var statuses = [...]byte{
 	domain.OK:                0,
+	domain.Cancelled:         1,
 	domain.InvalidArgument:   3,
 	domain.DeadlineExceeded:  4,
 	domain.NotFound:          5,
@@ -116,16 +120,24 @@ func tooShort(id uint32) *frameError {
 	return &frameError{id, domain.Errorf(domain.InvalidArgument, "The frame is shorter than its fields.")}
 }
 
-// writeReply writes a reply frame, which is the only one for its request.
-func writeReply(writer *bufio.Writer, id uint32, code domain.Code, message string, body []byte) error {
+// reply is a reply frame.
+type reply struct {
+	id      uint32
+	code    domain.Code
+	flags   byte
+	message string
+	body    []byte
+}
+
+func (r reply) write(writer *bufio.Writer) error {
 	var header [lengthBytes + replyFixedBytes]byte
-	binary.BigEndian.PutUint32(header[0:], uint32(replyFixedBytes+len(message)+len(body)))
-	binary.BigEndian.PutUint32(header[4:], id)
-	header[8] = statuses[code]
-	binary.BigEndian.PutUint16(header[10:], uint16(len(message)))
+	binary.BigEndian.PutUint32(header[0:], uint32(replyFixedBytes+len(r.message)+len(r.body)))
+	binary.BigEndian.PutUint32(header[4:], r.id)
+	header[8], header[9] = statuses[r.code], r.flags
+	binary.BigEndian.PutUint16(header[10:], uint16(len(r.message)))
 	// A writer that has failed once does so from then on, and says it in the end.
 	_, _ = writer.Write(header[:])
-	_, _ = writer.WriteString(message)
-	_, err := writer.Write(body)
+	_, _ = writer.WriteString(r.message)
+	_, err := writer.Write(r.body)
 	return err
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"wirebench.dev/services/internal/domain"
 )
 
 const lineBytesMax = 64 * 1024
@@ -45,6 +43,3 @@ func readLine(reader *bufio.Reader) (string, error) {
 		return string(text), err
 	}
 }
-
-// answerLine returns a line in upper case; an empty one comes back too, where the operation would miss its text.
-func answerLine(text string) string { return domain.ToUpper(text) + "\n" }

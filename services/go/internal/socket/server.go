@@ -21,7 +21,6 @@ const acceptPause = 100 * time.Millisecond
 // Server keeps the connections.
 type Server struct {
 	worker *platform.Worker
-	calls  calls
 	full   sync.Once
 
 	mu          sync.Mutex
@@ -33,7 +32,7 @@ type Server struct {
 
 // New returns a server; it serves nothing yet.
 func New(worker *platform.Worker) platform.Server {
-	return &Server{worker: worker, calls: calls{worker}, connections: make(map[*connection]struct{})}
+	return &Server{worker: worker, connections: make(map[*connection]struct{})}
 }
 
 // Serve takes connections until Shutdown is called.
@@ -56,7 +55,7 @@ func (s *Server) Serve(listener net.Listener) error {
 }
 
 func (s *Server) start(accepted net.Conn) {
-	c := newConnection(s.worker.Settings, s.calls, accepted)
+	c := newConnection(s.worker, accepted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping {
