@@ -44,9 +44,14 @@ class PostgresServer:
         assert 0 == self._run("down").returncode
         assert not self._folder.exists()
 
+    @property
+    def url_file(self) -> Path:
+        """The file that holds the URL."""
+        return self._folder / "url"
+
     def url(self, database: str = "wirebench") -> str:
         """Return the URL of a database."""
-        url = (self._folder / "url").read_text().strip()
+        url = self.url_file.read_text().strip()
         return url.removesuffix("wirebench") + database
 
     def empty(self) -> str:

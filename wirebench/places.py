@@ -12,6 +12,8 @@ CHARTS = ROOT / "charts"
 #: What `make cluster-up` leaves: who may enter its cluster, and which images are in it.
 KUBECONFIG = ROOT / "build" / "cluster" / "kubeconfig"
 IMAGES = ROOT / "build" / "cluster" / "images.yaml"
+#: What `make postgres-up` leaves: the URL of its server, with the password.
+POSTGRES_URL = ROOT / "build" / "postgres" / "url"
 TOOLS = ROOT / ".tools" / "bin"
 #: What `make driver-locust` installs, in a virtual environment of its own, and what its users do.
 LOCUST = ROOT / ".tools" / "locust"

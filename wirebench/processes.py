@@ -120,7 +120,13 @@ def _session(leader: int) -> list[psutil.Process]:
     return members
 
 
-def run(name: str, arguments: Sequence[str | Path], timeout_s: float, text_in: str = "") -> str:
+def run(
+    name: str,
+    arguments: Sequence[str | Path],
+    timeout_s: float,
+    text_in: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """Run a program to its end and return what it prints; its errors become those of ProcessError.
 
     In a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
@@ -133,6 +139,7 @@ def run(name: str, arguments: Sequence[str | Path], timeout_s: float, text_in: s
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
+            env={**os.environ, **(environment or {})},
             start_new_session=True,
         )
     except OSError as error:

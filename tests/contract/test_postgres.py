@@ -147,6 +147,14 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
         assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and the one that readiness asks on
 
 
+def test_a_server_is_started_once(postgres: PostgresServer) -> None:
+    """Starting it again changes nothing; nobody but its user can read its URL."""
+    before = postgres.url()
+    postgres.up()
+    assert before == postgres.url()
+    assert 0o600 == postgres.url_file.stat().st_mode & 0o777
+
+
 def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> None:
     """One makes and fills the tables; the others wait, and find nothing to do."""
     url = postgres.empty()

@@ -17,7 +17,7 @@ COMPOSE = ("build/compose/images.env", "com.docker.compose.project=wirebench-com
 def check(folder: Path, file: str, docker: str) -> subprocess.CompletedProcess[str]:
     """Run the check in a copy of the project that has a file, with a program that plays docker."""
     shutil.copytree(SCRIPTS, folder / "scripts")
-    (folder / file).parent.mkdir(parents=True)
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
     (folder / file).touch()
     program = folder / "bin/docker"
     program.parent.mkdir()
@@ -39,6 +39,24 @@ def test_what_runs_is_ended_first(tmp_path: Path, file: str, label: str, hint: s
     done = check(tmp_path, file, engine(label))
     assert 1 == done.returncode
     assert f"next: {hint}" in done.stderr
+
+
+def test_a_postgresql_that_runs_is_ended_first(tmp_path: Path) -> None:
+    """So it is with the server of make postgres-up; what a killed one has left keeps nobody from cleaning."""
+    server = tmp_path / "postgres"
+    shutil.copy("/bin/sleep", server)
+    with subprocess.Popen([server, "30"]) as running:
+        try:
+            pid_file = tmp_path / "project/build/postgres/data/postmaster.pid"
+            pid_file.parent.mkdir(parents=True)
+            pid_file.write_text(f"{running.pid}\n/data\n")
+            refused = check(tmp_path / "project", "build/other", "exit 1")
+        finally:
+            running.kill()
+    assert 1 == refused.returncode
+    assert "next: make postgres-down clean" in refused.stderr
+    again = subprocess.run([tmp_path / "project/scripts/check-unused"], capture_output=True, timeout=30, check=False)
+    assert (0, b"") == (again.returncode, again.stderr)
 
 
 @pytest.mark.parametrize(("file", "label"), [(CLUSTER[0], COMPOSE[1]), (COMPOSE[0], CLUSTER[1])])

@@ -365,8 +365,16 @@ def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> No
 
 def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
     """The refusal is of writing to each worker's own memory, not of writing with several workers."""
-    text = GOOD.replace("operation: users.get", "operation: users.create\n  workers: 2\n  store: sqlite")
-    assert {2} == {cell.workers for cell in make_plan(read(tmp_path, text), seed=1).cells}
+    for store in ("sqlite", "postgres"):
+        text = GOOD.replace("operation: users.get", f"operation: users.create\n  workers: 2\n  store: {store}")
+        assert {2} == {cell.workers for cell in make_plan(read(tmp_path, text), seed=1).cells}
+
+
+def test_replicas_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
+    """And may be replaced meanwhile: what they have written isn't theirs."""
+    text = GOOD.replace("operation: users.get", "operation: users.create\n  store: postgres\n  replicas: 2")
+    text = text.replace("driver: {rest: k6, grpc: [k6, ghz], socket: k6}", "disruption: rolling-restart")
+    assert {2} == {cell.replicas for cell in make_plan(read(tmp_path, text), seed=1, target="kubernetes").cells}
 
 
 def test_levels_by_transport_apply_to_that_transport(tmp_path: Path) -> None:

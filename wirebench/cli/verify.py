@@ -40,6 +40,7 @@ def verify(
             outcome = runner.verify(target.start(services).values(), seed)
         finally:
             target.stop()
+            target.clean_up()
     if not outcome.passed:
         raise WirebenchError(
             f"{len(outcome.mismatches)} of {outcome.requests} requests were answered differently",

@@ -19,7 +19,7 @@ Operation = Literal[
     "users.get", "users.create", "users.update", "users.delete", "users.list", "users.create_batch",
     "echo.echo", "echo.upper",
 ]  # fmt: skip
-Store = Literal["memory", "sqlite"]
+Store = Literal["memory", "sqlite", "postgres"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]
 Balancing = Literal["service", "headless", "pod"]

@@ -259,14 +259,14 @@ def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterat
             _written(factors, "workers", cell),
             f"{cell.operation} on {cell.workers} workers with a store in each one's memory: "
             "a worker would not know what another one stored, and its answers would be wrong",
-            "set factors.store to sqlite, which the workers of one machine share, or workers to 1",
+            "set factors.store to sqlite or postgres, which workers share, or workers to 1",
         )
-    if writes and cell.replicas > 1:
+    if writes and cell.replicas > 1 and cell.store != "postgres":
         yield Refusal(
             _written(factors, "replicas", cell),
             f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
             "a replica would not know what another one stored, and its answers would be wrong",
-            "set factors.replicas to 1",
+            "set factors.store to postgres, which replicas share, or replicas to 1",
         )
     if cell.threads is not None and cell.runtime not in THREADED_RUNTIMES:
         yield Refusal(
@@ -358,9 +358,9 @@ def _impossible_disruption(cell: Cell, factors: Factors, *, writes: bool) -> Ite
         yield Refusal(field, message, "set factors.balancing to service")
     if cell.driver == "ghz":
         yield Refusal(field, "ghz doesn't tell when requests failed", "drive it by k6")
-    if writes:
+    if writes and cell.store != "postgres":
         message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
-        yield Refusal(field, message, "choose an operation that only reads")
+        yield Refusal(field, message, "set factors.store to postgres, or choose an operation that only reads")
 
 
 def _impossible_link(cell: Cell, factors: Factors) -> Iterator[Refusal]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import http.client
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wirebench import processes
 from wirebench.errors import UsageError
-from wirebench.places import TOOLS
+from wirebench.places import POSTGRES_URL, TOOLS
 from wirebench.ports import LOOPBACK, free_ports
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
 from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
+
+if TYPE_CHECKING:
+    from wirebench.targets.databases import Databases
 
 _READY_TIMEOUT_S = 60.0
 _POLL_S = 0.02
@@ -40,17 +45,21 @@ class LocalTarget:
         self._server_cores = cores.server
         self._log_path = log_path
         self._children: list[Child] = []
+        self._databases: Databases | None = None
+        self._description = Description(machine={"core_separation": str(cores)})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
-        """See that the commands are there; ports are taken as they are free. Raises UsageError."""
+        """See that the commands are there, and a database; ports are taken as they are free. Raises WirebenchError."""
         for service in services:
             path = Path(_command(service)[0])
             if not path.exists():
                 raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
+        if any(service.store == "postgres" for service in services):
+            self._prepare_databases()
 
     def describe(self) -> Description:
         """Say who has which cores."""
-        return Description(machine={"core_separation": str(self.cores)})
+        return self._description
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Start all services at once and wait until each is ready. Raises WirebenchError."""
@@ -75,14 +84,32 @@ class LocalTarget:
         raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
     def stop(self) -> None:
-        """Stop all services, side by side, each with time to drain."""
+        """Stop all services, side by side, each with time to drain; their databases go with them."""
         children, self._children = self._children, []
         if children:
             with ThreadPoolExecutor(len(children)) as pool:
                 list(pool.map(lambda child: child.stop(_STOP_TIMEOUT_S), children))
+        if self._databases:
+            self._databases.drop_copies()
 
     def clean_up(self) -> None:
-        """Leave nothing: services end with their block."""
+        """Leave nothing: services end with their block, and the database that theirs were copied from ends here."""
+        databases, self._databases = self._databases, None
+        if databases:
+            databases.close()
+
+    def _prepare_databases(self) -> None:
+        # Imported late: load pods, which start no services, have no psycopg.
+        from wirebench.targets.databases import Databases  # noqa: PLC0415
+
+        self._databases = Databases(POSTGRES_URL)
+        self._databases.prepare()
+        where = "the server's cores" if self._databases.run_on(self._server_cores) else "any core"
+        self._description = dataclasses.replace(
+            self._description,
+            versions={"postgres": self._databases.version},
+            notes=(f"PostgreSQL ran on {where}; server CPU and memory are those of the services, without it",),
+        )
 
     def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
         arguments = {
@@ -98,11 +125,21 @@ class LocalTarget:
         }
         flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
         child = processes.start(
-            f"the service {service}", [*_command(service), *flags], self._log_path(str(service)), self._server_cores
+            f"the service {service}",
+            [*_command(service), *flags],
+            self._log_path(str(service)),
+            self._server_cores,
+            self._environment(service),
         )
         self._children.append(child)
         replica = Replica(service.transport, f"http://{LOOPBACK}:{admin_port}", child.pid)
         return Endpoint(service, f"{LOOPBACK}:{port}", (replica,))
+
+    def _environment(self, service: ServiceSpec) -> Mapping[str, str]:
+        if service.store != "postgres" or self._databases is None:
+            return {}
+        # A database of its own: all begin with the same data.
+        return {"WIREBENCH_STORE_URL": self._databases.create()}
 
 
 def _command(service: ServiceSpec) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from wirebench.errors import WirebenchError
 from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Transport
+from wirebench.scenario.contract import Store, Transport
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.endpoints import endpoint, selector
 from wirebench.targets.kubernetes.helm import Helm
@@ -133,7 +133,7 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
         told["WIREBENCH_RUNTIME"],
         int(told["WIREBENCH_WORKERS"]),
         int(threads) if threads else None,
-        "sqlite" if told["WIREBENCH_STORE"] == "sqlite" else "memory",
+        cast(Store, told["WIREBENCH_STORE"].partition(":")[0]),
         deployment["spec"]["replicas"],
         nodes.millicores(container["resources"]["limits"]["cpu"]),
     )
