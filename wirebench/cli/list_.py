@@ -30,7 +30,8 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
     console = stdout_console()
     table = Table("scenario", "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
     for row in scenarios:
-        cells, blocks, load = str(row["cells"]), str(row["blocks"]), f"{row['load_s']:.0f} s"
+        cells, blocks = str(row["cells"]), str(row["blocks"])
+        load = f"{'≤ ' if row['model'] == 'calls' else ''}{row['load_s']:.0f} s"
         targets = "all" if row["targets"] == list(get_args(TargetName)) else ", ".join(row["targets"])
         table.add_row(row["scenario"], targets, cells, blocks, load, row["question"])
     console.print(table)
@@ -52,6 +53,7 @@ def _scenarios() -> Iterator[dict[str, Any]]:
             "targets": list(targets),
             "cells": len(plan.cells),
             "blocks": len(plan.blocks),
+            "model": plan.scenario.load.model,
             "load_s": plan.measured_s,
             "question": plan.scenario.question,
         }

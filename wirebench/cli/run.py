@@ -154,10 +154,11 @@ def _checked_target(name: str, addresses: Mapping[str, str]) -> TargetName:
 
 def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:
     cells, blocks = len(plan.cells), len(plan.blocks)
+    at_most = "at most " if plan.scenario.load.model == "calls" else ""
     lines = [
         f"{plan.scenario.question}",
-        f"{counted(cells, 'cell')} × {counted(blocks, 'block')}, {plan.measured_s:.0f} s of load; seed {plan.seed}; "
-        f"{target.name} target" + (f" ({target.cores})" if target.cores else ""),
+        f"{counted(cells, 'cell')} × {counted(blocks, 'block')}, {at_most}{plan.measured_s:.0f} s of load; "
+        f"seed {plan.seed}; {target.name} target" + (f" ({target.cores})" if target.cores else ""),
         f"results: {writer.folder}/",
         *(f"note: {note}" for note in writer.info.notes),
     ]

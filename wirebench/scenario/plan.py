@@ -58,7 +58,7 @@ class Plan:
 
     @property
     def measured_s(self) -> float:
-        """How long all warm-ups and windows take, in seconds."""
+        """How long all warm-ups and windows take, in seconds; at most, if they are numbers of calls."""
         load = self.scenario.load
         return sum(map(len, self.blocks)) * (load.warmup_s + load.window_s)
 
