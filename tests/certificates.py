@@ -23,11 +23,16 @@ class Certificate(NamedTuple):
         """What a service is started with."""
         return "--tls-cert", self.cert, "--tls-key", self.key
 
-    def trust(self, *protocols: str) -> ssl.SSLContext:
-        """Return what a client connects with that trusts only this certificate, and asks for these by ALPN."""
+    def trust(self, *protocols: str, identity: Certificate | None = None) -> ssl.SSLContext:
+        """Return what a client connects with that trusts only this certificate, and asks for these by ALPN.
+
+        With an identity, it can show that as its own certificate.
+        """
         context = ssl.create_default_context(cafile=str(self.cert))
         if protocols:
             context.set_alpn_protocols(list(protocols))
+        if identity:
+            context.load_cert_chain(identity.cert, identity.key)
         return context
 
 

@@ -60,8 +60,11 @@ def listen(server: Any, settings: Settings) -> None:  # noqa: ANN401 - as above
     if settings.tls is None:
         server.add_insecure_port(address)
     else:
-        pair = (settings.tls.key, settings.tls.chain)
-        server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
+        authorities = settings.tls.client_authorities
+        credentials = grpc.ssl_server_credentials(
+            [(settings.tls.key, settings.tls.chain)], authorities, require_client_auth=authorities is not None
+        )
+        server.add_secure_port(address, credentials)
 
 
 def options(settings: Settings) -> list[tuple[str, int]]:

@@ -293,7 +293,7 @@ def _reserved_port(settings: Settings) -> Iterator[Settings]:
 def _announcement(settings: Settings) -> str:
     workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
     service, admin = (addresses.text(settings.host, port) for port in (settings.port, settings.admin_port))
-    kept = f"store {settings.store}{', TLS' if settings.tls else ''}"
+    kept = f"store {settings.store}{f', {settings.tls}' if settings.tls else ''}"
     return f"listening on {service} ({settings.runtime}, {workers}, {kept}); admin on {admin}"
 
 

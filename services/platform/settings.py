@@ -76,7 +76,8 @@ def parse(defaults: Defaults, arguments: Sequence[str], environment: Mapping[str
     if values["admin_port"] == values["port"] != 0:
         parser.error("--admin-port: must differ from --port")
     try:
-        values["tls"] = tls.load(values.pop("tls_cert"), values.pop("tls_key"), defaults.alpn_protocols)
+        chain, key, authorities = (values.pop(name) for name in ("tls_cert", "tls_key", "tls_client_ca"))
+        values["tls"] = tls.load(chain, key, defaults.alpn_protocols, authorities)
     except CertificateError as error:
         parser.error(str(error))
     values["store"] = _complete_store(parser, values, environment)
@@ -128,6 +129,8 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
     text = "PEM file of a certificate and its chain: the service then speaks TLS; the admin port stays plain HTTP"
     add("--tls-cert", None, str, text)
     add("--tls-key", None, str, "PEM file of the certificate's private key, not encrypted")
+    text = "PEM file of authorities: clients without a certificate that one of them has signed are refused (mutual TLS)"
+    add("--tls-client-ca", None, str, text)
     add("--body-bytes-max", 4 * 1024 * 1024, _integer(1024, 2**30), "largest request")
     add("--read-timeout-s", 10.0, _seconds(0.1), "how long a client may take to send a request")
     add("--idle-timeout-s", 75.0, _seconds(0.1), "how long a connection may stay without a request")

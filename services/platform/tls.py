@@ -1,9 +1,10 @@
-"""TLS of a service's port: what is offered, and a certificate that is checked before anything starts."""
+"""TLS of a service's port: what is offered, and certificates that are checked before anything starts."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import socket
 import ssl
 from pathlib import Path
@@ -13,6 +14,17 @@ from typing import Any
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 #: OpenSSL's words for a key that isn't the certificate's; the last two for one of another kind.
 _MISMATCHES = {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"}
+_PEM_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+#: How a certificate names the kind of its key, in DER (RFC 3279, 2.3.1; RFC 5480, 2.1.1), for the kinds that all
+#: runtimes and drivers can use: OpenSSL has more, with which gRPC would not start, or fail in every handshake.
+_KINDS_OF_KEYS = tuple(
+    bytes.fromhex(identifiers)
+    for identifiers in (
+        "06092a864886f70d010101",  # rsaEncryption
+        "06072a8648ce3d0201 06082a8648ce3d030107",  # ecPublicKey, P-256
+        "06072a8648ce3d0201 06052b81040022",  # ecPublicKey, P-384
+    )
+)
 
 
 class CertificateError(Exception):
@@ -27,6 +39,12 @@ class Tls:
     #: The PEM files as they were read, for a runtime that has a TLS of its own.
     chain: bytes = dataclasses.field(repr=False)
     key: bytes = dataclasses.field(repr=False)
+    #: The authorities that sign clients' certificates; None lets clients come without one.
+    client_authorities: bytes | None = dataclasses.field(repr=False)
+
+    def __str__(self) -> str:
+        """Name it."""
+        return "TLS" if self.client_authorities is None else "mutual TLS"
 
     def wrap(self, connected: socket.socket) -> ssl.SSLSocket:
         """Return the server's end of a connection, which takes over the socket; the handshake is still to be made.
@@ -36,12 +54,16 @@ class Tls:
         return self.context.wrap_socket(connected, server_side=True, do_handshake_on_connect=False)
 
 
-def load(chain: str | None, key: str | None, protocols: tuple[str, ...]) -> Tls | None:
-    """Return what two PEM files are good for, or None without them; ALPN may choose from `protocols`, if there are any.
+def load(
+    chain: str | None, key: str | None, protocols: tuple[str, ...], client_authorities: str | None = None
+) -> Tls | None:
+    """Return what PEM files are good for, or None without them; ALPN may choose from `protocols`, if there are any.
 
-    Raises CertificateError.
+    With `client_authorities`, clients need a certificate that one of them has signed. Raises CertificateError.
     """
     if not chain and not key:
+        if client_authorities:
+            raise CertificateError("--tls-client-ca needs --tls-cert and --tls-key: name all three")
         return None
     if not chain or not key:
         given, missing = ("--tls-cert", "--tls-key") if chain else ("--tls-key", "--tls-cert")
@@ -51,13 +73,18 @@ def load(chain: str | None, key: str | None, protocols: tuple[str, ...]) -> Tls 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(_CIPHERS)
+    # The client chooses among these, by what its processor is good at. gRPC's TLS leaves it the choice as well: so the
+    # same client comes to the same cipher on all transports.
+    context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     # A client that closes without close_notify has closed; what it was about to send has a length of its own.
     context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
     context.sslsocket_class = _Socket
     if protocols:
         context.set_alpn_protocols(list(protocols))
     _load_pair(context, chain, key)
-    return Tls(context, chain_pem, key_pem)
+    _check_kind(chain, chain_pem)
+    authorities_pem = _ask_clients(context, client_authorities) if client_authorities else None
+    return Tls(context, chain_pem, key_pem, authorities_pem)
 
 
 def asyncio_options(tls: Tls | None, timeout_s: float) -> dict[str, Any]:
@@ -96,6 +123,30 @@ def _load_pair(context: ssl.SSLContext, chain: str, key: str) -> None:
         else:
             problem = f"--tls-cert and --tls-key: {chain} and {key} can't be used: {error.reason}; name another pair"
         raise CertificateError(problem) from None
+
+
+def _check_kind(path: str, chain: bytes) -> None:
+    """Raise CertificateError if the first certificate's key is of a kind that not all runtimes can use."""
+    first = _PEM_CERTIFICATE.search(chain.decode(errors="replace"))
+    certificate = ssl.PEM_cert_to_DER_cert(first[0]) if first else b""
+    if not any(kind in certificate for kind in _KINDS_OF_KEYS):
+        raise CertificateError(
+            f"--tls-cert: the key of the first certificate in {path} is neither RSA nor EC on P-256 or P-384; "
+            "name a certificate with such a key, which all transports can use"
+        )
+
+
+def _ask_clients(context: ssl.SSLContext, authorities: str) -> bytes:
+    """Refuse clients without a certificate of these authorities."""
+    pem = _read("--tls-client-ca", authorities)
+    try:
+        context.load_verify_locations(cafile=authorities)
+    except ssl.SSLError:
+        raise CertificateError(
+            f"--tls-client-ca: {authorities} holds no certificate in PEM form; name one that does"
+        ) from None
+    context.verify_mode = ssl.CERT_REQUIRED
+    return pem
 
 
 class _EncryptedError(Exception):

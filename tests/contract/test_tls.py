@@ -52,6 +52,10 @@ GET = f"GET /api/users/{SEEDED_ID} HTTP/1.1\r\nHost: test\r\n\r\n".encode()
 #: Of a reply frame, up to its message: length, id, status, flags, message_length.
 REPLY = struct.Struct(">IIBBH")
 
+#: How clients learn that they are refused: by an alert of TLS or, from uvloop and where they were still sending, by an
+#: end without one; then there is no header of a reply to unpack.
+REFUSED = r"(?i)alert|reset|broken pipe|closed|EOF|unpack requires"
+
 every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
 
 
@@ -65,6 +69,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """Return a certificate that no service has."""
     return certificates.make(tmp_path_factory.mktemp("certificates"), "stranger")
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """Return the certificate of a client, which is its own authority."""
+    return certificates.make(tmp_path_factory.mktemp("certificates"), "client")
 
 
 @pytest.fixture(scope="module", params=RUNTIME_KINDS, ids=str)
@@ -88,22 +98,23 @@ class Calls(NamedTuple):
 
 
 @contextlib.contextmanager
-def connected(service: Service, certificate: Certificate) -> Iterator[Calls]:
+def connected(service: Service, certificate: Certificate, identity: Certificate | None = None) -> Iterator[Calls]:
     """Connect as the transport's clients do."""
     client = {"rest": rest, "grpc": rpc, "socket": framed}[service.kind.transport]
-    with client(service.address, certificate) as calls:
+    with client(service.address, certificate, identity) as calls:
         yield calls
 
 
 @contextlib.contextmanager
-def rest(address: Address, certificate: Certificate) -> Iterator[Calls]:
+def rest(address: Address, certificate: Certificate, identity: Certificate | None) -> Iterator[Calls]:
     """Connect with the standard library's HTTPS client."""
 
     def call(method: str, path: str, body: str | None = None) -> int:
         connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
         return int(json.loads(connection.getresponse().read())["data"]["id"])
 
-    connection = http.client.HTTPSConnection(*address, timeout=TIMEOUT_S, context=certificate.trust())
+    context = certificate.trust(identity=identity)
+    connection = http.client.HTTPSConnection(*address, timeout=TIMEOUT_S, context=context)
     with contextlib.closing(connection):
         yield Calls(
             lambda: call("GET", f"/api/users/{SEEDED_ID}"), lambda i: call("POST", "/api/users", json.dumps(user(i)))
@@ -111,9 +122,10 @@ def rest(address: Address, certificate: Certificate) -> Iterator[Calls]:
 
 
 @contextlib.contextmanager
-def rpc(address: Address, certificate: Certificate) -> Iterator[Calls]:
+def rpc(address: Address, certificate: Certificate, identity: Certificate | None) -> Iterator[Calls]:
     """Connect with grpcio's channel."""
-    trust = grpc.ssl_channel_credentials(certificate.cert.read_bytes())
+    own = (identity.key.read_bytes(), identity.cert.read_bytes()) if identity else (None, None)
+    trust = grpc.ssl_channel_credentials(certificate.cert.read_bytes(), *own)
     with grpc.secure_channel(str(address), trust, [("grpc.enable_http_proxy", 0)]) as channel:
         stub: Any = UserServiceStub(channel)
         yield Calls(
@@ -123,7 +135,7 @@ def rpc(address: Address, certificate: Certificate) -> Iterator[Calls]:
 
 
 @contextlib.contextmanager
-def framed(address: Address, certificate: Certificate) -> Iterator[Calls]:
+def framed(address: Address, certificate: Certificate, identity: Certificate | None) -> Iterator[Calls]:
     """Connect with frames on the standard library's TLS socket."""
 
     def call(method: bytes, request: dict[str, Any]) -> int:
@@ -131,7 +143,8 @@ def framed(address: Address, certificate: Certificate) -> Iterator[Calls]:
         length, _, _, _, message_length = REPLY.unpack(replies.read(REPLY.size))
         return int(json.loads(replies.read(length - REPLY.size + 4)[message_length:])["id"])
 
-    with secured(address, certificate.trust()) as connection, connection.makefile("rb") as replies:
+    context = certificate.trust(identity=identity)
+    with secured(address, context) as connection, connection.makefile("rb") as replies:
         connection.sendall(b"WB1J")
         yield Calls(lambda: call(b"users.get", {"id": SEEDED_ID}), lambda i: call(b"users.create", {"user": user(i)}))
 
@@ -213,6 +226,26 @@ def test_a_wrong_authority_is_refused(secure: Service, certificate: Certificate,
 
     with connected(secure, certificate) as calls:
         assert SEEDED_ID == calls.get()
+
+
+@every_runtime
+def test_clients_need_a_certificate_where_one_is_asked_for(
+    kind: Kind, certificate: Certificate, identity: Certificate, stranger: Certificate, tmp_path: Path
+) -> None:
+    """With --tls-client-ca, a client of that authority is served, and others are refused: neither noise nor a stop."""
+    flags = (*certificate.flags, "--tls-client-ca", identity.cert)
+    with started(kind, tmp_path, *flags, "--read-timeout-s", 2) as service:
+        for unknown in (None, stranger):
+            with (
+                pytest.raises((OSError, grpc.RpcError, struct.error), match=REFUSED),
+                connected(service, certificate, unknown) as calls,
+            ):
+                calls.get()
+            with connected(service, certificate, identity) as calls:
+                assert SEEDED_ID == calls.get()
+
+        assert ", mutual TLS); admin on" in service.logged()
+        assert 1 == len(service.logged().splitlines()), service.logged()
 
 
 @pytest.mark.parametrize("sent", [GET, b"WB1J", b"hello\n", b"\x00" * 100, b""])
@@ -436,6 +469,8 @@ def test_what_can_not_be_served_is_refused(
     encrypted, empty, missing = tmp_path / "encrypted.key", tmp_path / "empty", tmp_path / "missing"
     certificates.openssl("pkey", "-in", certificate.key, "-aes256", "-passout", "pass:secret", "-out", encrypted)
     empty.touch()
+    # OpenSSL knows the curve, and gRPC doesn't.
+    curious = certificates.make(tmp_path, "curious", ("ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"))
     cases = {
         ("--tls-cert", certificate.cert): "--tls-cert needs --tls-key: name both",
         ("--tls-key", certificate.key): "--tls-key needs --tls-cert: name both",
@@ -445,6 +480,10 @@ def test_what_can_not_be_served_is_refused(
         ("--tls-cert", certificate.cert, "--tls-key", empty): f"--tls-key: {empty} holds no private key",
         ("--tls-cert", certificate.cert, "--tls-key", stranger.key): f"--tls-key: {stranger.key} isn't the key of",
         ("--tls-cert", certificate.cert, "--tls-key", encrypted): f"--tls-key: the key in {encrypted} is encrypted",
+        (*curious.flags,): f"--tls-cert: the key of the first certificate in {curious.cert} is neither RSA nor EC on",
+        ("--tls-client-ca", certificate.cert): "--tls-client-ca needs --tls-cert and --tls-key: name all three",
+        (*certificate.flags, "--tls-client-ca", missing): f"--tls-client-ca: can't read {missing}: No such file",
+        (*certificate.flags, "--tls-client-ca", empty): f"--tls-client-ca: {empty} holds no certificate in PEM form",
     }
     with ThreadPoolExecutor(4) as pool:
         ends = list(pool.map(lambda flags: run_to_the_end(tmp_path, kind, "--port", 0, *flags), cases))
