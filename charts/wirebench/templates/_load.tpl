@@ -40,4 +40,9 @@ volumeMounts:
     mountPath: /out
   - name: load-tmp
     mountPath: /tmp
+  {{- if .load.tls.secretName }}
+  - name: load-tls
+    mountPath: /etc/wirebench-tls
+    readOnly: true
+  {{- end }}
 {{- end }}
