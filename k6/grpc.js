@@ -10,6 +10,7 @@ import load from 'k6/x/wirebench/load';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { byName } from './lib/params.js';
+import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
@@ -33,7 +34,7 @@ const client = new grpc.Client();
 client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');
 
 const timeoutMs = settings.timeoutS * 1000;
-const connectParams = { plaintext: true, timeout: timeoutMs, maxReceiveSize: REPLY_BYTES_MAX };
+const connectParams = { plaintext: settings.tls === null, timeout: timeoutMs, maxReceiveSize: REPLY_BYTES_MAX };
 
 // What goes with the calls that are counted under a name, and with those of them that are checked.
 const paramsOf = byName((name) => {
@@ -47,7 +48,7 @@ let connected = false;
 
 export default function () {
   load.due();
-  work = work || makeWork(settings);
+  work = work || makeWork(secured(settings));
   const step = work.next();
   const { params, paramsToCheck } = paramsOf(step.name);
   const toCheck = isDue();

@@ -11,6 +11,7 @@ import load from 'k6/x/wirebench/load';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { byName } from './lib/params.js';
+import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
@@ -62,8 +63,8 @@ let work;
 
 export default function () {
   load.due();
-  root = root || `http://${ownAddress(settings)}`;
-  work = work || makeWork(settings);
+  root = root || `${settings.tls ? 'https' : 'http'}://${ownAddress(settings)}`;
+  work = work || makeWork(secured(settings));
   const step = work.next();
   const { params, paramsToCheck } = paramsOf(step.name);
   const toCheck = isDue();

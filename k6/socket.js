@@ -10,13 +10,19 @@ import socket from 'k6/x/wirebench/socket';
 import { ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { byName } from './lib/params.js';
+import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, everyNth } from './lib/check.js';
 
 const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
 export const options = buildOptions(settings);
 
-const client = new socket.Client({ codec: settings.codec, timeout: settings.timeoutS * 1000, reconnect: settings.reconnect });
+const client = new socket.Client({
+  codec: settings.codec,
+  timeout: settings.timeoutS * 1000,
+  reconnect: settings.reconnect,
+  tls: settings.tls !== null,
+});
 if (settings.codec === 'protobuf') {
   client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');
 }
@@ -29,7 +35,7 @@ let work;
 
 export default function () {
   load.due();
-  work = work || makeWork(settings);
+  work = work || makeWork(secured(settings));
   const step = work.next();
   if (!client.connected) {
     client.connect(ownAddress(settings));

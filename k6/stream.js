@@ -10,6 +10,7 @@ import load from 'k6/x/wirebench/load';
 import stream from 'k6/x/wirebench/stream';
 import { ownAddress, readStreamSettings } from './lib/settings.js';
 import { buildOptions, loadMs } from './lib/options.js';
+import { secured } from './lib/tls.js';
 import { checkReply, everyNth } from './lib/check.js';
 
 const settings = readStreamSettings();
@@ -37,6 +38,7 @@ export default function () {
 }
 
 function newClient() {
+  secured(settings);
   return new stream.Client({
     transport: settings.transport,
     address: ownAddress(settings),
@@ -44,5 +46,6 @@ function newClient() {
     timeout: settings.timeoutS * 1000,
     reopen: settings.reopen,
     reconnect: settings.reconnect,
+    tls: settings.tls !== null,
   });
 }

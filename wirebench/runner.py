@@ -144,6 +144,7 @@ class _Execution:
             output=output,
             log=self.writer.log_path(planned.id),
             cores=self.target.cores.generator if self.target.cores else None,
+            tls=endpoint.tls,
         )
         try:
             observed, disrupted = self._observe(job, endpoint)
@@ -291,7 +292,7 @@ def verify(endpoints: Iterable[Endpoint], seed: int) -> Conformance:
 
     Raises ClientError.
     """
-    return check_services([(each.service, each.address) for each in endpoints], seed)
+    return check_services(tuple(endpoints), seed)
 
 
 def _lay_out_ids(plan: Plan, target: Target) -> IdLayout:

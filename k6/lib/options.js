@@ -1,5 +1,7 @@
 // The k6 options that all scripts share.
 
+import { secureOptions } from './tls.js';
+
 // Where nothing is ever due, the window opens WARMUP_S after the first request was sent, a moment after
 // the scenario starts: the load goes on a little longer so that it covers the window to its end.
 const SLACK_S = 0.05;
@@ -20,6 +22,7 @@ export function buildOptions(settings) {
     discardResponseBodies: true,
     noCookiesReset: true,
     noConnectionReuse: settings.reopen,
+    ...secureOptions(settings),
   };
 }
 

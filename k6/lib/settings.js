@@ -14,6 +14,10 @@
 //   CONNECTION    keep, or reopen: a fresh connection for every request
 //   RECONNECT     yes: a socket client that finds its kept connection closed sends once more, as others do by themselves
 //   CODEC         json or protobuf; gRPC has no choice
+//   TLS           no, or yes: https, and the same for gRPC and the socket
+//   TLS_CA        PEM file (its whole path) of the authority to trust; without it, those of the system
+//   TLS_CERT      PEM file of a certificate for services that ask for one …
+//   TLS_KEY       … and of its key
 //   TIMEOUT_S     a request that takes longer has failed
 //   SEED          of the random ids
 //   FIRST_USER    the lowest id of the users that are there …
@@ -78,6 +82,7 @@ function common({ address, codecs }) {
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',
     reconnect: oneOf('RECONNECT', ['no', 'yes'], 'no') === 'yes',
     codec: oneOf('CODEC', codecs, codecs[0]),
+    tls: readTLS(),
     timeoutS: number('TIMEOUT_S', 0.001, 600, 10),
     seed: whole('SEED', 0, MAX_INT32, 1),
     firstUser: whole('FIRST_USER', 1, MAX_INT32, 1000001),
@@ -131,6 +136,18 @@ function checked(kind) {
     throw new Error('users.delete needs users.create before it: a load deletes only what it has created');
   }
   return kind;
+}
+
+// readTLS returns the texts of the PEM files, empty ones for files that aren't named; null stands for plain text.
+function readTLS() {
+  if (oneOf('TLS', ['no', 'yes'], 'no') === 'no') {
+    return null;
+  }
+  const [ca, cert, key] = ['TLS_CA', 'TLS_CERT', 'TLS_KEY'].map((name) => (text(name, '') ? open(text(name, '')) : ''));
+  if ((cert === '') !== (key === '')) {
+    throw new Error('TLS_CERT and TLS_KEY go together: name both, or none of them');
+  }
+  return { ca, cert, key };
 }
 
 function text(name, otherwise) {

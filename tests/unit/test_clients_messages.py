@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from wirebench.clients.messages import (
     encode_message,
     find_operation,
 )
+from wirebench.tls import ClientTls, chosen_by, split_scheme
 
 FULL: dict[str, Any] = {
     "id": 7,
@@ -42,10 +44,28 @@ def test_addresses(text: str, expected: Address) -> None:
     assert text == str(expected)
 
 
-@pytest.mark.parametrize("text", ["http://127.0.0.1:5000", "http://127.0.0.1:5000/", "127.0.0.1:5000"])
-def test_urls(text: str) -> None:
-    """Where a URL is taken, so is a bare address."""
-    assert Address("127.0.0.1", 5000) == parse_address(text, url=True)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("http://127.0.0.1:5000/", ("http", "127.0.0.1:5000")),
+        ("https://127.0.0.1:5000", ("https", "127.0.0.1:5000")),
+        ("tls://[::1]:9000", ("tls", "[::1]:9000")),
+        ("127.0.0.1:5000", ("", "127.0.0.1:5000")),
+        ("ftp://127.0.0.1:5000", ("", "ftp://127.0.0.1:5000")),
+    ],
+)
+def test_schemes(text: str, expected: tuple[str, str]) -> None:
+    """A URL is taken as well as a bare address; what isn't known stays, to be refused as no address."""
+    assert expected == split_scheme(text)
+
+
+def test_who_speaks_tls() -> None:
+    """The address decides and, where it says nothing, whether there is anything for TLS."""
+    given = ClientTls(authority=Path("ca.crt"))
+
+    assert [None, given] == [chosen_by(scheme, given) for scheme in ("http", "https")]
+    assert [given, None] == [chosen_by("", given), chosen_by("", None)]
+    assert ClientTls() == chosen_by("tls", None)
 
 
 @pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
@@ -63,7 +83,8 @@ def test_urls(text: str) -> None:
         "::1:9000",
         "a b:1",
         "host:1/path",
-        "https://host:1",
+        "https://host",
+        "ftp://host:1",
     ],
 )
 def test_addresses_that_are_none(transport: str, text: str) -> None:
@@ -72,12 +93,6 @@ def test_addresses_that_are_none(transport: str, text: str) -> None:
         connect(transport, text)
 
     assert "127.0.0.1:9000" in caught.value.hint
-
-
-def test_only_rest_has_urls() -> None:
-    """The other transports have addresses only."""
-    with pytest.raises(ClientError, match="is not an address"):
-        connect("grpc", "http://127.0.0.1:50051")
 
 
 def test_unknown_transports_and_operations() -> None:

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from wirebench.clients.secure import context_of
 from wirebench.errors import UsageError
 from wirebench.places import IMAGES, KUBECONFIG, SCENARIOS
 from wirebench.targets.kubernetes import Access
+from wirebench.tls import ClientTls
 
 #: The context of `make cluster-up`.
 OUR_CONTEXT = "kind-wirebench"
@@ -24,6 +26,15 @@ Grpc = Annotated[
 Socket = Annotated[
     str | None, typer.Option("--socket", metavar="ADDR", help="Address of the socket service (external target).")
 ]
+CaCert = Annotated[
+    Path | None,
+    typer.Option("--cacert", metavar="FILE", help="Authority to trust for TLS (PEM); default: the system's."),
+]
+Cert = Annotated[
+    Path | None,
+    typer.Option("--cert", metavar="FILE", help="Certificate (PEM) to show where a service asks for one: mutual TLS."),
+]
+Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The certificate's key (PEM).")]
 Context = Annotated[
     str | None, typer.Option("--context", metavar="NAME", help="Cluster's context; default: that of `make cluster-up`.")
 ]
@@ -51,6 +62,17 @@ def given_addresses(rest: str | None, grpc: str | None, socket: str | None) -> d
     """Return the addresses that were given, by transport."""
     addresses = {"rest": rest, "grpc": grpc, "socket": socket}
     return {transport: address for transport, address in addresses.items() if address}
+
+
+def given_tls(cacert: Path | None, cert: Path | None, key: Path | None) -> ClientTls | None:
+    """Return what was given for TLS, if anything was. Raises UsageError if it can't be used."""
+    if not (cacert or cert or key):
+        return None
+    if (cert is None) != (key is None):
+        raise UsageError("--cert and --key go together", "give both, or none of them")
+    tls = ClientTls(*(path and path.resolve() for path in (cacert, cert, key)))
+    context_of(tls)
+    return tls
 
 
 def scenario_path(name: str) -> Path:

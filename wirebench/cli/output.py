@@ -16,6 +16,7 @@ from rich.table import Table
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
 from wirebench.stats import METRICS, CellSummary, compare, series, summarise
+from wirebench.stats.handshakes import handshakes
 from wirebench.stats.words import caveat, counted, disruptions, full_name, proxy_cost, sentence, sweep
 from wirebench.store import DamagedRun, Run
 
@@ -129,7 +130,8 @@ def print_run(run: Run, console: Console) -> None:
     comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
     for comparison in comparisons:
         console.print(f"• {sentence(comparison)}", soft_wrap=True)
-    for line in (*disruptions(cells), *map(sweep, series(cells, "concurrency")), *filter(None, [proxy_cost(cells)])):
+    told = (*disruptions(cells), *map(sweep, series(cells, "concurrency")), *handshakes(cells))
+    for line in (*told, *filter(None, [proxy_cost(cells)])):
         console.print(f"• {line}", soft_wrap=True)
     for warning in (*filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
         console.print(f"! {warning}", style="yellow", soft_wrap=True)

@@ -12,10 +12,14 @@ from typing import Annotated, cast, get_args
 import typer
 
 from wirebench import runner
+from wirebench.cli.external import as_found
 from wirebench.cli.options import (
+    CaCert,
+    Cert,
     Context,
     Grpc,
     Json,
+    Key,
     Kubeconfig,
     Out,
     Rest,
@@ -23,6 +27,7 @@ from wirebench.cli.options import (
     ValuesFiles,
     cluster_access,
     given_addresses,
+    given_tls,
     scenario_path,
 )
 from wirebench.cli.output import TerminalProgress, print_run, stdout_console
@@ -59,6 +64,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     rest: Rest = None,
     grpc: Grpc = None,
     socket: Socket = None,
+    cacert: CaCert = None,
+    cert: Cert = None,
+    key: Key = None,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
@@ -68,6 +76,12 @@ def run(  # noqa: PLR0913 - one parameter an option
     if blocks is not None:
         read = read.model_copy(update={"blocks": blocks})
     kind = _checked_target(target, addresses := given_addresses(rest, grpc, socket))
+    tls = given_tls(cacert, cert, key)
+    if tls and kind != "external":
+        raise UsageError("--cacert, --cert and --key: other targets make their own", "add --target external")
+    external = ExternalTarget(addresses, tls)
+    if kind == "external":
+        read = as_found(read, external)
     if kind != "kubernetes" and (context or kubeconfig or values):
         raise UsageError("--context, --kubeconfig and --values are for clusters", "add --target kubernetes")
     plan = make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, kind)
@@ -78,7 +92,7 @@ def run(  # noqa: PLR0913 - one parameter an option
             case "local":
                 chosen = LocalTarget(divide_cores(), lambda service: out / run_name / "logs" / f"{service}.log")
             case "external":
-                chosen = ExternalTarget(addresses)
+                chosen = external
             case "kubernetes":
                 chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
         runner.prepare(plan, chosen)

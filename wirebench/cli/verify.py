@@ -10,30 +10,36 @@ from typing import Annotated
 import typer
 
 from wirebench import runner
-from wirebench.cli.options import Grpc, Rest, Socket, given_addresses, scenario_path
-from wirebench.errors import WirebenchError
+from wirebench.cli.external import as_found
+from wirebench.cli.options import CaCert, Cert, Grpc, Key, Rest, Socket, given_addresses, given_tls, scenario_path
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, interruptible
 from wirebench.scenario import make_plan, read_scenario
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 
 
-def verify(
+def verify(  # noqa: PLR0913 - one parameter an option
     scenario: Annotated[str, typer.Argument(help="The scenario whose services are verified.")] = "quick",
     *,
     seed: Annotated[int, typer.Option(min=0, help="Repeats the requests.")] = 1,
     rest: Rest = None,
     grpc: Grpc = None,
     socket: Socket = None,
+    cacert: CaCert = None,
+    cert: Cert = None,
+    key: Key = None,
 ) -> None:
     """Send the same random requests to all services and compare what they answer; addresses name running ones."""
-    plan = make_plan(read_scenario(scenario_path(scenario)), seed)
-    addresses = given_addresses(rest, grpc, socket)
+    addresses, tls = given_addresses(rest, grpc, socket), given_tls(cacert, cert, key)
+    if tls and not addresses:
+        raise UsageError("--cacert, --cert and --key: our own services have theirs", "add --rest, --grpc, --socket")
+    external = ExternalTarget(addresses, tls)
+    read = read_scenario(scenario_path(scenario))
+    plan = make_plan(as_found(read, external) if addresses else read, seed)
     services = [service for service in plan.services if not addresses or service.transport in addresses]
     with tempfile.TemporaryDirectory(prefix="wirebench-") as logs, interruptible(STOPPING):
         target: Target = (
-            ExternalTarget(addresses)
-            if addresses
-            else LocalTarget(divide_cores(), lambda service: Path(logs) / f"{service}.log")
+            external if addresses else LocalTarget(divide_cores(), lambda service: Path(logs) / f"{service}.log")
         )
         try:
             target.prepare(services)

@@ -8,20 +8,25 @@ from wirebench.clients.grpc import GrpcClient
 from wirebench.clients.rest import RestClient
 from wirebench.clients.socket import SocketClient
 from wirebench.scenario.contract import Codec
+from wirebench.tls import ClientTls, chosen_by, split_scheme
 
 __all__ = ["Client", "ClientError", "GrpcClient", "Reply", "RestClient", "SocketClient", "connect"]
 
 
-def connect(transport: str, address: str, timeout_s: float = 5.0, codec: Codec = "json") -> Client:
-    """Connect to a service: `host:port`, for REST also `http://host:port`; IPv6 hosts in brackets.
+def connect(
+    transport: str, address: str, timeout_s: float = 5.0, codec: Codec = "json", tls: ClientTls | None = None
+) -> Client:
+    """Connect to a service: `host:port`, with `http://`, `https://` or `tls://` before it or without; IPv6 in brackets.
 
-    `timeout_s` bounds the connecting, and then each wait for the server. `codec` is the socket's. Raises ClientError.
+    `timeout_s` bounds connecting, and then each wait for the server. `codec` is the socket's. `tls` is what there is
+    for TLS; None is plain text, unless the address asks for it. Raises ClientError, and UsageError for unusable files.
     """
-    where = parse_address(address, url=transport == "rest")
+    scheme, bare = split_scheme(address)
+    where, tls = parse_address(bare), chosen_by(scheme, tls)
     if transport == "rest":
-        return RestClient(where, timeout_s)
+        return RestClient(where, timeout_s, tls)
     if transport == "grpc":
-        return GrpcClient(where, timeout_s)
+        return GrpcClient(where, timeout_s, tls)
     if transport == "socket":
-        return SocketClient(where, timeout_s, codec)
+        return SocketClient(where, timeout_s, codec, tls)
     raise ClientError(f"no transport {transport!r}", "rest, grpc and socket are the transports")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 
-from wirebench.clients.address import Address, dial, failure, hang_up, not_spoken
+from wirebench.clients.address import Address
 from wirebench.clients.client import Client, ClientError, Fields, Reply
 from wirebench.clients.messages import decode_message, encode_message, find_operation
+from wirebench.clients.peer import Peer
+from wirebench.tls import ClientTls
 
 _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
@@ -27,16 +31,19 @@ _NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusC
 
 
 class GrpcClient(Client):
-    """Speaks gRPC without TLS. `channel` takes calls of any method, whatever their bytes."""
+    """Speaks gRPC. `channel` takes calls of any method, whatever their bytes."""
 
     transport = "grpc"
 
-    def __init__(self, address: Address, timeout_s: float = 5.0) -> None:
+    def __init__(self, address: Address, timeout_s: float = 5.0, tls: ClientTls | None = None) -> None:
         """Connect. Raises ClientError."""
-        self._address = address
-        self._timeout_s = timeout_s
-        _probe(address, timeout_s)
-        self.channel = grpc.insecure_channel(str(address), options=_OPTIONS)
+        self._peer = Peer(address, timeout_s, tls, "h2")
+        _probe(self._peer)
+        self.channel = (
+            grpc.secure_channel(str(address), _credentials(tls), options=_OPTIONS)
+            if tls
+            else grpc.insecure_channel(str(address), options=_OPTIONS)
+        )
 
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation. Raises ClientError."""
@@ -45,13 +52,13 @@ class GrpcClient(Client):
         try:
             # Without serializers a method takes and gives bytes.
             method: Callable[..., bytes] = self.channel.unary_unary(found.method)
-            response = method(request, timeout=self._timeout_s)
+            response = method(request, timeout=self._peer.timeout_s)
         except grpc.RpcError as error:
             return self._refusal(error)
         try:
             message, data = decode_message(found, response)
         except ValueError:
-            raise not_spoken(self._address, "wirebench's gRPC contract", response) from None
+            raise self._peer.not_spoken("wirebench's gRPC contract", response) from None
         return Reply("ok", message, data)
 
     def close(self) -> None:
@@ -61,23 +68,30 @@ class GrpcClient(Client):
     def _refusal(self, error: grpc.RpcError) -> Reply:
         status, details = error.code(), error.details() or ""
         if status is grpc.StatusCode.DEADLINE_EXCEEDED:
-            raise failure(TimeoutError(), self._address, self._timeout_s) from None
+            raise self._peer.failure(TimeoutError()) from None
         if status in _NO_ANSWER:
             raise ClientError(
-                f"{self._address} gave no reply: {' '.join(details.split())}", "see whether the service still runs"
+                f"{self._peer.address} gave no reply: {' '.join(details.split())}", "see whether the service still runs"
             ) from None
         return Reply(status.name.lower(), details)
 
 
-def _probe(address: Address, timeout_s: float) -> None:
+def _probe(peer: Peer) -> None:
     """Find out what listens: grpc itself would only say that it is unavailable. Raises ClientError."""
-    with dial(address, timeout_s) as connection:
+    with peer.dial() as connection:
         try:
             connection.sendall(_HTTP2_OPENING)
             received = connection.recv(_FRAME_HEADER_BYTES)
         except OSError as error:
-            raise failure(error, address, timeout_s) from error
+            raise peer.failure(error) from error
     if not received:
-        raise hang_up(address)
+        raise peer.hang_up()
     if len(received) < _FRAME_HEADER_BYTES or received[3] != _SETTINGS:
-        raise not_spoken(address, "gRPC", received)
+        raise peer.not_spoken("gRPC", received)
+
+
+def _credentials(tls: ClientTls) -> grpc.ChannelCredentials:
+    # Without an authority grpc would take one of the lists that come with it, and not the system's.
+    authority = tls.authority or ssl.get_default_verify_paths().cafile
+    files = (Path(each).read_bytes() if each else None for each in (authority, tls.key, tls.certificate))
+    return grpc.ssl_channel_credentials(*files)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import http.client
 import re
-import select
 import socket
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from wirebench.clients.address import Address, dial, failure, hang_up, not_spoken
+from wirebench.clients.address import Address
 from wirebench.clients.client import Client, Fields, Reply
 from wirebench.clients.messages import data_of_json, decode_json, encode_json, find_operation
+from wirebench.clients.peer import Peer, has_ended
+from wirebench.tls import ClientTls
 
 _PROTOCOL = "wirebench's REST API"
 
@@ -67,12 +68,11 @@ class RestClient(Client):
 
     transport = "rest"
 
-    def __init__(self, address: Address, timeout_s: float = 5.0) -> None:
+    def __init__(self, address: Address, timeout_s: float = 5.0, tls: ClientTls | None = None) -> None:
         """Find out whether something listens. Raises ClientError."""
-        self._address = address
-        self._timeout_s = timeout_s
+        self._peer = Peer(address, timeout_s, tls, "http/1.1")
         self._connection = http.client.HTTPConnection(*address, timeout=timeout_s)
-        dial(address, timeout_s).close()
+        self._peer.dial().close()
 
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation. Raises ClientError."""
@@ -94,7 +94,7 @@ class RestClient(Client):
         """Send any HTTP request and return the response, whatever it is. Raises ClientError."""
         if self._is_stale():
             self._connection.close()
-            self._connection.sock = dial(self._address, self._timeout_s)
+            self._connection.sock = self._peer.dial()
         try:
             self._connection.request(method, path, body, dict(headers or {}))
             response = self._connection.getresponse()
@@ -103,29 +103,29 @@ class RestClient(Client):
             )
         except (http.client.RemoteDisconnected, http.client.IncompleteRead):
             self._connection.close()
-            raise hang_up(self._address) from None
+            raise self._peer.hang_up() from None
         except http.client.HTTPException as error:
             self._connection.close()
-            raise not_spoken(self._address, _PROTOCOL, str(error).encode(errors="replace")) from None
+            raise self._peer.not_spoken(_PROTOCOL, str(error).encode(errors="replace")) from None
         except OSError as error:
             self._connection.close()
-            raise failure(error, self._address, self._timeout_s) from error
+            raise self._peer.failure(error) from error
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
     def _is_stale(self) -> bool:
-        """Return whether there is no connection any more, or one that has something to read: its end."""
+        """Return whether there is no connection any more."""
         connected: socket.socket | None = self._connection.sock
-        return connected is None or bool(select.select([connected], [], [], 0)[0])
+        return connected is None or has_ended(connected)
 
     def _reply(self, response: Response) -> Reply:
         try:
             return _decode_reply(response)
         except (ValueError, KeyError):
             received = f"{response.status} ".encode() + response.body
-            raise not_spoken(self._address, _PROTOCOL, received) from None
+            raise self._peer.not_spoken(_PROTOCOL, received) from None
 
 
 def _decode_reply(response: Response) -> Reply:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import select
 import struct
 from typing import NamedTuple
 
-from wirebench.clients.address import Address, dial, failure, hang_up, not_spoken
+from wirebench.clients.address import Address
 from wirebench.clients.client import Client, Fields, Reply
 from wirebench.clients.messages import (
     data_of_json,
@@ -16,7 +15,9 @@ from wirebench.clients.messages import (
     encode_message,
     find_operation,
 )
+from wirebench.clients.peer import Peer, has_ended
 from wirebench.scenario.contract import Codec
+from wirebench.tls import ClientTls
 
 PREFACES: dict[Codec, bytes] = {"json": b"WB1J", "protobuf": b"WB1P"}
 
@@ -57,12 +58,13 @@ class SocketClient(Client):
 
     transport = "socket"
 
-    def __init__(self, address: Address, timeout_s: float = 5.0, codec: Codec = "json") -> None:
+    def __init__(
+        self, address: Address, timeout_s: float = 5.0, codec: Codec = "json", tls: ClientTls | None = None
+    ) -> None:
         """Connect. Raises ClientError."""
-        self._address = address
-        self._timeout_s = timeout_s
+        self._peer = Peer(address, timeout_s, tls)
         self._codec = codec
-        self._connection = dial(address, timeout_s)
+        self._connection = self._peer.dial()
         self._greeted = False
         self._last_id = 0
 
@@ -75,7 +77,7 @@ class SocketClient(Client):
         self.send_frame(self._last_id, operation, body)
         frame = self.receive_frame(self._last_id)
         if frame.flags:  # no operation is a stream
-            raise not_spoken(self._address, _PROTOCOL, repr(frame).encode())
+            raise self._peer.not_spoken(_PROTOCOL, repr(frame).encode())
         code = _CODES[frame.status]
         if code != "ok":
             return Reply(code, frame.message)
@@ -84,7 +86,7 @@ class SocketClient(Client):
                 data_of_json(decode_json(frame.body)) if self._codec == "json" else decode_message(found, frame.body)[1]
             )
         except ValueError:
-            raise not_spoken(self._address, _PROTOCOL, frame.body) from None
+            raise self._peer.not_spoken(_PROTOCOL, frame.body) from None
         return Reply(code, frame.message, data)
 
     def send_frame(self, request_id: int, method: str, body: bytes) -> None:
@@ -95,7 +97,7 @@ class SocketClient(Client):
         try:
             self._connection.sendall(preface + _REQUEST.pack(length, request_id, len(name)) + name + body)
         except OSError as error:
-            raise failure(error, self._address, self._timeout_s) from error
+            raise self._peer.failure(error) from error
         self._greeted = True
 
     def receive_frame(self, expected_id: int | None = None) -> Frame:
@@ -106,12 +108,12 @@ class SocketClient(Client):
         fits = message_length <= rest <= _PAYLOAD_BYTES_MAX
         # Before the rest is waited for: what something else sends rarely is as long as it would have to be.
         if not fits or status not in _CODES or flags not in _FLAGS or expected_id not in (None, request_id):
-            raise not_spoken(self._address, _PROTOCOL, header)
+            raise self._peer.not_spoken(_PROTOCOL, header)
         payload = self._receive(rest)
         try:
             message = payload[:message_length].decode()
         except UnicodeDecodeError:
-            raise not_spoken(self._address, _PROTOCOL, payload) from None
+            raise self._peer.not_spoken(_PROTOCOL, payload) from None
         return Frame(request_id, status, flags, message, payload[message_length:])
 
     def close(self) -> None:
@@ -124,15 +126,15 @@ class SocketClient(Client):
             try:
                 part = self._connection.recv(min(size - len(data), 1024 * 1024))
             except OSError as error:
-                raise failure(error, self._address, self._timeout_s) from error
+                raise self._peer.failure(error) from error
             if not part:
-                raise hang_up(self._address)
+                raise self._peer.hang_up()
             data += part
         return bytes(data)
 
     def _reconnect_if_closed(self) -> None:
-        """Open a new connection if the old one has something to read: its end."""
-        if select.select([self._connection], [], [], 0)[0]:
+        """Open a new connection if the old one has ended."""
+        if has_ended(self._connection):
             self._connection.close()
-            self._connection = dial(self._address, self._timeout_s)
+            self._connection = self._peer.dial()
             self._greeted = False

@@ -11,6 +11,7 @@ from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
 from wirebench.processes import Child
 from wirebench.scenario import Cell, Load
+from wirebench.tls import ClientTls
 
 #: The users that every store starts with, which reads pick from: the first id, and how many.
 SEEDED_FIRST_ID = 1_000_001
@@ -37,7 +38,7 @@ class Job:
     `address` is host:port; where the client is to balance, `replicas` are the addresses that the host's name stands
     for. `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
     tool prints. Of several generators that share the load, `generator` says which this one is, and of how many. `live`
-    is told how it goes.
+    is told how it goes. `tls` is what the tool needs for a service that speaks TLS; None is plain text.
     """
 
     cell: Cell
@@ -51,6 +52,7 @@ class Job:
     replicas: tuple[str, ...] = ()
     generator: tuple[int, int] = (0, 1)
     live: Live | None = None
+    tls: ClientTls | None = None
 
 
 class Driver(Protocol):

@@ -26,6 +26,7 @@ from wirebench.drivers.requests import RPCS, messages, new_user
 from wirebench.errors import WirebenchError
 from wirebench.files import write_whole
 from wirebench.places import CONTRACT, TOOLS
+from wirebench.tls import ClientTls
 
 DETAILS_MAX = 1_000_000
 
@@ -69,11 +70,19 @@ class Ghz(EveryCall):
             # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
             flags["--lb-strategy"], address = "round_robin", f"dns:///{address}"
         pairs = [each for flag, value in flags.items() for each in (flag, value)]
-        return [self.path(), "--insecure", "--count-errors", *pairs, address]
+        return [self.path(), *_tls_flags(job.tls), "--count-errors", *pairs, address]
 
     def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
         """Read ghz's details. Raises WirebenchError."""
         return as_calls(_read_details(_output(part)))
+
+
+def _tls_flags(tls: ClientTls | None) -> list[str | Path]:
+    """Return how to connect: ghz speaks TLS unless it is told not to."""
+    if tls is None:
+        return ["--insecure"]
+    files = {"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key}
+    return [part for flag, path in files.items() if path for part in (flag, path)]
 
 
 @functools.cache  # asked for with every load

@@ -104,6 +104,16 @@ class ErrorText(_Frozen):
         return f"{self.code}: {self.message} ({self.count}×)"
 
 
+class Handshakes(_Frozen):
+    """What TLS handshakes agreed on, and how many came to the same; a resumed one went on with an earlier session."""
+
+    version: str
+    cipher_suite: str
+    key_exchange: str
+    resumed: bool
+    handshakes: int
+
+
 class HistogramFile(_Frozen):
     """What one driver run measured."""
 
@@ -126,6 +136,8 @@ class HistogramFile(_Frozen):
     failures: Window | None = None
     #: Where the load is a number of calls.
     calls: tuple[Calls, ...] = ()
+    #: Of the whole load; empty in plain text, and where the driver doesn't tell.
+    tls: tuple[Handshakes, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> HistogramFile:
@@ -253,6 +265,7 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
         streams=_merge_streams([part.streams for part in parts if part.streams]),
         errors=most_frequent(error for part in parts for error in part.errors),
         failures=_span([part.failures for part in parts if part.failures]),
+        tls=add_handshakes(each for part in parts for each in part.tls),
     )
 
 
@@ -286,6 +299,14 @@ def most_frequent(errors: Iterable[ErrorText]) -> tuple[ErrorText, ...]:
         ErrorText(code=code, message=message, count=count)
         for (code, message), count in counts.most_common(ERROR_TEXTS_MAX)
     )
+
+
+def add_handshakes(each: Iterable[Handshakes]) -> tuple[Handshakes, ...]:
+    """Add up handshakes that came to the same, and return the most frequent first."""
+    counts: Counter[Handshakes] = Counter()
+    for one in each:
+        counts[one.model_copy(update={"handshakes": 0})] += one.handshakes
+    return tuple(alike.model_copy(update={"handshakes": count}) for alike, count in counts.most_common())
 
 
 def _join_seconds(parts: Sequence[HistogramFile]) -> tuple[PerSecond, ...]:

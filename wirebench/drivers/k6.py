@@ -19,10 +19,16 @@ from wirebench.places import K6_SCRIPTS, TOOLS
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario.arrivals import all_ns
 from wirebench.scenario.payload import size
+from wirebench.tls import ClientTls
 
 #: A failed threshold is a result, not a crash. Our scripts have none; a user's own may.
 _THRESHOLD_FAILED = 99
 _GRACE_S = 60.0
+_ENVIRONMENT = {
+    "K6_AUTO_EXTENSION_RESOLUTION": "false",
+    # REST is HTTP/1.1, over TLS too: k6 would take HTTP/2 from a service that has it.
+    "GODEBUG": "http2client=0",
+}
 #: Parts of the window that have figures of their own, where its load changes.
 _SLICES = 50
 #: What k6 logs when Prometheus doesn't take what it is told; the load goes on.
@@ -47,7 +53,7 @@ class K6:
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send the load and return what was measured. Raises ProcessError, WirebenchError."""
-        environment = {"K6_AUTO_EXTENSION_RESOLUTION": "false", **_remote_write(job.live)}
+        environment = {**_ENVIRONMENT, **_remote_write(job.live)}
         due = all_ns(job.load, job.cell)
         if due is not None:
             write_whole(_arrivals(job), orjson.dumps(due, option=orjson.OPT_SERIALIZE_NUMPY).decode())
@@ -86,6 +92,7 @@ class K6:
             "CONNECTION": cell.connection,
             "RECONNECT": "yes" if cell.is_disrupted else None,
             "CODEC": cell.codec,
+            **_tls_settings(job.tls),
             "SEED": job.seed,
             "ID_BASE": job.id_base,
             "FIRST_USER": SEEDED_FIRST_ID,
@@ -142,6 +149,13 @@ def _segment(index: int, count: int) -> list[str]:
         f"--execution-segment={ends[index]}:{ends[index + 1]}",
         f"--execution-segment-sequence={','.join(map(str, ends))}",
     ]
+
+
+def _tls_settings(tls: ClientTls | None) -> dict[str, Path | str | None]:
+    """Return what the scripts are told of TLS."""
+    if tls is None:
+        return {}
+    return {"TLS": "yes", "TLS_CA": tls.authority, "TLS_CERT": tls.certificate, "TLS_KEY": tls.key}
 
 
 def _live_flags(live: Live | None) -> list[str]:

@@ -47,7 +47,7 @@ def _carry_out(task: Task) -> BaseModel:
         case MeasureTask():
             return _measure(task)
         case VerifyTask():
-            outcome = check_services([(each.service, each.address) for each in task.services], task.seed)
+            outcome = check_services(task.services, task.seed)
             return Verified(requests=outcome.requests, mismatches=outcome.mismatches)
 
 
@@ -69,6 +69,7 @@ def _measure(task: MeasureTask) -> BaseModel:
             cores=None,
             replicas=task.addresses,
             generator=(index, count),
+            tls=task.tls,
             live=live,
         )
         # The drivers run on as many threads as the pod has cores: with more they would meet its limit in bursts.

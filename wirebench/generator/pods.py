@@ -31,6 +31,7 @@ def observe(
         addresses=addresses,
         # Those that a disruption takes away can't be asked what they did.
         replicas=() if job.cell.is_disrupted else endpoint.replicas,
+        tls=endpoint.tls,
         seed=job.seed,
         id_base=job.id_base,
         recording=job.load.recording,
@@ -43,7 +44,7 @@ def observe(
 
 def verify(load_pods: LoadPods, endpoints: Iterable[Endpoint], seed: int) -> Conformance:
     """Have a pod see whether services answer alike. Raises WirebenchError."""
-    services = tuple(ServiceAt(service=each.service, address=each.address) for each in endpoints)
+    services = tuple(ServiceAt(service=each.service, address=each.address, tls=each.tls) for each in endpoints)
     printed = load_pods.once(VerifyTask(services=services, seed=seed).model_dump(mode="json"))
     verified = Verified.model_validate(decode_answer(printed))
     return Conformance(verified.requests, verified.mismatches)

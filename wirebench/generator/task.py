@@ -14,6 +14,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.targets.target import Replica
 from wirebench.timing import Recording
+from wirebench.tls import ClientTls
 
 #: Beside its log lines, a pod prints its answer in lines that begin so.
 _MARK = "wirebench-answer "
@@ -44,6 +45,8 @@ class MeasureTask(_Frozen):
     cores: float
     #: The Prometheus that is told how it goes, if one is: its address as the pod reaches it.
     prometheus: str | None = None
+    #: What the pod speaks TLS with: files that are mounted there; None is plain text.
+    tls: ClientTls | None = None
 
 
 class ServiceAt(_Frozen):
@@ -51,6 +54,7 @@ class ServiceAt(_Frozen):
 
     service: ServiceSpec
     address: str
+    tls: ClientTls | None
 
 
 class VerifyTask(_Frozen):

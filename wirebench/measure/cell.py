@@ -127,6 +127,7 @@ def make_record(
         ),
         disruption=disruption,
         proxy=_proxy(observations, requests),
+        tls=merged.tls,
         over_time=over_time(merged, subject.load, subject.cell),
         gates=check(evidence),
         versions=subject.versions,

@@ -7,13 +7,14 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from wirebench.clients import Client, ClientError, Reply, connect
 from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS
 from wirebench.errors import WirebenchError
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import TRANSPORTS
+from wirebench.tls import ClientTls
 
 REQUESTS = 100
 #: Ids that conformance creates and deletes again: below the seeded ones and every job's range.
@@ -79,18 +80,36 @@ def check(clients: Sequence[Client], seed: int, requests: int, first_id: int, *,
     return Conformance(requests, mismatches)
 
 
-def check_services(services: Sequence[tuple[ServiceSpec, str]], seed: int) -> Conformance:
+class Reachable(Protocol):
+    """A service, where it is, and what clients need for TLS there."""
+
+    @property
+    def service(self) -> ServiceSpec:
+        """What it is started as."""
+
+    @property
+    def address(self) -> str:
+        """Its host and port."""
+
+    @property
+    def tls(self) -> ClientTls | None:
+        """None is plain text."""
+
+
+def check_services(services: Sequence[Reachable], seed: int) -> Conformance:
     """Compare services at their addresses, each in all its codecs. Raises ClientError."""
     # What one process or one replica keeps for itself, the next one doesn't know: such services are only read.
     writes = all(
         each.store == "postgres" or (each.replicas == 1 and (each.workers == 1 or each.store == "sqlite"))
-        for each, _ in services
+        for each in (reachable.service for reachable in services)
     )
     with contextlib.ExitStack() as opened:
         connected = [
-            opened.enter_context(contextlib.closing(connect(service.transport, address, codec=codec)))
-            for service, address in services
-            for codec in TRANSPORTS[service.transport].codecs
+            opened.enter_context(
+                contextlib.closing(connect(each.service.transport, each.address, codec=codec, tls=each.tls))
+            )
+            for each in services
+            for codec in TRANSPORTS[each.service.transport].codecs
         ]
         return check(connected, seed, REQUESTS, FIRST_ID, writes=writes)
 

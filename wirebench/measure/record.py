@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from wirebench.drivers.histogram_file import ErrorText
+from wirebench.drivers.histogram_file import ErrorText, Handshakes
 from wirebench.scenario import Cell
 from wirebench.scenario.contract import TRANSPORTS
 
@@ -154,6 +154,8 @@ class Record(_Frozen):
     bytes_received_per_request: float | None
     disruption: DisruptionRecord | None = None
     proxy: Proxy | None = None
+    #: What the load's connections agreed on; empty in plain text, and where the driver doesn't tell.
+    tls: tuple[Handshakes, ...] = ()
     #: The window in equal parts, under a load that changes.
     over_time: tuple[Slice, ...] = ()
     gates: tuple[Gate, ...]

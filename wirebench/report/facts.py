@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wirebench.report.numbers import count, duration, moment
+from wirebench.stats import summarise
+from wirebench.stats.handshakes import handshakes
 from wirebench.stats.words import counted
 from wirebench.store import Run, RunInfo
 
@@ -48,6 +50,8 @@ def _of_run(run: Run) -> Iterator[tuple[str, str]]:
         wrong = len(info.conformance_mismatches)
         answer = counted(wrong, "mismatch", "mismatches") if wrong else "answered alike by all"
         yield "conformance", f"{count(info.conformance_requests)} random requests before the first window: {answer}"
+    if told := handshakes(summarise(run.records)):
+        yield "TLS", " ".join(told)
     yield "commit", info.commit or "not known"
 
 

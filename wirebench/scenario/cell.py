@@ -15,6 +15,7 @@ from wirebench.scenario.contract import (
     Placement,
     Shape,
     Store,
+    Tls,
     Transport,
 )
 
@@ -37,13 +38,15 @@ class ServiceSpec:
     #: Whether it runs in the pod that its load comes from, and has no pod of its own.
     beside_load: bool = False
     implementation: Implementation = "python"
+    tls: Tls = "none"
 
     def __str__(self) -> str:
         """Name the service in messages and log files."""
         threads = f"-t{self.threads}" if self.threads else ""
         limits = f"-{self.cpu_limit_millicores}m-{self.memory_limit_mib}Mi" if self.cpu_limit_millicores else ""
         replicas = f"-x{self.replicas}" if self.replicas > 1 else ""
-        return f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{replicas}{limits}"
+        tls = f"-{self.tls}-tls" if self.tls != "none" else ""
+        return f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{replicas}{limits}{tls}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Cell:
     delay_ms: int | None = None
     jitter_ms: int | None = None
     bandwidth_kib_s: int | None = None
+    tls: Tls = "none"
 
     @property
     def service(self) -> ServiceSpec:
@@ -116,6 +120,7 @@ class Cell:
             disrupted=self.is_disrupted,
             beside_load=self.placement == "same-pod",
             implementation=self.implementation,
+            tls=self.tls,
         )
 
     @property

@@ -19,6 +19,8 @@ Operation = Literal[
     "users.get", "users.create", "users.update", "users.delete", "users.list", "users.create_batch",
     "echo.echo", "echo.upper",
 ]  # fmt: skip
+#: `server`: clients check the service's certificate; `mutual`: and the service theirs.
+Tls = Literal["none", "server", "mutual"]
 Store = Literal["memory", "sqlite", "postgres"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]
@@ -29,7 +31,7 @@ TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
 Comparable = Literal[
     "transport", "runtime", "implementation", "driver", "workers", "threads", "store", "codec", "connection",
-    "connections", "payload", "concurrency", "replicas", "placement", "balancing", "disruption",
+    "connections", "tls", "payload", "concurrency", "replicas", "placement", "balancing", "disruption",
     "cpu_limit_millicores", "memory_limit_mib", "delay_ms", "jitter_ms", "bandwidth_kib_s",
 ]  # fmt: skip
 
@@ -99,6 +101,7 @@ def defaults(
         "codec": facts.codecs[0],
         "connection": "keep",
         "connections": None,
+        "tls": "none",
         "delay_ms": None,
         "jitter_ms": None,
         "bandwidth_kib_s": None,

@@ -24,6 +24,8 @@ class DriverFacts:
     takes_moments: bool = False
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
+    #: Whether our adapter hands it what it takes for TLS.
+    tls: bool = False
 
 
 #: What is the same request again and again; and what differs by nothing but the URL.
@@ -31,12 +33,13 @@ _CONSTANT = frozenset({"users.get", "echo.echo", "echo.upper"})
 _BY_URL = _CONSTANT | {"users.list"}
 
 DRIVERS: dict[Driver, DriverFacts] = {
-    "k6": DriverFacts(reopens=frozenset(TRANSPORTS), json_only=False, takes_moments=True, in_clusters=True),
+    "k6": DriverFacts(reopens=frozenset(TRANSPORTS), json_only=False, takes_moments=True, in_clusters=True, tls=True),
     "ghz": DriverFacts(
         operations=_BY_URL | {"users.update", "users.create"},
         no_other_operation="it sends one call over and over, and numbers what it creates",
         no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
         in_clusters=True,
+        tls=True,
     ),
     "fortio": DriverFacts(
         operations=_CONSTANT,
@@ -57,13 +60,16 @@ DRIVERS: dict[Driver, DriverFacts] = {
 }
 
 
-def who_can(transport: Transport, *, rate: bool = False, reopen: bool = False, operation: str | None = None) -> str:
+def who_can(
+    transport: Transport, *, rate: bool = False, reopen: bool = False, tls: bool = False, operation: str | None = None
+) -> str:
     """Name the drivers of a transport that can do all that is asked for."""
     able = (
         name
         for name in TRANSPORTS[transport].drivers
         if not (rate and DRIVERS[name].no_open_load)
         and not (reopen and transport not in DRIVERS[name].reopens)
+        and not (tls and not DRIVERS[name].tls)
         and (operation is None or has(name, operation))
     )
     return " or ".join(able)

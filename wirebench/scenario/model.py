@@ -21,6 +21,7 @@ from wirebench.scenario.contract import (
     Placement,
     Shape,
     Store,
+    Tls,
     Transport,
 )
 from wirebench.scenario.payload import Payload
@@ -113,6 +114,7 @@ class Factors(_Strict):
     codec: Levels[Codec] = _LEFT_OUT
     connection: Levels[Connection] = _LEFT_OUT
     connections: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
+    tls: Levels[Tls] = _LEFT_OUT
     replicas: Levels[Annotated[int, Field(ge=1, le=100)]] = _LEFT_OUT
     placement: Levels[Placement] = _LEFT_OUT
     balancing: Levels[Balancing] = _LEFT_OUT

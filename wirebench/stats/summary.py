@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wirebench.drivers.histogram_file import most_frequent
-from wirebench.scenario.contract import Balancing, Disruption, Implementation, Placement
+from wirebench.scenario.contract import Balancing, Disruption, Implementation, Placement, Tls
 from wirebench.store import ErrorText, Gate, Record
 
 
@@ -116,10 +116,10 @@ _ORDER = (
 )  # fmt: skip
 _PLACES = {
     level: place
-    for levels in map(get_args, (Implementation, Placement, Balancing, Disruption))
+    for levels in map(get_args, (Tls, Implementation, Placement, Balancing, Disruption))
     for place, level in enumerate(levels)
 }
-_LAST_ORDER = ("disruption", "placement", "balancing", "implementation", "runtime", "codec", "driver")
+_LAST_ORDER = ("tls", "disruption", "placement", "balancing", "implementation", "runtime", "codec", "driver")
 
 
 def _by_factors(summary: CellSummary) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ _TENTHS_MS_MAX = 100
 
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 _WITH_TRANSPORT = (
-    "implementation", "runtime", "codec", "threads", "workers", "store", "connection", "replicas",
+    "implementation", "runtime", "codec", "threads", "workers", "store", "connection", "tls", "replicas",
     "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver", "delay_ms",
     "jitter_ms", "bandwidth_kib_s",
 )  # fmt: skip
@@ -53,6 +53,7 @@ _LEVELS = {
     "rolling-restart": "during a rolling restart",
     "kill-pod": "when a pod is killed",
 }
+_TLS = {"none": "plain text", "server": "TLS", "mutual": "mutual TLS"}
 #: The same as subjects of a sentence.
 _NOUNS = {
     "python": "Python",
@@ -151,7 +152,7 @@ def situation(comparison: Comparison) -> str:
     """Name what both cells share: the operation, the load, and what else isn't the default."""
     factors = comparison.subject.factors
     own = {comparison.factor, *(_OF_TRANSPORT if comparison.factor == "transport" else ())}
-    owner = f"{_transport(factors)} " if comparison.factor != "transport" else ""
+    owner = f"{transport_name(factors)} " if comparison.factor != "transport" else ""
     shared = [_said(name, factors) for name in _WITH_TRANSPORT if name not in own and not _is_default(name, factors)]
     return owner + ", ".join((load(factors), *shared))
 
@@ -207,7 +208,7 @@ def _disruption(cell: CellSummary) -> str:
         return ""
     factors = cell.factors
     replicas = counted(int(factors["replicas"] or 1), "replica")
-    what = f"{_transport(factors)}, {_DISRUPTIONS[seen[0].kind].format(replicas)} under {load(factors)}"
+    what = f"{transport_name(factors)}, {_DISRUPTIONS[seen[0].kind].format(replicas)} under {load(factors)}"
     requests = sum(record.requests_total for record in cell.records)
     failed = sum(each.failed_requests for each in seen)
     lost = f"none of {requests:,} requests failed"
@@ -233,7 +234,7 @@ def _from_to(values: Sequence[float]) -> str:
 
 def proxy_cost(cells: Iterable[CellSummary]) -> str:
     """Say what the proxy that loads went through costs by itself; nothing if there was none."""
-    seen = [(_transport(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]
+    seen = [(transport_name(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]
     if not seen:
         return ""
     by_transport: dict[str, list[float]] = {}
@@ -265,6 +266,12 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
 
+def transport_name(factors: Factors) -> str:
+    """Write a cell's transport as people do."""
+    level = str(factors["transport"])
+    return _TRANSPORTS.get(level, level)
+
+
 def interval(ratio: Ratio) -> str:
     """Write a ratio with its interval, if it has one."""
     if ratio.low is None or ratio.high is None:
@@ -285,12 +292,7 @@ def gate_name(name: str) -> str:
 
 def _named(factors: Factors, names: Sequence[str]) -> str:
     said = [_said(name, factors) for name in names if not _is_default(name, factors)]
-    return f"{_transport(factors)} {', '.join(said)}".strip()
-
-
-def _transport(factors: Factors) -> str:
-    level = str(factors["transport"])
-    return _TRANSPORTS.get(level, level)
+    return f"{transport_name(factors)} {', '.join(said)}".strip()
 
 
 def _is_default(name: str, factors: Factors) -> bool:
@@ -300,6 +302,8 @@ def _is_default(name: str, factors: Factors) -> bool:
 
 def _said(name: str, factors: Factors) -> str:
     level = factors[name]
+    if name == "tls":
+        return _TLS[str(level)]
     if name in _COUNTABLE:
         return f"{level or 'default'} {name if level != 1 else name.removesuffix('s')}"
     return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
@@ -313,6 +317,8 @@ def _names(comparison: Comparison) -> tuple[str, str]:
             subject, baseline = (_named(factors, _OF_TRANSPORT) for factors in cells)
         case "runtime" | "driver" | "store" | "codec":
             subject, baseline = comparison.subject_level, comparison.baseline_level
+        case "tls":
+            subject, baseline = (_said("tls", factors) for factors in cells)
         case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" as factor:
             subject, baseline = (_of_link(factor, factors[factor]) for factors in cells)
         case factor:

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Disruption
+from wirebench.scenario.contract import Disruption, Tls
 from wirebench.targets.cores import Cores
 from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods
+from wirebench.tls import ClientTls, chosen_by, split_scheme
 
 _CONNECT_TIMEOUT_S = 5.0
 
@@ -24,9 +25,15 @@ class ExternalTarget:
     cores: Cores | None = None
     load_pods: LoadPods | None = None
 
-    def __init__(self, addresses: Mapping[str, str]) -> None:
-        """Take `host:port` by transport."""
+    def __init__(self, addresses: Mapping[str, str], tls: ClientTls | None = None) -> None:
+        """Take addresses by transport, as `wirebench.clients.connect` does, and what it takes for TLS."""
         self._addresses = {transport: _host_and_port(transport, address) for transport, address in addresses.items()}
+        self._tls = {transport: chosen_by(split_scheme(address)[0], tls) for transport, address in addresses.items()}
+
+    @property
+    def tls_levels(self) -> Mapping[str, Tls]:
+        """The level of the factor `tls` of each transport."""
+        return {transport: _level(tls) for transport, tls in self._tls.items()}
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """Check that there is one service a transport, and that something listens there. Raises WirebenchError."""
@@ -76,14 +83,20 @@ class ExternalTarget:
                 f"nothing answers at {address} for {service.transport}: {error.strerror or error}",
                 "start the service there, or correct the address",
             ) from None
-        return Endpoint(service, address)
+        return Endpoint(service, address, tls=self._tls[service.transport])
 
 
 def _host_and_port(transport: str, address: str) -> tuple[str, int]:
     try:
-        parts = urlsplit(address if "//" in address else f"//{address}")
-        if parts.hostname and parts.port and parts.scheme in ("", "http"):
+        parts = urlsplit(f"//{split_scheme(address)[1]}")
+        if parts.hostname and parts.port and not parts.path:
             return parts.hostname, parts.port
     except ValueError:
         pass  # a port that is no number; said below
-    raise UsageError(f"--{transport}: {address!r} is not an address", "write HOST:PORT")
+    raise UsageError(f"--{transport}: {address!r} is not an address", "write HOST:PORT, or https://HOST:PORT for TLS")
+
+
+def _level(tls: ClientTls | None) -> Tls:
+    if tls is None:
+        return "none"
+    return "mutual" if tls.certificate else "server"

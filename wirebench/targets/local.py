@@ -22,6 +22,7 @@ from wirebench.targets.cores import Cores
 from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
 
 if TYPE_CHECKING:
+    from wirebench.targets.certificates import CertificateFolder
     from wirebench.targets.databases import Databases
 
 _READY_TIMEOUT_S = 60.0
@@ -46,6 +47,7 @@ class LocalTarget:
         self._log_path = log_path
         self._children: list[Child] = []
         self._databases: Databases | None = None
+        self._certificates: CertificateFolder | None = None
         self._description = Description(machine={"core_separation": str(cores)})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
@@ -64,6 +66,8 @@ class LocalTarget:
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Start all services at once and wait until each is ready. Raises WirebenchError."""
         try:
+            if any(service.tls != "none" for service in services):
+                self._certificates = _make_certificates()
             with free_ports(2 * len(services)) as ports:
                 pairs = list(zip(ports[::2], ports[1::2], strict=True))
             endpoints = [self._start(service, *pair) for service, pair in zip(services, pairs, strict=True)]
@@ -89,6 +93,9 @@ class LocalTarget:
         if children:
             with ThreadPoolExecutor(len(children)) as pool:
                 list(pool.map(lambda child: child.stop(_STOP_TIMEOUT_S), children))
+        if self._certificates:
+            self._certificates.remove()
+            self._certificates = None
         if self._databases:
             self._databases.drop_copies()
 
@@ -123,6 +130,10 @@ class LocalTarget:
             "--drain-pause-s": 0,
             "--drain-timeout-s": _DRAIN_TIMEOUT_S,
         }
+        tls = None
+        if self._certificates and service.tls != "none":
+            arguments |= self._certificates.server_flags(service.tls)
+            tls = self._certificates.client(service.tls)
         flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
         child = processes.start(
             f"the service {service}",
@@ -133,13 +144,20 @@ class LocalTarget:
         )
         self._children.append(child)
         replica = Replica(service.transport, f"http://{LOOPBACK}:{admin_port}", child.pid)
-        return Endpoint(service, f"{LOOPBACK}:{port}", (replica,))
+        return Endpoint(service, f"{LOOPBACK}:{port}", (replica,), tls=tls)
 
     def _environment(self, service: ServiceSpec) -> Mapping[str, str]:
         if service.store != "postgres" or self._databases is None:
             return {}
         # A database of its own: all begin with the same data.
         return {"WIREBENCH_STORE_URL": self._databases.create()}
+
+
+def _make_certificates() -> CertificateFolder:
+    # Imported late: load pods, which import targets too, have no cryptography.
+    from wirebench.targets.certificates import CertificateFolder  # noqa: PLC0415
+
+    return CertificateFolder([LOOPBACK, "localhost"])
 
 
 def _command(service: ServiceSpec) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Protocol
 from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
+from wirebench.tls import ClientTls
 
 #: As JSON; `wirebench.generator.task` says what is in it.
 Task = Mapping[str, object]
@@ -27,8 +28,8 @@ class Replica:
 class Endpoint:
     """A running service, and those of its replicas that can be seen into.
 
-    `address` is where it is reached. In a cluster, `addresses` are those of the replicas one by one, and
-    `headless_address` is the name that stands for them all.
+    `address` is where it is reached, and `tls` what clients need there; None is plain text. In a cluster, `addresses`
+    are those of the replicas one by one, and `headless_address` is the name that stands for them all.
     """
 
     service: ServiceSpec
@@ -36,6 +37,7 @@ class Endpoint:
     replicas: tuple[Replica, ...] = ()
     headless_address: str = ""
     addresses: tuple[str, ...] = ()
+    tls: ClientTls | None = None
 
 
 @dataclass(frozen=True, slots=True)

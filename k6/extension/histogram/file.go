@@ -10,6 +10,7 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"wirebench.dev/k6/secure"
 )
 
 const (
@@ -30,9 +31,10 @@ type file struct {
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
 	*fileBytes
-	Streams  *fileStreams `json:"streams,omitempty"`
-	Errors   []fileError  `json:"errors"`
-	Failures *fileWindow  `json:"failures,omitempty"`
+	Streams  *fileStreams        `json:"streams,omitempty"`
+	Errors   []fileError         `json:"errors"`
+	Failures *fileWindow         `json:"failures,omitempty"`
+	TLS      []secure.Agreements `json:"tls,omitempty"`
 }
 
 type driver struct {
@@ -100,6 +102,7 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 		DroppedIterations: f.dropped,
 		Errors:            f.reportErrors(),
 		Failures:          f.failures,
+		TLS:               secure.Counted(),
 	}
 	seconds := 0
 	if f.window != nil {

@@ -15,6 +15,7 @@ import (
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/k6/secure"
 )
 
 // Name is what scripts import.
@@ -57,8 +58,15 @@ func (i *instance) Exports() modules.Exports {
 		"opened":  i.opened,
 		"failed":  i.failedRequest,
 		"explain": i.explain,
+		"secure":  i.secure,
 	}
 	return modules.Exports{Default: named, Named: named}
+}
+
+// secure has the VU's connections trust the authorities in a PEM text, or those of the system if it is empty, and their
+// handshakes counted. To be called before the first connection.
+func (i *instance) secure(authorities string) error {
+	return secure.Prepare(i.state().TLSConfig, []byte(authorities))
 }
 
 func (i *instance) state() *lib.State {

@@ -231,6 +231,6 @@ func (c *Client) dial(state *lib.State, deadline time.Time) {
 	ctx, cancel := context.WithDeadline(c.instance.vu.Context(), deadline)
 	defer cancel()
 	start := time.Now()
-	c.connection, c.openingError = open(ctx, state.Dialer, c.address, preface)
+	c.connection, c.openingError = open(ctx, c.settings.dialer(state), c.address, preface)
 	c.opening = time.Since(start)
 }

@@ -3,6 +3,7 @@ package socket
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -196,7 +197,10 @@ func (c *connection) close() { _ = c.socket.Close() }
 // that the same failure always reads the same and can be counted.
 func failure(err error, timeout time.Duration) (status uint8, message string) {
 	var operation *net.OpError
+	var plain tls.RecordHeaderError
 	switch {
+	case errors.As(err, &plain):
+		return statusUnavailable, "the server does not speak TLS"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return statusDeadlineExceeded, fmt.Sprintf("no reply within %s", timeout)
 	case errors.Is(err, io.ErrUnexpectedEOF):

@@ -7,7 +7,9 @@ import (
 
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/js/common"
+	"go.k6.io/k6/lib"
 	"go.k6.io/k6/lib/types"
+	"wirebench.dev/k6/secure"
 )
 
 const timeoutDefault = 10 * time.Second
@@ -19,6 +21,16 @@ type clientSettings struct {
 	timeout time.Duration
 	// reconnect lets one call that finds its connection closed go out once more, on a fresh one.
 	reconnect bool
+	// tls is spoken with k6's configuration of it.
+	tls bool
+}
+
+// dialer returns what opens the client's connections.
+func (s clientSettings) dialer(state *lib.State) lib.DialContexter {
+	if s.tls {
+		return secure.Dialer{Plain: state.Dialer, Config: state.TLSConfig}
+	}
+	return state.Dialer
 }
 
 func parseClientSettings(runtime *sobek.Runtime, value sobek.Value) (clientSettings, error) {
@@ -46,8 +58,10 @@ func parseClientSettings(runtime *sobek.Runtime, value sobek.Value) (clientSetti
 			settings.timeout = timeout
 		case "reconnect":
 			settings.reconnect = given.ToBoolean()
+		case "tls":
+			settings.tls = given.ToBoolean()
 		default:
-			return settings, fmt.Errorf("socket.Client: unknown setting %q; there are codec, timeout and reconnect", key)
+			return settings, fmt.Errorf("socket.Client: unknown setting %q; there are codec, timeout, reconnect and tls", key)
 		}
 	}
 	return settings, nil

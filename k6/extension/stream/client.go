@@ -33,7 +33,7 @@ func newWire(given settings) wire {
 	case "rest":
 		return newREST(given)
 	case "grpc":
-		return &grpcWire{address: given.address}
+		return &grpcWire{address: given.address, tls: given.tls}
 	default:
 		return newSocket(given)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.k6.io/k6/lib"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
@@ -18,6 +19,7 @@ import (
 // first call, with its failure to open as the outcome.
 type grpcWire struct {
 	address    string
+	tls        bool
 	connection *grpc.ClientConn
 }
 
@@ -51,10 +53,14 @@ func (w *grpcWire) read(ctx context.Context, state *lib.State, ask request, item
 
 // connect opens the connection with the options that k6's own client has (internal/lib/netext/grpcext).
 func (w *grpcWire) connect(ctx context.Context, state *lib.State) error {
+	trust := insecure.NewCredentials()
+	if w.tls {
+		trust = credentials.NewTLS(state.TLSConfig)
+	}
 	var err error
 	w.connection, err = grpc.DialContext(ctx, w.address, //nolint:staticcheck // As k6 does.
 		grpc.WithBlock(), grpc.FailOnNonTempDialError(true), grpc.WithReturnConnectionError(), //nolint:staticcheck
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(trust),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return state.Dialer.DialContext(ctx, "tcp", address)
 		}),

@@ -27,6 +27,8 @@ type settings struct {
 	reopen bool
 	// reconnect lets a socket request that finds its connection closed go out once more, on a fresh one.
 	reconnect bool
+	// tls is spoken with k6's configuration of it.
+	tls bool
 }
 
 func parseSettings(runtime *sobek.Runtime, value sobek.Value) (settings, error) {
@@ -49,6 +51,8 @@ func parseSettings(runtime *sobek.Runtime, value sobek.Value) (settings, error) 
 			parsed.reopen = given.ToBoolean()
 		case "reconnect":
 			parsed.reconnect = given.ToBoolean()
+		case "tls":
+			parsed.tls = given.ToBoolean()
 		default:
 			return fmt.Errorf("unknown setting %q", key)
 		}

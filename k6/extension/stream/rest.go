@@ -28,6 +28,9 @@ type restWire struct {
 
 func newREST(given settings) *restWire {
 	root := url.URL{Scheme: "http", Host: given.address, Path: restPath}
+	if given.tls {
+		root.Scheme = "https"
+	}
 	return &restWire{root, newEvents()}
 }
 

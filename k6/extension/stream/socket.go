@@ -4,14 +4,19 @@ import (
 	"context"
 
 	"go.k6.io/k6/lib"
+	"wirebench.dev/k6/secure"
 	"wirebench.dev/k6/socket"
 )
 
 // socketWire reads reply streams of the socket protocol.
-type socketWire struct{ streamer socket.Streamer }
+type socketWire struct {
+	streamer socket.Streamer
+	tls      bool
+}
 
 func newSocket(given settings) *socketWire {
-	return &socketWire{socket.Streamer{Address: given.address, Protobuf: given.protobuf, Reconnect: given.reconnect}}
+	streamer := socket.Streamer{Address: given.address, Protobuf: given.protobuf, Reconnect: given.reconnect}
+	return &socketWire{streamer, given.tls}
 }
 
 func (w *socketWire) read(ctx context.Context, state *lib.State, ask request, item func([]byte)) outcome {
@@ -19,7 +24,11 @@ func (w *socketWire) read(ctx context.Context, state *lib.State, ask request, it
 	if w.streamer.Protobuf {
 		body = ask.protobuf()
 	}
-	status, message := w.streamer.Read(ctx, state.Dialer, method, body, item)
+	dialer := state.Dialer
+	if w.tls {
+		dialer = secure.Dialer{Plain: state.Dialer, Config: state.TLSConfig}
+	}
+	status, message := w.streamer.Read(ctx, dialer, method, body, item)
 	return outcome{int(status), message}
 }
 

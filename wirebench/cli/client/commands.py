@@ -13,16 +13,18 @@ from wirebench import clients
 from wirebench.cli.client.demo import run_demo
 from wirebench.cli.client.menu import read_line, run_menu
 from wirebench.cli.client.show import require, show_json, show_reply
-from wirebench.cli.options import Json, help_without_command
+from wirebench.cli.options import CaCert, Cert, Json, Key, given_tls, help_without_command
 from wirebench.clients import Client
 from wirebench.errors import UsageError
+from wirebench.tls import ClientTls
 
 _PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
 
 Host = Annotated[str, typer.Option("--host", help="Host of the service.")]
 Port = Annotated[int | None, typer.Option("--port", min=1, max=65_535, help="Port of the service, if not its default.")]
 Address = Annotated[
-    str | None, typer.Option("--address", metavar="HOST:PORT", help="Both in one; for rest a URL, too.")
+    str | None,
+    typer.Option("--address", metavar="HOST:PORT", help="Both in one; https:// before it: TLS."),
 ]
 Timeout = Annotated[float, typer.Option("--timeout-s", min=0.01, max=3600, help="How long to wait for the service.")]
 Demo = Annotated[bool, typer.Option("--demo", help="Create, list, fetch, update and delete three users.")]
@@ -50,10 +52,11 @@ class Connection:
     transport: str
     address: str
     timeout_s: float
+    tls: ClientTls | None
 
     def open(self) -> Client:
         """Connect. Raises ClientError."""
-        return clients.connect(self.transport, self.address, self.timeout_s)
+        return clients.connect(self.transport, self.address, self.timeout_s, tls=self.tls)
 
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service refuses it or fails."""
@@ -66,11 +69,11 @@ class Connection:
             show_reply(Console(), reply)
 
 
-def _make_connection(transport: str, host: str, port: int | None, address: str | None, timeout_s: float) -> Connection:
+def _address(transport: str, host: str, port: int | None, address: str | None) -> str:
     if address and port:
         raise UsageError("--address and --port exclude each other", "give --address HOST:PORT alone")
     named_host = f"[{host}]" if ":" in host else host
-    return Connection(transport, address or f"{named_host}:{port or _PORTS[transport]}", timeout_s)
+    return address or f"{named_host}:{port or _PORTS[transport]}"
 
 
 def _get(context: typer.Context, user_id: UserId, *, json: Json = False) -> None:
@@ -169,6 +172,9 @@ def _make_group(transport: str, name: str) -> typer.Typer:
         port: Port = None,
         address: Address = None,
         timeout_s: Timeout = 5.0,
+        cacert: CaCert = None,
+        cert: Cert = None,
+        key: Key = None,
         message: Message = None,
         demo: Demo = False,
         interactive: Interactive = False,
@@ -178,7 +184,8 @@ def _make_group(transport: str, name: str) -> typer.Typer:
             raise UsageError("--message, --demo, --interactive and a command exclude each other", "give one of them")
         if message == "":
             raise UsageError("--message: the text is empty", "give a text; `--interactive` takes empty lines, too")
-        context.obj = _make_connection(transport, host, port, address, timeout_s)
+        where = _address(transport, host, port, address)
+        context.obj = Connection(transport, where, timeout_s, given_tls(cacert, cert, key))
         if context.invoked_subcommand is None:
             _converse(context.obj, message, demo=demo)
 
