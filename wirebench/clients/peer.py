@@ -58,7 +58,7 @@ class Peer:
             # Not all runtimes send the alert that would say so.
             hint = f"if it asks its clients for a certificate, give one with its key (--cert, --key); else {hint}"
         elif self.tls:
-            hint = f"see whether the service's --tls-client-ca has signed our certificate, and {hint}"
+            hint = "see whether the service's --tls-client-ca has signed our certificate, and what its log says"
         return ClientError(f"{self.address} hung up before its reply was complete", hint)
 
     def not_spoken(self, protocol: str, received: bytes) -> ClientError:

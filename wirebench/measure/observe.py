@@ -10,6 +10,7 @@ from functools import partial
 from wirebench.drivers import DRIVERS, HistogramFile, Job
 from wirebench.drivers.histogram_file import merge
 from wirebench.measure.counters import Counters, read_replicas, settled
+from wirebench.measure.diagnosis import explained
 from wirebench.measure.observation import GeneratorUse, Observation, ProxyUse, ServerUse
 from wirebench.measure.usage import Generator, Usage, Watch, of_processes, of_replica, process_tree
 from wirebench.measure.way import Way, way_of
@@ -54,7 +55,7 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
     used = _in_windows(parts, own)
     throttled = _sum(use.throttled_periods for use in used)
     return Observation(
-        file=merge(parts),
+        file=explained(merge(parts), job),
         window_s=sum(part.checked_window().duration_s for part in parts),
         generator=GeneratorUse(
             cpu_s=_sum(use.cpu_s for use in used),

@@ -11,6 +11,7 @@ from wirebench.clients import Client, connect
 from wirebench.drivers.driver import SEEDED_FIRST_ID
 from wirebench.processes import on_cores
 from wirebench.scenario import Cell
+from wirebench.tls import ClientTls
 
 PAIRS_MAX = 100
 #: However slow the service is, it doesn't take longer than about this.
@@ -27,7 +28,9 @@ class ProxyCost:
     calls: int
 
 
-def measure_proxy_cost(cell: Cell, straight: str, through: str, cores: frozenset[int] | None) -> ProxyCost:
+def measure_proxy_cost(
+    cell: Cell, straight: str, through: str, tls: ClientTls | None, cores: frozenset[int] | None
+) -> ProxyCost:
     """Get a user again and again from a cell's service, at its address and through an unshaped proxy, on these cores.
 
     The two take turns, and turns at being first: what disturbs the machine disturbs both. Raises ClientError.
@@ -35,7 +38,7 @@ def measure_proxy_cost(cell: Cell, straight: str, through: str, cores: frozenset
     with ExitStack() as opened:
         opened.enter_context(on_cores(cores))
         clients = [
-            opened.enter_context(closing(connect(cell.transport, address, codec=cell.codec)))
+            opened.enter_context(closing(connect(cell.transport, address, codec=cell.codec, tls=tls)))
             for address in (straight, through)
         ]
         for _ in range(_WARMUP_PAIRS):

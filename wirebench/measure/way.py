@@ -47,6 +47,6 @@ def way_of(job: Job, replicas: Sequence[Replica]) -> Iterator[Way]:
 def _cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> ProxyCost:
     address = job.replicas[0] if job.replicas else job.address
     before = read_replicas(replicas)
-    cost = measure_proxy_cost(job.cell, address, proxy.open_way(address), job.cores)
+    cost = measure_proxy_cost(job.cell, address, proxy.open_way(address), job.tls, job.cores)
     settled(replicas, before, cost.calls)
     return cost
