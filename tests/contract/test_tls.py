@@ -54,7 +54,7 @@ REPLY = struct.Struct(">IIBBH")
 
 #: How clients learn that they are refused: by an alert of TLS or, from uvloop and where they were still sending, by an
 #: end without one; then there is no header of a reply to unpack.
-REFUSED = r"(?i)alert|reset|broken pipe|closed|EOF|unpack requires"
+REFUSED = r"(?i)alert|reset|broken pipe|closed|EOF|unpack requires|UNAVAILABLE"
 
 every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
 

@@ -34,8 +34,10 @@ class Script:
     def play(self) -> None:
         """Serve one connection after the other."""
         with contextlib.suppress(OSError):
-            for answer in self._answers:
+            for left, answer in reversed(list(enumerate(reversed(self._answers)))):
                 connection, _ = self._server.accept()
+                if not left:
+                    self._server.close()  # nobody has to wait for an answer that won't come
                 with connection:
                     self.received.append(connection.recv(65_536))
                     connection.sendall(answer)

@@ -95,7 +95,11 @@ func Run(settings *Settings, newServer func(*Worker) Server) error {
 
 func announcement(s *Settings, service, admin net.Addr) string {
 	kept := "store memory"
-	if s.TLS != nil {
+	switch {
+	case s.TLS == nil:
+	case s.TLS.ClientCAs != nil:
+		kept += ", mutual TLS"
+	default:
 		kept += ", TLS"
 	}
 	return fmt.Sprintf("listening on %s (%s, GOMAXPROCS %d, %s); admin on %s",

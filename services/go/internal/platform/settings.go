@@ -57,7 +57,7 @@ type Settings struct {
 	// gRPC alone hands connections over by their age; 0 is for ever.
 	MaxConnectionAge time.Duration
 
-	certFile, keyFile string
+	certFile, keyFile, authoritiesFile string
 }
 
 // option is a flag that is also an environment variable: --port is WIREBENCH_PORT.
@@ -121,7 +121,7 @@ func (s *Settings) complete(defaults Defaults) (err error) {
 	if s.AdminPort == s.Port && s.Port != 0 {
 		return errors.New("--admin-port: must differ from --port")
 	}
-	s.TLS, err = loadTLS(s.certFile, s.keyFile, defaults.Protocols)
+	s.TLS, err = loadTLS(s.certFile, s.keyFile, s.authoritiesFile, defaults.Protocols)
 	return err
 }
 
@@ -141,6 +141,8 @@ func optionsOf(defaults Defaults) []option {
 			text(func(s *Settings) *string { return &s.certFile })},
 		{"tls-key", "", "PEM file of the certificate's private key, not encrypted",
 			text(func(s *Settings) *string { return &s.keyFile })},
+		{"tls-client-ca", "", "PEM file of authorities: clients without a certificate that one of them has signed are refused (mutual TLS)",
+			text(func(s *Settings) *string { return &s.authoritiesFile })},
 		{"body-bytes-max", "4194304", "largest request",
 			integer(1024, 1<<30, func(s *Settings) *int { return &s.BodyBytesMax })},
 		{"read-timeout-s", "10", "how long a client may take to send a request",

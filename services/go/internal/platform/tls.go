@@ -1,9 +1,13 @@
 package platform
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -19,9 +23,12 @@ var ciphers = []uint16{
 	tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// loadTLS returns what two PEM files are good for, or nil without them. An error names the option and the next step.
-func loadTLS(chainFile, keyFile string, protocols []string) (*tls.Config, error) {
+// loadTLS returns what PEM files are good for, or nil without them; with authorities, clients need a certificate that one
+// of them has signed. An error names the option and the next step.
+func loadTLS(chainFile, keyFile, authoritiesFile string, protocols []string) (*tls.Config, error) {
 	switch {
+	case chainFile == "" && keyFile == "" && authoritiesFile != "":
+		return nil, errors.New("--tls-client-ca needs --tls-cert and --tls-key: name all three")
 	case chainFile == "" && keyFile == "":
 		return nil, nil
 	case keyFile == "":
@@ -37,8 +44,8 @@ func loadTLS(chainFile, keyFile string, protocols []string) (*tls.Config, error)
 	if err != nil {
 		return nil, err
 	}
-	if !hasCertificate(chain) {
-		return nil, fmt.Errorf("--tls-cert: %s holds no certificate in PEM form; name one that does", chainFile)
+	if err := checkCertificate(chain, chainFile); err != nil {
+		return nil, err
 	}
 	if err := checkKey(key, keyFile); err != nil {
 		return nil, err
@@ -46,12 +53,13 @@ func loadTLS(chainFile, keyFile string, protocols []string) (*tls.Config, error)
 	pair, err := tls.X509KeyPair(chain, key)
 	switch {
 	case err == nil:
-		return &tls.Config{
+		made := &tls.Config{
 			Certificates: []tls.Certificate{pair},
 			MinVersion:   tls.VersionTLS12,
 			CipherSuites: ciphers,
 			NextProtos:   protocols,
-		}, nil
+		}
+		return made, askClients(made, authoritiesFile)
 	case strings.Contains(err.Error(), "does not match"):
 		return nil, fmt.Errorf("--tls-key: %s isn't the key of the first certificate in %s; name its key", keyFile, chainFile)
 	default:
@@ -71,14 +79,54 @@ func readPEM(option, path string) ([]byte, error) {
 	return content, nil
 }
 
-func hasCertificate(content []byte) bool {
-	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "CERTIFICATE" {
-			_, err := x509.ParseCertificate(block.Bytes)
-			return err == nil
-		}
+// checkCertificate sees that the first certificate is one, with a key of a kind that all runtimes and drivers can use.
+func checkCertificate(content []byte, path string) error {
+	first := firstCertificate(content)
+	if first == nil {
+		return fmt.Errorf("--tls-cert: %s holds no certificate in PEM form; name one that does", path)
+	}
+	parsed, err := x509.ParseCertificate(first.Bytes)
+	if err == nil && isCommon(parsed.PublicKey) {
+		return nil
+	}
+	return fmt.Errorf("--tls-cert: the key of the first certificate in %s is neither RSA nor EC on P-256 or P-384; "+
+		"name a certificate with such a key, which all transports can use", path)
+}
+
+func isCommon(key any) bool {
+	switch key := key.(type) {
+	case *rsa.PublicKey:
+		return true
+	case *ecdsa.PublicKey:
+		return key.Curve == elliptic.P256() || key.Curve == elliptic.P384()
 	}
 	return false
+}
+
+func firstCertificate(content []byte) *pem.Block {
+	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			return block
+		}
+	}
+	return nil
+}
+
+// askClients has clients refused without a certificate of these authorities, if there are any.
+func askClients(config *tls.Config, path string) error {
+	if path == "" {
+		return nil
+	}
+	content, err := readPEM("--tls-client-ca", path)
+	if err != nil {
+		return err
+	}
+	config.ClientCAs = x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(content) {
+		return fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM form; name one that does", path)
+	}
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	return nil
 }
 
 func checkKey(content []byte, path string) error {
