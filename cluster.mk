@@ -65,8 +65,8 @@ cluster-clean: cluster-down ## remove our images from the engine as well
 cluster-preflight:
 	@scripts/cluster/cluster preflight
 
-images: .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus
-	@scripts/cluster/images build/cluster/images.yaml services load prometheus grafana
+images: .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
+	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana
 
 # What a node image built from packages holds of Go.
 node-programs: $(NODE_PROGRAMS)

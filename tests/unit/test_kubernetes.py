@@ -139,6 +139,15 @@ def test_only_the_services_of_a_cell_run() -> None:
     assert 0 == told["common"]["drainPauseSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
 
 
+def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
+    """The chart knows its only one; threads are the cores that it uses at once."""
+    service = dataclasses.replace(SERVICE, implementation="go", runtime="grpc-go", threads=2)
+    told = values.of_service(service)
+    assert ("go", 2) == (told["implementation"], told["goMaxProcs"])
+    assert told.keys().isdisjoint({"runtime", "threads"})
+    assert "python" == values.of_service(SERVICE)["implementation"]
+
+
 def test_services_that_are_disrupted_drain() -> None:
     """A rolling restart under load is the chart's own, with its pause."""
     told = values.of_services({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})

@@ -107,6 +107,7 @@ def a_deployment(**status: int) -> dict[str, Any]:
     told = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite"}
     container = {
         "name": "grpc",
+        "command": ["wirebench-grpc"],
         "env": [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()],
         "resources": {"limits": {"cpu": "250m", "memory": "512Mi"}},
     }
@@ -121,6 +122,17 @@ def test_a_service_is_loaded_as_it_is() -> None:
     """Runtime, workers, store and limit are those that the chart has told the container."""
     expected = ServiceSpec("grpc", "sync", 4, 10, "sqlite", 2, 250)
     assert expected == read_service("grpc", a_deployment())
+
+
+def test_a_service_in_go_is_loaded_as_it_is() -> None:
+    """It is known by its command; threads that aren't limited are no number."""
+    deployment = a_deployment()
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["command"] = ["wirebench-go", "grpc"]
+    told = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory"}
+    container["env"] = [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()]
+    expected = ServiceSpec("grpc", "grpc-go", 1, None, "memory", 2, 250, implementation="go")
+    assert expected == read_service("grpc", deployment)
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,12 @@ and service.
 */}}
 {{- define "wirebench.container" -}}
 {{- $service := .service -}}
+{{- $inGo := eq $service.implementation "go" -}}
+{{- $image := ternary .root.Values.image.servicesGo .root.Values.image.services $inGo -}}
 name: {{ $service.transport }}
-image: {{ include "wirebench.image" (dict "root" .root "image" .root.Values.image.services) }}
-imagePullPolicy: {{ .root.Values.image.services.pullPolicy }}
-command: [wirebench-{{ $service.transport }}]
+image: {{ include "wirebench.image" (dict "root" .root "image" $image) }}
+imagePullPolicy: {{ $image.pullPolicy }}
+command: [{{ ternary (printf "wirebench-go, %s" $service.transport) (printf "wirebench-%s" $service.transport) $inGo }}]
 env:
   {{- include "wirebench.environment" $service | trim | nindent 2 }}
 ports:
@@ -62,7 +64,7 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{/* The settings of services/platform/settings.py. Takes a service. */}}
+{{/* The settings of services/platform/settings.py, and of those in Go. Takes a service. */}}
 {{- define "wirebench.environment" -}}
 {{- $settings := dict
   "HOST" "0.0.0.0"
@@ -75,6 +77,13 @@ volumeMounts:
   "DRAIN_PAUSE_S" .drainPauseSeconds
   "DRAIN_TIMEOUT_S" .drainTimeoutSeconds
   "RESOURCES_FROM" "cgroup" -}}
+{{- if eq .implementation "go" -}}
+{{- if or (ne (int .workers) 1) (ne .store "memory") -}}
+{{- fail (printf "%s.implementation is go, which needs %s.workers 1 and %s.store memory" .transport .transport .transport) -}}
+{{- end -}}
+{{- $_ := set $settings "RUNTIME" (get (dict "rest" "net-http" "grpc" "grpc-go" "socket" "goroutines") .transport) -}}
+{{- $_ := set $settings "THREADS" .goMaxProcs -}}
+{{- end -}}
 {{- if eq .transport "grpc" -}}
 {{- $_ := set $settings "MAX_CONNECTION_AGE_S" .maxConnectionAgeSeconds -}}
 {{- end -}}

@@ -132,8 +132,9 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
         transport,
         told["WIREBENCH_RUNTIME"],
         int(told["WIREBENCH_WORKERS"]),
-        int(threads) if threads else None,
+        int(threads or 0) or None,
         cast(Store, told["WIREBENCH_STORE"].partition(":")[0]),
         deployment["spec"]["replicas"],
         nodes.millicores(container["resources"]["limits"]["cpu"]),
+        implementation="go" if container["command"][0] == "wirebench-go" else "python",
     )

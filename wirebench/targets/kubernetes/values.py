@@ -22,14 +22,16 @@ def of_service(service: ServiceSpec) -> Values:
     """Return the values of one service; what isn't set is what the chart has."""
     values: Values = {
         "enabled": not service.beside_load,
-        "runtime": service.runtime,
+        "implementation": service.implementation,
         "replicas": service.replicas,
         "workers": service.workers,
         "store": service.store,
         "resources": {"cpu": f"{service.cpu_limit_millicores}m", "memory": f"{service.memory_limit_mib}Mi"},
     }
+    if service.implementation == "python":
+        values["runtime"] = service.runtime
     if service.threads is not None:
-        values["threads"] = service.threads
+        values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
     if service.transport == "grpc" and not service.disrupted:
         # Connections are opened anew only where the scenario says so.
         values["maxConnectionAgeSeconds"] = 0
