@@ -27,6 +27,7 @@ from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
+from wirebench.scenario.drivers import DRIVERS as CAN
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Description, Disrupted, Endpoint, Target
 
@@ -243,7 +244,7 @@ def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> Run
         equivalence_margin=plan.scenario.equivalence_margin,
         versions={**environment.versions(), **description.versions},
         machine={**environment.machine(), **description.machine},
-        notes=(*_left_out(plan, target), *description.notes, *environment.warnings(target.cores)),
+        notes=(*_left_out(plan, target), *_not_alike(plan), *description.notes, *environment.warnings(target.cores)),
         commit=environment.commit(),
     )
 
@@ -251,6 +252,12 @@ def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> Run
 def _left_out(plan: Plan, target: Target) -> Iterator[str]:
     if plan.left_out:
         yield f"left out, as the {target.name} target has no such thing: {', '.join(plan.left_out)}"
+
+
+def _not_alike(plan: Plan) -> Iterator[str]:
+    """Say which drivers don't send quite what the others do."""
+    reading = {cell.driver for cell in plan.cells if cell.operation == "users.get"}
+    yield from (CAN[name].not_random for name in sorted(reading) if CAN[name].not_random)
 
 
 def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -> None:

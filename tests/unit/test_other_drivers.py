@@ -17,7 +17,7 @@ from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.runner import prepare
+from wirebench.runner import prepare, start_info
 from wirebench.scenario import Cell, Load, make_plan, read_scenario
 from wirebench.scenario import drivers as facts
 from wirebench.scenario.contract import TRANSPORTS, Transport
@@ -95,6 +95,18 @@ def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
     with pytest.raises(UsageError, match="the driver oha is not at") as error:
         prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
     assert "run `make driver-oha`; nothing was started" == error.value.hint
+
+
+def test_a_driver_that_does_not_choose_at_random_is_noted(tmp_path: Path) -> None:
+    """A report says where the load was not quite the same."""
+    notes = {}
+    for driver in ("k6", "fortio"):
+        path = tmp_path / "s.yaml"
+        path.write_text(f"question: x\nfactors: {{transport: rest, driver: {driver}}}\n")
+        target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
+        notes[driver] = start_info(make_plan(read_scenario(path), 1), path, target, "run").notes
+    assert "fortio requests the same user each time, where others choose one at random" in notes["fortio"]
+    assert not any("fortio" in note for note in notes["k6"])
 
 
 def test_fortio_asks_for_one_user(part: Part) -> None:

@@ -11,13 +11,14 @@ import pytest
 from tests.unit.report_run import RunBuilder, cell, passed, quick_cells
 from wirebench.drivers.histogram import Histogram
 from wirebench.report.charts import bars
-from wirebench.report.charts.forest import Forest
+from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest
 from wirebench.report.charts.style import styles
 from wirebench.report.facts import command
 from wirebench.report.latencies import curve_of, read_latencies
 from wirebench.report.numbers import duration, moment, number
+from wirebench.scenario.contract import Driver
 from wirebench.stats import Comparison, Ratio, compare, summarise, words
-from wirebench.store import Run
+from wirebench.store import Gate, Run
 
 
 def comparisons_of(run: Run) -> tuple[Comparison, ...]:
@@ -191,6 +192,47 @@ def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) 
     }
 
 
+def driven(tmp_path: Path, *drivers: Driver, gates: tuple[Gate, ...] = ()) -> tuple[Comparison, ...]:
+    """Return the comparisons of a run of two concurrencies by some drivers."""
+    cells = [cell("rest", driver=driver, concurrency=count) for driver in drivers for count in (1, 16)]
+    chosen = gates or (passed(),)
+    builder = RunBuilder(cells=cells, info={"compare": "driver"}, gates=lambda _cell, _block: chosen)
+    return comparisons_of(builder.write(tmp_path))
+
+
+def test_drivers_are_held_against_k6_alone(tmp_path: Path) -> None:
+    """Of three drivers, two are compared with k6 in each situation, and none with each other."""
+    found = driven(tmp_path, "oha", "locust", "k6")
+    assert all(each.instruments for each in found)
+    pairs = sorted((each.baseline_level, each.subject_level) for each in found)
+    assert [("k6", "locust"), ("k6", "locust"), ("k6", "oha"), ("k6", "oha")] == pairs
+
+
+def test_drivers_without_k6_are_held_against_the_first(tmp_path: Path) -> None:
+    """A cross-check needs a reference, whichever it is."""
+    assert {("fortio", "oha")} == {
+        (each.baseline_level, each.subject_level) for each in driven(tmp_path, "oha", "fortio")
+    }
+
+
+def test_how_far_drivers_agree_is_one_sentence_each(tmp_path: Path) -> None:
+    """It spans all situations; each situation has its own sentence too."""
+    found = driven(tmp_path, "k6", "oha", "locust")
+    said = words.agreement(found)
+    assert ["oha", "locust"] == [sentence.split()[0] for sentence in said]
+    assert all("the p50" in sentence and "of k6, over 2 situations." in sentence for sentence in said)
+    lanes = Forest.of(found, 0.05, INSTRUMENT_LANES).lanes(found[0])
+    assert ["requests/s", "p50", "p99"] == [lane.label for lane in lanes]
+
+
+def test_a_disagreement_that_failed_a_gate_says_so(tmp_path: Path) -> None:
+    """A generator without CPU time measures itself."""
+    busy = passed("generator_cpu", passed=False, value=0.99, limit=0.9, unit="of its cores", metrics=("throughput",))
+    assert "the requests/s (don't rely on it: generator CPU), " in words.claim(
+        driven(tmp_path, "k6", "locust", gates=(busy,))[0]
+    )
+
+
 def test_a_summary_has_at_most_three_sentences(tmp_path: Path) -> None:
     """More pairs are counted, not listed."""
     cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 2, 3, 4)]
@@ -212,6 +254,7 @@ def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
     assert "Socket is faster" == words.capitalised("socket is faster")
     assert "gRPC is faster" == words.capitalised("gRPC is faster")
     assert "users.get, 1 connection" == words.capitalised("users.get, 1 connection")
+    assert "ghz measured" == words.capitalised("ghz measured")
 
 
 def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from wirebench.report import calls, ladder, operations, over
 from wirebench.report.charts import bars, latency
-from wirebench.report.charts.forest import Forest, Lane
+from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest, Lane
 from wirebench.report.charts.style import Style, styles
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
@@ -60,7 +60,9 @@ class Page:
     caveat: str
     claims: Mapping[str, Sequence[Claim]]
     forest: Forest
-    instruments: tuple[str, ...]
+    agreement: tuple[str, ...]
+    instruments: Mapping[str, Sequence[Claim]]
+    instrument_forest: Forest
     disruptions: tuple[str, ...]
     proxy_cost: str
     legend: tuple[Style, ...]
@@ -103,6 +105,8 @@ def gather(run: Run) -> Page:
     comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     forest = Forest.of(judged, run.info.equivalence_margin)
+    instruments = [comparison for comparison in comparisons if comparison.instruments]
+    instrument_forest = Forest.of(instruments, run.info.equivalence_margin, INSTRUMENT_LANES)
     looks = styles(cell for group in groups.values() for cell in group)
     latencies, unreadable = read_latencies(run, cells)
     throughput, throughput_is_log = _bars("throughput", groups, looks, METRICS["throughput"])
@@ -114,7 +118,9 @@ def gather(run: Run) -> Page:
         caveat=words.caveat(comparisons),
         claims=_claims(judged, forest),
         forest=forest,
-        instruments=tuple(words.sentence(comparison) for comparison in comparisons if comparison.instruments),
+        agreement=tuple(words.capitalised(sentence) for sentence in words.agreement(instruments)),
+        instruments=_claims(instruments, instrument_forest),
+        instrument_forest=instrument_forest,
         disruptions=words.disruptions(cells),
         proxy_cost=words.proxy_cost(cells),
         legend=tuple(looks.values()),

@@ -22,6 +22,8 @@ class DriverFacts:
     json_only: bool = True
     #: Whether it can be told when each single request is due.
     takes_moments: bool = False
+    #: What it sends otherwise than the others do, where they choose at random.
+    not_random: str = ""
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
     #: Whether our adapter hands it what it takes for TLS.
@@ -44,6 +46,7 @@ DRIVERS: dict[Driver, DriverFacts] = {
     "fortio": DriverFacts(
         operations=_CONSTANT,
         no_other_operation="it sends the same request over and over",
+        not_random="fortio requests the same user each time, where others choose one at random",
         no_open_load="measures a fixed rate from the actual send, so an open load by it has no response time",
         reopens=frozenset({"rest"}),
     ),

@@ -21,7 +21,7 @@ class Comparison:
 
     `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
     a gate that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is
-    the instruments' error, not a difference between services.
+    the instruments' error, not a difference between services. Their baseline is k6, if it is among them.
     """
 
     factor: str
@@ -45,13 +45,18 @@ class Comparison:
 
 
 def compare(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[Comparison, ...]:
-    """Compare every two cells that differ in the factor and nothing else; and, besides, drivers of one cell."""
-    comparisons = []
+    """Compare every two cells that differ in the factor and nothing else; and, besides, the drivers of one cell.
+
+    The first driver of a cell is what the others are held against: two of them that agree with it agree.
+    """
+    comparisons, held = [], set()
     for baseline, subject in itertools.combinations(cells, 2):
-        if _differ_only_in(baseline, subject, factor):
-            comparisons.append(_compare(baseline, subject, factor, margin, instruments=factor == "driver"))
-        elif factor != "driver" and _differ_only_in(baseline, subject, "driver"):
-            comparisons.append(_compare(baseline, subject, "driver", margin, instruments=True))
+        if _differ_only_in(baseline, subject, "driver"):
+            if baseline.cell not in held:
+                comparisons.append(_compare(baseline, subject, "driver", margin, instruments=True))
+            held.add(subject.cell)
+        elif _differ_only_in(baseline, subject, factor):
+            comparisons.append(_compare(baseline, subject, factor, margin, instruments=False))
     return tuple(sorted(comparisons, key=lambda comparison: comparison.instruments))
 
 

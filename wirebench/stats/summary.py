@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wirebench.drivers.histogram_file import most_frequent
-from wirebench.scenario.contract import Balancing, Disruption, Implementation, Placement, Tls
+from wirebench.scenario.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls
 from wirebench.store import ErrorText, Gate, Record
 
 
@@ -116,7 +116,7 @@ _ORDER = (
 )  # fmt: skip
 _PLACES = {
     level: place
-    for levels in map(get_args, (Tls, Implementation, Placement, Balancing, Disruption))
+    for levels in map(get_args, (Tls, Implementation, Placement, Balancing, Disruption, Driver))
     for place, level in enumerate(levels)
 }
 _LAST_ORDER = ("tls", "disruption", "placement", "balancing", "implementation", "runtime", "codec", "driver")

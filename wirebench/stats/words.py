@@ -8,9 +8,9 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import cast, get_args
 
-from wirebench.scenario.contract import CLUSTER_DEFAULTS, Implementation, Transport, defaults
+from wirebench.scenario.contract import CLUSTER_DEFAULTS, Driver, Implementation, Transport, defaults
 from wirebench.stats.compare import Comparison, Verdict
 from wirebench.stats.ratio import Ratio
 from wirebench.stats.series import Series
@@ -99,6 +99,8 @@ _OF_LINK = {
     "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
 }
 _THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
+#: What two drivers of one cell are held against each other by.
+INSTRUMENT_METRICS = ("throughput", "p50", "p99")
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("faster", "faster in"),
     ("equivalent", "equivalent in"),
@@ -141,6 +143,18 @@ def summary(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
         shown = sentences[: SUMMARY_SENTENCES_MAX - 1]
         return (*shown, f"{len(sentences) - len(shown)} more pairs were compared.")
     return tuple(sentences)
+
+
+def agreement(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Say of each two drivers of the same cells, in one sentence, between which ratios their figures lie."""
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons:
+        if comparison.instruments and comparison.ratios:
+            pairs.setdefault(_names(comparison), []).append(comparison)
+    return tuple(
+        f"{subject} measured {_ranges(pair, INSTRUMENT_METRICS)} of {baseline}, over {counted(len(pair), 'situation')}."
+        for (subject, baseline), pair in pairs.items()
+    )
 
 
 def sentence(comparison: Comparison) -> str:
@@ -263,7 +277,8 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def capitalised(text: str) -> str:
     """Begin a sentence with a capital, unless its first word is a name that has its own way (gRPC, k6, users.get)."""
     first = text.split(" ", maxsplit=1)[0]
-    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    is_word = first.isalpha() and first.islower() and first not in get_args(Driver)
+    return text[:1].upper() + text[1:] if is_word else text
 
 
 def transport_name(factors: Factors) -> str:
@@ -379,8 +394,11 @@ def _doubt(comparison: Comparison, name: str) -> str:
 
 
 def _disagreement(comparison: Comparison, other: str) -> str:
-    names = [name for name in ("throughput", "p50", "p99") if name in comparison.ratios]
-    parts = [f"{interval(comparison.ratios[name])} {_THE[name]}" for name in names]
+    parts = []
+    for name in INSTRUMENT_METRICS:
+        if ratio := comparison.ratios.get(name):
+            failed = _gates(unfit(comparison, name))
+            parts.append(f"{interval(ratio)} {_THE[name]}" + (f" (don't rely on it: {failed})" if failed else ""))
     return f"{', '.join(parts)} of {other}" if parts else f"nothing to hold against {other}"
 
 
@@ -415,10 +433,10 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
             return f"{subject} {_is(subject)} {verdict} than {baseline} {where}: {_ranges(comparisons)}."
 
 
-def _ranges(comparisons: Sequence[Comparison]) -> str:
-    """Say between which ratios the situations lie, of the metric that is judged and of the server's CPU."""
+def _ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
+    """Say between which ratios the situations lie: by default of the metric that is judged and of the server's CPU."""
     parts = []
-    for name in dict.fromkeys((comparisons[0].metric.name, "cpu")):
+    for name in names or dict.fromkeys((comparisons[0].metric.name, "cpu")):
         estimates = [comparison.ratios[name].estimate for comparison in comparisons if name in comparison.ratios]
         if estimates:
             ends = dict.fromkeys((_number(min(estimates)), _number(max(estimates))))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wirebench.stats import Comparison, Ratio
+from wirebench.stats import Comparison
 from wirebench.stats.words import unfit
 
 #: The metrics of a comparison that are drawn, and how they are called beside the plot.
 LANES = {"throughput": "requests/s", "p99": "p99", "cpu": "CPU/request"}
+
+#: The same of two drivers of one cell: the server's CPU is no reading of theirs.
+INSTRUMENT_LANES = {"throughput": "requests/s", "p50": "p50", "p99": "p99"}
 
 #: The numbers below the plot, by how far apart its ends lie at most: so many that they fit side by side on a phone.
 _TICKS: dict[float, Sequence[float]] = {
@@ -53,13 +56,17 @@ class Forest:
     low: float
     high: float
     margin: float
+    labels: Mapping[str, str]
 
     @classmethod
-    def of(cls, comparisons: Iterable[Comparison], margin: float) -> Forest:
-        """Reach as far as the ratios do; intervals may be much wider, and are cut off."""
-        estimates = [ratio.estimate for comparison in comparisons for ratio in _drawn(comparison).values()]
+    def of(cls, comparisons: Iterable[Comparison], margin: float, labels: Mapping[str, str] = LANES) -> Forest:
+        """Reach as far as the ratios do; intervals may be much wider, and are cut off.
+
+        `labels` has the metrics that are drawn, and how they are called.
+        """
+        estimates = [ratio.estimate for each in comparisons for name, ratio in each.ratios.items() if name in labels]
         low, high = min([1 / _LEAST_REACH, *estimates]), max([_LEAST_REACH, *estimates])
-        return cls(low / _ROOM, high * _ROOM, margin)
+        return cls(low / _ROOM, high * _ROOM, margin, labels)
 
     @property
     def ticks(self) -> Sequence[Tick]:
@@ -76,20 +83,17 @@ class Forest:
         """Place the ratios of a comparison."""
         return [
             Lane(
-                label=LANES[name],
+                label=label,
                 at=self._at(ratio.estimate),
                 low=None if ratio.low is None else self._at(ratio.low),
                 high=None if ratio.high is None else self._at(ratio.high),
                 judged=name == comparison.metric.name,
                 fit=not unfit(comparison, name),
             )
-            for name, ratio in _drawn(comparison).items()
+            for name, label in self.labels.items()
+            if (ratio := comparison.ratios.get(name))
         ]
 
     def _at(self, ratio: float) -> float:
         share = math.log(ratio / self.low) / math.log(self.high / self.low)
         return round(100 * min(max(share, 0), 1), 2)
-
-
-def _drawn(comparison: Comparison) -> dict[str, Ratio]:
-    return {name: comparison.ratios[name] for name in LANES if name in comparison.ratios}
