@@ -66,7 +66,7 @@ cluster-preflight:
 	@scripts/cluster/cluster preflight
 
 images: .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
-	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana
+	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana
 
 # What a node image built from packages holds of Go.
 node-programs: $(NODE_PROGRAMS)

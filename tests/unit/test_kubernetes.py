@@ -164,6 +164,20 @@ def test_a_service_beside_its_load_is_told_to_the_load() -> None:
     assert {"enabled": False} == values.of_load(SERVICE, {"name": "load-1"})["grpc"]
 
 
+def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
+    """The server is replaced with them, unless they are restarted under load: then it stays what it was."""
+    service = dataclasses.replace(SERVICE, store="postgres")
+    told = values.of_services({"grpc": service}, "7", {"a": "b"}, database="7")
+    assert {"secretName": "wirebench-postgres"} == told["grpc"]["storeUrl"]
+    assert {values.UPGRADE_LABEL: "7"} == told["postgres"]["podLabels"]
+    assert {"a": "b"} == told["postgres"]["nodeSelector"]
+    again = values.of_services({"grpc": service}, "8", {"a": "b"}, database="7")
+    assert told["postgres"] == again["postgres"]
+    without = values.of_services({"grpc": SERVICE}, "7", {})
+    assert {"enabled": False} == without["postgres"]
+    assert "storeUrl" not in without["grpc"]
+
+
 @pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
 def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
     """Names of runs come from names of files, and those may be anything."""

@@ -6,6 +6,10 @@
 {{- .Values.fullnameOverride | default $name | trunc 46 | trimSuffix "-" -}}
 {{- end }}
 
+{{- define "wirebench.postgresName" -}}
+{{- include "wirebench.fullname" . }}-postgres
+{{- end }}
+
 {{- define "wirebench.serviceAccountName" -}}
 {{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "wirebench.fullname" .) "default") -}}
 {{- end }}

@@ -10,6 +10,8 @@ those of the contract. Takes root and transport.
 {{- $service := mergeOverwrite (deepCopy .root.Values.common) (deepCopy (get .root.Values .transport)) -}}
 {{- $name := printf "%s-%s" (include "wirebench.fullname" .root) .transport -}}
 {{- $fixed := dict "transport" .transport "name" $name "port" $port "adminPort" (add $port 1000) -}}
+{{- $own := .root.Values.postgres.enabled | ternary (include "wirebench.postgresName" .root) "" -}}
+{{- $_ := set $fixed "storeSecret" ($service.storeUrl.secretName | default $own) -}}
 {{- mergeOverwrite $service $fixed | toJson -}}
 {{- end }}
 
@@ -62,6 +64,37 @@ volumeMounts:
     mountPath: /etc/wirebench/tls
     readOnly: true
   {{- end }}
+  {{- include "wirebench.storeMount" $service | nindent 2 }}
+{{- end }}
+
+{{/*
+What makes the tables before a service with a store that has some starts; several pods that do it at once do it once.
+Takes root and service.
+*/}}
+{{- define "wirebench.migration" -}}
+{{- $service := .service -}}
+name: {{ $service.transport }}-migration
+image: {{ include "wirebench.image" (dict "root" .root "image" .root.Values.image.services) }}
+imagePullPolicy: {{ .root.Values.image.services.pullPolicy }}
+command: [wirebench-store, migrate, --wait-s, "120"]
+env:
+  - name: WIREBENCH_STORE_URL_FILE
+    value: /etc/wirebench/store/url
+resources:
+  {{- include "wirebench.resources" $service.resources | trim | nindent 2 }}
+securityContext:
+  {{- include "wirebench.containerSecurityContext" . | nindent 2 }}
+volumeMounts:
+  {{- include "wirebench.storeMount" $service | nindent 2 }}
+{{- end }}
+
+{{/* Where a service finds the URL of its store, a file in a Secret. Takes a service. */}}
+{{- define "wirebench.storeMount" -}}
+{{- if eq .store "postgres" -}}
+- name: {{ .transport }}-store
+  mountPath: /etc/wirebench/store
+  readOnly: true
+{{- end }}
 {{- end }}
 
 {{/* The settings of services/platform/settings.py, and of those in Go. Takes a service. */}}
@@ -94,6 +127,9 @@ volumeMounts:
 {{- $_ := set $settings "TLS_CLIENT_CA" "/etc/wirebench/tls/ca.crt" -}}
 {{- end -}}
 {{- end -}}
+{{- if eq .store "postgres" -}}
+{{- $_ := set $settings "STORE_URL_FILE" "/etc/wirebench/store/url" -}}
+{{- end -}}
 {{- range $name, $value := $settings }}
 - name: WIREBENCH_{{ $name }}
   value: {{ $value | toString | quote }}
@@ -102,7 +138,8 @@ volumeMounts:
 
 {{/*
 A service has started when all its workers accept connections, which the admin port knows. Then gRPC is asked in its own
-protocol; the kubelet can't do that over TLS, nor ask the socket service, and those are asked by their admin port.
+protocol; the kubelet can't do that over TLS, nor ask the socket service, and those are asked by their admin port. So is
+whether a service is ready whose store is a server: its admin port asks that, which is no matter of liveness.
 
 Under a load that saturates it, a service answers late, and is to be measured, not restarted or taken out: time-outs and
 thresholds are generous, and only a service that answers nothing at all runs into them. Takes a service.
@@ -115,7 +152,7 @@ startupProbe:
   timeoutSeconds: 5
   failureThreshold: 180
 readinessProbe:
-  {{- if $isGrpc }}
+  {{- if and $isGrpc (ne .store "postgres") }}
   grpc: {port: {{ .port }}}
   {{- else }}
   httpGet: {path: /readyz, port: admin}
@@ -142,6 +179,13 @@ livenessProbe:
 - name: {{ .transport }}-tls
   secret:
     secretName: {{ required (printf "%s.tls.enabled needs the name of a Secret in %s.tls.secretName (or in common.tls.secretName)" .transport .transport) .tls.secretName }}
+    defaultMode: 0440
+{{- end }}
+{{- if eq .store "postgres" }}
+- name: {{ .transport }}-store
+  secret:
+    secretName: {{ required (printf "%s.store=postgres needs postgres.enabled, or the name of a Secret in %s.storeUrl.secretName (or in common.storeUrl.secretName)" .transport .transport) .storeSecret }}
+    items: [{key: {{ .storeUrl.secretKey }}, path: url}]
     defaultMode: 0440
 {{- end }}
 {{- end }}

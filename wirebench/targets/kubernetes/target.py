@@ -37,6 +37,8 @@ class KubernetesTarget:
         self._nodes = nodes.Nodes(())
         self._upgrades = itertools.count(1)
         self._services: Mapping[Transport, ServiceSpec] = {}
+        #: The upgrade that brought the database that is there.
+        self._database: str | None = None
         self._is_there = False
         self.load_pods: LoadPods | None = KubernetesLoadPods(self._kubectl, self._helm, {})
 
@@ -47,7 +49,7 @@ class KubernetesTarget:
         namespace.refuse_others(self._kubectl)
         namespace.refuse_loads(self._kubectl)
         self._nodes = nodes.read(self._kubectl)
-        most = max((service.cpu_limit_millicores or 0) * service.replicas for service in services)
+        most = max(_cpu_millicores(service) for service in services)
         self._nodes.check_room(most)
         self.load_pods = KubernetesLoadPods(
             self._kubectl, self._helm, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
@@ -67,7 +69,10 @@ class KubernetesTarget:
             namespace.create(self._kubectl, self._run)
         upgrade = str(next(self._upgrades))
         own = {service.transport: service for service in services if not service.beside_load}
-        if own or self._services:
+        before, self._database = self._database, None
+        if any(service.store == "postgres" for service in services):
+            self._database = upgrade
+        if own or self._services or before or self._database:
             self._deploy(own, upgrade)
         for transport in self._services.keys() - own.keys():
             wait_gone(self._kubectl, selector(transport))
@@ -106,7 +111,7 @@ class KubernetesTarget:
 
     def _deploy(self, services: Mapping[Transport, ServiceSpec], upgrade: str) -> None:
         node_selector = self._nodes.selector("server")
-        self._helm.upgrade(values.SERVICES, values.of_services(services, upgrade, node_selector))
+        self._helm.upgrade(values.SERVICES, values.of_services(services, upgrade, node_selector, self._database))
 
     def _endpoint(self, service: ServiceSpec, upgrade: str) -> Endpoint:
         transport = service.transport
@@ -117,3 +122,9 @@ class KubernetesTarget:
         own = f"{values.UPGRADE_LABEL}={upgrade}"
         pods = wait_ready(self._kubectl, selector(transport), own, service.replicas)
         return endpoint(service, pods)
+
+
+def _cpu_millicores(service: ServiceSpec) -> int:
+    """Return what a service's pods may use, with the database's where it has one."""
+    database = values.POSTGRES_CPU_MILLICORES if service.store == "postgres" else 0
+    return (service.cpu_limit_millicores or 0) * service.replicas + database

@@ -12,6 +12,10 @@ from wirebench.scenario.contract import TRANSPORTS, Transport
 SERVICES = "wirebench"
 PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
 ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
+#: Where the chart puts the URL of its own PostgreSQL server, and what that server may use.
+_STORE_SECRET = f"{SERVICES}-postgres"
+POSTGRES_CPU_MILLICORES = 500
+_POSTGRES_MEMORY = "512Mi"
 #: The label that tells the pods of one upgrade from those of all others; a change replaces the pods.
 UPGRADE_LABEL = "wirebench.dev/upgrade"
 
@@ -30,6 +34,9 @@ def of_service(service: ServiceSpec) -> Values:
     }
     if service.implementation == "python":
         values["runtime"] = service.runtime
+    if service.store == "postgres":
+        # By name, as the release of a load has no server of its own.
+        values["storeUrl"] = {"secretName": _STORE_SECRET}
     if service.threads is not None:
         values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
     if service.transport == "grpc" and not service.disrupted:
@@ -38,8 +45,16 @@ def of_service(service: ServiceSpec) -> Values:
     return values
 
 
-def of_services(services: Mapping[Transport, ServiceSpec], upgrade: str, node_selector: Mapping[str, str]) -> Values:
-    """Return the values of the release of the services, given by transport: those alone run, in pods that are new."""
+def of_services(
+    services: Mapping[Transport, ServiceSpec],
+    upgrade: str,
+    node_selector: Mapping[str, str],
+    database: str | None = None,
+) -> Values:
+    """Return the values of the release of the services, given by transport: those alone run, in pods that are new.
+
+    `database` is the upgrade since which there is a PostgreSQL server, which begins with fresh data; None is no server.
+    """
     common: Values = {
         "podLabels": {UPGRADE_LABEL: upgrade},
         "nodeSelector": dict(node_selector),
@@ -51,7 +66,18 @@ def of_services(services: Mapping[Transport, ServiceSpec], upgrade: str, node_se
         transport: of_service(services[transport]) if transport in services else {"enabled": False}
         for transport in TRANSPORTS
     }
-    return {"fullnameOverride": SERVICES, "common": common, **each}
+    return {"fullnameOverride": SERVICES, "common": common, **each, "postgres": _of_postgres(database, node_selector)}
+
+
+def _of_postgres(database: str | None, node_selector: Mapping[str, str]) -> Values:
+    if database is None:
+        return {"enabled": False}
+    return {
+        "enabled": True,
+        "podLabels": {UPGRADE_LABEL: database},
+        "nodeSelector": dict(node_selector),
+        "resources": {"cpu": f"{POSTGRES_CPU_MILLICORES}m", "memory": _POSTGRES_MEMORY},
+    }
 
 
 def of_load(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:
