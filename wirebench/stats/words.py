@@ -72,6 +72,9 @@ FACTOR_LABELS = {
     "payload": "payload",
     "cpu_limit_millicores": "CPU limit, millicores",
     "memory_limit_mib": "memory limit, MiB",
+    "delay_ms": "delay of a round trip, ms",
+    "jitter_ms": "jitter, ms",
+    "bandwidth_kib_s": "bandwidth of a connection, KiB/s",
 }
 #: What gave way where one of `series.BREAKING` failed.
 _BROKEN = {
