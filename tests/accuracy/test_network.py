@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.accuracy.servers import server
-from tests.accuracy.test_drivers import CASES, cell, quantiles_ms
+from tests.accuracy.test_drivers import SETUP_CASES, cell, quantiles_ms
 from wirebench import network
 from wirebench.drivers import DRIVERS, Job
 from wirebench.measure import observe
@@ -22,8 +22,7 @@ from wirebench.scenario import Link, Load
 from wirebench.scenario.contract import Connection, Driver, Transport
 
 pytestmark = pytest.mark.skipif(
-    network.version() is None or any(driver.version() is None for driver in DRIVERS.values()),
-    reason="the tools are not built: make setup",
+    network.version() is None or DRIVERS["k6"].version() is None, reason="the tools are not built: make setup"
 )
 
 #: What a connection of a server does, from its beginning to its end.
@@ -155,7 +154,7 @@ def test_a_client_that_hangs_up_is_noticed(tmp_path: Path) -> None:
         assert noticed.wait(timeout=1)
 
 
-@pytest.mark.parametrize(("transport", "driver"), CASES)
+@pytest.mark.parametrize(("transport", "driver"), SETUP_CASES)
 def test_a_delay_is_found_on_top_of_a_known_latency(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """A server that takes 20 ms, 20 ms away, is measured as 40 ms; and the proxy alone as next to nothing."""
     (least, median), added_ms = through_a_delay(tmp_path, transport, driver, "keep")

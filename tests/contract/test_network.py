@@ -15,8 +15,7 @@ from wirebench import network
 from wirebench.drivers import DRIVERS
 
 pytestmark = pytest.mark.skipif(
-    network.version() is None or any(driver.version() is None for driver in DRIVERS.values()),
-    reason="the tools are not built: make setup",
+    network.version() is None or DRIVERS["k6"].version() is None, reason="the tools are not built: make setup"
 )
 
 FAR = """\
