@@ -140,11 +140,12 @@ def _parse_changes(fields: Fields) -> dict[str, Any]:
     unknown = [str(name) for name in fields if name not in FIELDS]
     if unknown:
         raise InvalidArgument(f"Unknown fields: {', '.join(unknown)}.")
-    # None and an empty list are fields that were not given, as in the JSON mapping of proto3.
+    # None and an empty list are fields that were not given, as in the JSON mapping of proto3. Of several bad fields
+    # every transport names the same: the first one in the order of the proto.
     changes = {
-        name: _PARSERS[name](name, value)
-        for name, value in fields.items()
-        if name != "id" and value is not None and value != []
+        name: parse(name, value)
+        for name, parse in _PARSERS.items()
+        if (value := fields.get(name)) is not None and value != []
     }
     if not changes:
         raise InvalidArgument("No fields to update.")

@@ -46,6 +46,7 @@ FULL: dict[str, Any] = {
         ({**ANN, "tags": ["a", "\0"]}, "Field 'tags' must not hold the character U+0000."),
         ({**ANN, "avatar": "x"}, "Field 'avatar' must be bytes."),
         ({**ANN, "avatar": b"x" * 65_537}, "Field 'avatar' must be at most 65536 bytes."),
+        ({**ANN, "tags": ["\0"], "phone": "1" * 65}, "Field 'phone' must be at most 64 characters."),
         ({**ANN, "nmae": "x"}, "Unknown fields: nmae."),
         ([], "A user must be an object."),
         (None, "A user must be an object."),
