@@ -6,6 +6,7 @@
 // All variables are in lib/settings.js.
 
 import exec from 'k6/execution';
+import { sleep } from 'k6';
 import load from 'k6/x/wirebench/load';
 import stream from 'k6/x/wirebench/stream';
 import { ownAddress, readStreamSettings } from './lib/settings.js';
@@ -20,12 +21,19 @@ export const options = buildOptions(settings);
 // nobody begins another one, they are cancelled.
 const OVERTIME_MS = 20;
 
+// Users that all began at once would ask for streams of equal length at the same moments ever after, and
+// wait for items at the same moments: they begin evenly spread over the time of a stream, or of the warm-up.
+const spreadS = settings.streamRateLimit > 0 ? Math.min(settings.streamItems / settings.streamRateLimit, settings.warmupS) : 0;
+
 const isDue = everyNth(settings.checkEvery);
 let client;
 
 export default function () {
   load.due();
-  client = client || newClient();
+  if (client === undefined) {
+    client = newClient();
+    sleep(settings.rate > 0 ? 0 : spreadS * ((exec.vu.idInTest - 1) / settings.concurrency));
+  }
   const reply = client.read({
     limit: settings.streamItems,
     rate_limit: settings.streamRateLimit,

@@ -24,6 +24,7 @@ _PLAIN_INTERVAL_S = 5.0
 #: As wide as a table may get where there is no terminal to set a limit.
 _PLAIN_WIDTH = 10_000
 _ERROR_TEXTS_SHOWN = 5
+_ABSENT = "–"
 
 
 def complain(error: WirebenchError) -> None:
@@ -98,6 +99,8 @@ class TerminalProgress:
         self._cell_s = (time.monotonic() - self._started) / done
         text = f"{record.factors['transport']} {record.factors['operation']} c={record.factors['concurrency']}"
         rate = f"{record.rate_achieved_per_s:,.0f}/s"
+        if record.streams:
+            rate = f"{record.streams.item_rate_per_s:,.0f} items/s"
         self._bar.update(self._task, completed=done, description=f"{text}: {rate}", left=self._left())
         self._say(
             f"{done}/{total}  {text} by {record.factors['driver']}: {rate}; {self._left()} left", always=done == total
@@ -144,7 +147,8 @@ def _table(cells: tuple[CellSummary, ...]) -> Table:
     table = Table(caption="typical block (geometric mean); × is the largest block over the smallest")
     for name in shown or ["transport"]:
         table.add_column(name)
-    figures = [column for column in _FIGURES if column[0] != _REPLICAS or any(cell.replica_shares() for cell in cells)]
+    # Requests and streams have figures of their own.
+    figures = [column for column in _FIGURES if any(column[1](cell) != _ABSENT for cell in cells)]
     for heading, _ in figures:
         table.add_column(heading, justify="right", overflow="fold")
     for cell in cells:
@@ -165,7 +169,7 @@ def _implied(cells: tuple[CellSummary, ...]) -> set[str]:
 
 def _share(cell: CellSummary) -> str:
     shares = [record.generator.cpu_share for record in cell.records if record.generator.cpu_share is not None]
-    return f"{max(shares):.0%}" if shares else "–"
+    return f"{max(shares):.0%}" if shares else _ABSENT
 
 
 def _cpu_us(cell: CellSummary) -> str:
@@ -174,21 +178,24 @@ def _cpu_us(cell: CellSummary) -> str:
 
 
 def _shares(cell: CellSummary) -> str:
-    return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or "–"
+    return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or _ABSENT
 
 
 def _figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+    return _ABSENT if value is None else format(value, form)
 
 
-_REPLICAS = "replicas' %"
 _FIGURES: tuple[tuple[str, Callable[[CellSummary], str]], ...] = (
     ("requests/s", lambda cell: _figure(cell.typical(METRICS["throughput"]), ",.0f")),
-    ("×", lambda cell: _figure(cell.spread(METRICS["throughput"]), ".2f")),
+    ("items/s", lambda cell: _figure(cell.typical(METRICS["item_rate"]), ",.0f")),
+    ("×", lambda cell: _figure(cell.spread(cell.rate), ".2f")),
     ("p50 ms", lambda cell: _figure(cell.typical(METRICS["p50"]), ".3f")),
     ("p99 ms", lambda cell: _figure(cell.typical(METRICS["p99"]), ".3f")),
     ("server CPU µs/req", _cpu_us),
-    (_REPLICAS, _shares),
+    ("first item ms", lambda cell: _figure(cell.typical(METRICS["first_item"]), ".3f")),
+    ("gap p99 ms", lambda cell: _figure(cell.typical(METRICS["gap"]), ".3f")),
+    ("server CPU µs/item", lambda cell: _figure(cell.typical(METRICS["item_cpu"]), ",.1f")),
+    ("replicas' %", _shares),
     ("generator CPU", _share),
     ("gates", lambda cell: ", ".join(gate.name for gate in cell.failed_gates()) or "ok"),
 )

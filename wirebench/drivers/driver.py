@@ -16,6 +16,8 @@ from wirebench.tls import ClientTls
 #: The users that every store starts with, which reads pick from: the first id, and how many.
 SEEDED_FIRST_ID = 1_000_001
 SEEDED_USERS = 10_000
+#: The accounts of the ledger, from 1 on.
+SEEDED_ACCOUNTS = 10_000
 
 #: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
 CREATED_FIRST_ID = 10_000_000

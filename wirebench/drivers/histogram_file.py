@@ -187,6 +187,11 @@ class HistogramFile(_Frozen):
         return self._sum_s("service")
 
     @property
+    def items(self) -> int:
+        """How many items of streams came in the window."""
+        return sum(each.count for each in self.series if each.clock in ("first_item", "gap"))
+
+    @property
     def items_sum_s(self) -> float:
         """How long the window's items were waited for, each since the one before it or its stream's request."""
         return self._sum_s("first_item", "gap")

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from wirebench import processes
-from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS, SETUP, Job
+from wirebench.drivers.driver import SEEDED_ACCOUNTS, SEEDED_FIRST_ID, SEEDED_USERS, SETUP, Job
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
 from wirebench.files import write_whole
@@ -97,6 +97,7 @@ class K6:
             "ID_BASE": job.id_base,
             "FIRST_USER": SEEDED_FIRST_ID,
             "USERS": SEEDED_USERS,
+            "ACCOUNTS": SEEDED_ACCOUNTS,
         }
         settings = [
             part for name, value in environment.items() if value is not None for part in ("-e", f"{name}={value}")
@@ -113,7 +114,7 @@ class K6:
             output,
             *_live_flags(job.live),
             *settings,
-            K6_SCRIPTS / f"{cell.transport}.js",
+            K6_SCRIPTS / f"{'stream' if cell.is_stream else cell.transport}.js",
         ]
 
 
@@ -125,6 +126,12 @@ def _arrivals(job: Job) -> Path:
 def _work(job: Job) -> dict[str, str | int | None]:
     """Return the variables that say what the users do."""
     operation, payload = job.cell.operation, job.cell.payload
+    if job.cell.is_stream:
+        return {
+            "TRANSPORT": job.cell.transport,
+            "STREAM_ITEMS": job.cell.stream_items,
+            "STREAM_RATE_LIMIT": job.cell.stream_rate_limit_per_s,
+        }
     workload = job.load.workload(operation)
     kinds = [
         {"name": name, "users": each.users, **({"sequence": each.sequence} if each.sequence else {"mix": each.mix})}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wirebench.drivers.driver import ECHO_BYTES, LIST_USERS, SEEDED_FIRST_ID, SEEDED_USERS, Job
+from wirebench.drivers.driver import ECHO_BYTES, LIST_USERS, SEEDED_ACCOUNTS, SEEDED_FIRST_ID, SEEDED_USERS, Job
 from wirebench.scenario.payload import size
 
 Message = dict[str, Any]
@@ -22,6 +22,7 @@ RPCS = {
     "users.create": "wirebench.v1.UserService/CreateUser",
     "users.update": "wirebench.v1.UserService/UpdateUser",
     "users.list": "wirebench.v1.UserService/ListUsers",
+    "ledger.get_balance": "wirebench.v1.LedgerService/GetBalance",
     "echo.echo": "wirebench.v1.EchoService/Echo",
     "echo.upper": "wirebench.v1.EchoService/Upper",
 }
@@ -51,6 +52,8 @@ def messages(job: Job) -> list[Message]:
     match operation:
         case "users.get":
             return [{"id": _any_id(pick)} for _ in range(_MESSAGES)]
+        case "ledger.get_balance":
+            return [{"account_id": pick.randint(1, SEEDED_ACCOUNTS)} for _ in range(_MESSAGES)]
         case "users.update":
             bio = _profile()["bio"] if payload == "profile" else ""
             ids = (_any_id(pick) for _ in range(_MESSAGES))
@@ -77,6 +80,8 @@ def as_rest(operation: str, message: Mapping[str, Any]) -> RestRequest:
     match operation:
         case "users.get":
             return RestRequest("GET", f"/api/users/{message['id']}")
+        case "ledger.get_balance":
+            return RestRequest("GET", f"/accounts/{message['account_id']}/balance")
         case "users.list":
             return RestRequest("GET", f"/api/users?limit={message['limit']}&after_id={message['after_id']}")
         case "users.update":

@@ -11,7 +11,16 @@ from wirebench.drivers.histogram_file import OK, Clock, Window, merge_parallel
 from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.observation import Observation, ServerUse
-from wirebench.measure.record import DisruptionRecord, Generator, Latency, OperationFigures, Proxy, Record, Server
+from wirebench.measure.record import (
+    DisruptionRecord,
+    Generator,
+    Latency,
+    OperationFigures,
+    Proxy,
+    Record,
+    Server,
+    StreamFigures,
+)
 from wirebench.measure.slices import over_time
 from wirebench.scenario import Cell, Load
 from wirebench.scenario.arrivals import rate_asked_per_s
@@ -61,6 +70,7 @@ def make_record(
     generator = _generator(subject.cores, observations)
     busy_s = _sum_known([each.generator.cpu_s for each in observations])
     service = latency(merged, "service")
+    streams = _streams(merged, server, window_s)
     window = merged.checked_window()
     per_request = merged.bytes_requests or None
     counted = observations[0].server.requests
@@ -76,10 +86,11 @@ def make_record(
         is_steady=subject.cell.shape is None,
         concurrency=subject.cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
-        in_flight=merged.latency_sum_s / window_s,
+        # Of streams, those that ended tell of short ones all that there is, and items of those that outlast the window.
+        in_flight=max(merged.latency_sum_s, merged.items_sum_s) / window_s,
         warmup_s=None if asked_calls else subject.load.warmup_s,
         calls_missing=asked_calls - sum(merged.requests_total.values()) if asked_calls else None,
-        p99_s=service.p99_ms / 1e3 if service else None,
+        p99_s=_p99_s(streams.first_item if streams else service),
         per_second=merged.full_seconds(),
         generator_cpu_share=generator.cpu_share if subject.cell.shape is None else _busiest_share(observations),
         generator_cores_busy=busy_s / window_s if busy_s is not None else None,
@@ -93,6 +104,8 @@ def make_record(
         counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
         outside_window_s=_outside_s(disrupted, window) if disrupted else None,
         generator_throttled_periods=_sum_known([each.generator.throttled_periods for each in observations]),
+        streams=streams,
+        item_rate_limit_per_s=subject.cell.stream_rate_limit_per_s,
     )
     return Record(
         run=subject.run,
@@ -116,6 +129,7 @@ def make_record(
         service=service,
         response=latency(merged, "response"),
         operations=by_operation(merged),
+        streams=streams,
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
@@ -175,6 +189,28 @@ def by_operation(merged: HistogramFile) -> dict[str, OperationFigures]:
             response=latency(merged, "response", operation),
         )
     return figures
+
+
+def _streams(file: HistogramFile, server: Server, window_s: float) -> StreamFigures | None:
+    if file.streams is None:
+        return None
+    items, items_total = file.items, file.streams.items_total
+    received = file.bytes_received
+    return StreamFigures(
+        items=items,
+        items_total=items_total,
+        item_rate_per_s=items / window_s,
+        items_per_stream=items_total / file.sent if file.sent else 0.0,
+        bytes_received_per_item=received / items_total if received is not None and items_total else None,
+        cpu_us_per_item=server.cpu_s / items * 1e6 if server.cpu_s is not None and items else None,
+        cancelled=file.streams.cancelled,
+        first_item=latency(file, "first_item"),
+        gap=latency(file, "gap"),
+    )
+
+
+def _p99_s(latency: Latency | None) -> float | None:
+    return latency.p99_ms / 1e3 if latency else None
 
 
 def _disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> DisruptionRecord:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from wirebench.measure.record import Gate
+from wirebench.measure.record import Gate, StreamFigures
 
 _SPEED = ("throughput", "p50", "p99")
 _ALL = (*_SPEED, "cpu")
+#: What streams are compared by in place of each.
+_OF_STREAMS = {"throughput": "item_rate", "p50": "first_item", "p99": "gap", "cpu": "item_cpu"}
 
 GENERATOR_CPU_MAX = 0.9
 ERROR_RATE_MAX = 0.001
@@ -18,6 +20,7 @@ DROPPED_MAX = 0
 MISMATCHES_MAX = 0
 #: A quantile needs ten samples beyond it.
 SAMPLES_FOR_P99 = 1000
+SAMPLES_FOR_P50 = 20
 DRIFT_MAX = 0.1
 DRIFT_SECONDS_MIN = 4
 FAIRNESS_MIN = 0.9
@@ -32,7 +35,8 @@ class Evidence:
     """What gates look at; None for what could not be seen, and then there is no such gate.
 
     `in_flight` are the requests that were on their way at a moment, on average, and `p99_s` is of the successful ones'
-    service time. `per_second` are the successful requests in each full second of the window.
+    service time. `per_second` are the successful requests in each full second of the window. For streams the last two
+    look at items: `p99_s` is the time to the first one.
     """
 
     requests: int
@@ -65,18 +69,27 @@ class Evidence:
     counted_by_server: int | None
     outside_window_s: float | None
     generator_throttled_periods: float | None
+    #: None for requests that aren't streams, and for streams without a limit.
+    streams: StreamFigures | None = None
+    item_rate_limit_per_s: int | None = None
 
 
 def check(evidence: Evidence) -> tuple[Gate, ...]:
     """Return all gates that the evidence allows, passed or not."""
     closed = _connection_gates(evidence) if evidence.rate_asked_per_s is None else ()
-    return (
+    gates = (
         *_load_gates(evidence),
         *closed,
         *_outcome_gates(evidence),
+        *_stream_gates(evidence),
         *_disruption_gates(evidence),
         *_machine_gates(evidence),
     )
+    return tuple(map(_about_streams, gates)) if evidence.streams else gates
+
+
+def _about_streams(gate: Gate) -> Gate:
+    return gate.model_copy(update={"metrics": tuple(_OF_STREAMS[name] for name in gate.metrics)})
 
 
 def _load_gates(evidence: Evidence) -> Iterator[Gate]:
@@ -145,7 +158,7 @@ def _connection_gates(evidence: Evidence) -> Iterator[Gate]:
 def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
     yield _at_most(
         "error_rate",
-        evidence.failed / evidence.requests if evidence.requests else 1.0,
+        _error_rate(evidence),
         ERROR_RATE_MAX,
         unit="of requests",
         metrics=_ALL,
@@ -153,9 +166,9 @@ def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
     )
     yield _at_least(
         "samples",
-        evidence.requests - evidence.failed,
+        evidence.streams.items if evidence.streams else evidence.requests - evidence.failed,
         SAMPLES_FOR_P99,
-        unit="requests",
+        unit="items" if evidence.streams else "requests",
         metrics=("p99",),
         advice="too few for a p99: lengthen load.window_s",
     )
@@ -187,6 +200,36 @@ def _outcome_gates(evidence: Evidence) -> Iterator[Gate]:
             unit="requests that driver and server count differently",
             metrics=_ALL,
             advice="something else sent requests, or a worker was replaced: see the service's log",
+        )
+
+
+def _error_rate(evidence: Evidence) -> float:
+    """Return which share of the requests failed: all of none, except that long streams may all be on their way."""
+    if not evidence.requests:
+        return 0.0 if evidence.streams and evidence.streams.items else 1.0
+    return evidence.failed / evidence.requests
+
+
+def _stream_gates(evidence: Evidence) -> Iterator[Gate]:
+    if evidence.streams is None:
+        return
+    first_item, gap = evidence.streams.first_item, evidence.streams.gap
+    yield _at_least(
+        "first_items",
+        first_item.count if first_item else 0,
+        SAMPLES_FOR_P50,
+        unit="streams that began",
+        metrics=("p50",),
+        advice="too few for the median time to the first item: lengthen load.window_s, or shorten the streams",
+    )
+    if evidence.item_rate_limit_per_s is not None and gap is not None:
+        yield _at_most(
+            "rate_limit",
+            abs(1e3 / gap.mean_ms / evidence.item_rate_limit_per_s - 1),
+            RATE_ERROR_MAX,
+            unit="of the rate that items were asked for at",
+            metrics=_ALL,
+            advice="the service didn't keep streams at their rate limit: lower it or the concurrency, or see its log",
         )
 
 

@@ -42,6 +42,25 @@ class OperationFigures(_Frozen):
     response: Latency | None
 
 
+class StreamFigures(_Frozen):
+    """What there was of streams: items that came in the window, and when.
+
+    `first_item` is from the moment that a stream was due, or else asked for; `gap` from one item to the next of the
+    same stream. `items_per_stream` and `bytes_received_per_item` are of the whole load, warm-up and `cancelled` streams
+    included: those that were on their way when the load was over.
+    """
+
+    items: int
+    items_total: int
+    item_rate_per_s: float
+    items_per_stream: float
+    bytes_received_per_item: float | None
+    cpu_us_per_item: float | None
+    cancelled: int
+    first_item: Latency | None
+    gap: Latency | None
+
+
 class Server(_Frozen):
     """What the service used; None where it can't be seen."""
 
@@ -147,6 +166,8 @@ class Record(_Frozen):
     response: Latency | None
     #: By operation, where a load has several of them.
     operations: dict[str, OperationFigures] = {}
+    #: Where the requests are streams; `requests`, `service` and `response` are then of whole streams.
+    streams: StreamFigures | None = None
     histogram_file: str
     server: Server
     generator: Generator

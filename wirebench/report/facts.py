@@ -69,8 +69,10 @@ def _took(info: RunInfo) -> str:
 def _measured(run: Run) -> str:
     records, planned = len(run.records), run.info.cells * run.info.blocks
     requests = sum(record.requests for record in run.records)
+    items = sum(record.streams.items for record in run.records if record.streams)
+    of_streams = f", {counted(items, 'item')} of streams" if items else ""
     done = f"{records}" if records == planned else f"{records} of {planned}"
     return (
         f"{done} windows ({counted(run.info.cells, 'cell')} × {counted(run.info.blocks, 'block')}), "
-        f"{counted(requests, 'request')}"
+        f"{counted(requests, 'request')}{of_streams}"
     )

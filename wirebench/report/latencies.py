@@ -17,6 +17,9 @@ from wirebench.store import Run
 #: A quantile with fewer samples beyond it is noise.
 SAMPLES_BEYOND_MIN = 10
 
+#: Items that are less apart came together: it is the time that the client took for one.
+TOGETHER_NS = 1000
+
 _POINTS = 72
 
 
@@ -30,7 +33,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CellLatency:
-    """The successful requests of a cell, on the clock of what a user waits: response where there is one."""
+    """The successful requests of a cell, or the items of its streams, on one clock."""
 
     clock: Clock
     merged: Histogram
@@ -56,12 +59,19 @@ def quantile_ms(histogram: Histogram, quantile: float) -> float | None:
     return histogram.quantiles_ns(quantile)[0] / 1e6
 
 
-def read_latencies(run: Run, cells: Iterable[CellSummary]) -> tuple[dict[str, CellLatency], tuple[str, ...]]:
-    """Read the histograms of all cells, by cell; and what could not be read, a line each."""
+def read_latencies(
+    run: Run, cells: Iterable[CellSummary], of_items: Clock | None = None
+) -> tuple[dict[str, CellLatency], tuple[str, ...]]:
+    """Read the histograms of all cells, by cell; and what could not be read, a line each.
+
+    They are on the clock of what a user waits for a reply, or on the one `of_items` of streams.
+    """
     latencies: dict[str, CellLatency] = {}
     problems: list[str] = []
     for cell in cells:
-        clock: Clock = "response" if any(record.response for record in cell.records) else "service"
+        waited: Clock = "response" if any(record.response for record in cell.records) else "service"
+        clock = of_items or waited
+        least_ns = TOGETHER_NS if clock == "gap" else 1
         merged, curves = Histogram.empty(), []
         by_operation: dict[str, Histogram] = {}
         for record in cell.records:
@@ -76,18 +86,21 @@ def read_latencies(run: Run, cells: Iterable[CellSummary]) -> tuple[dict[str, Ce
                 problems.append(f"{record.id}: no latency curve: {reason}")
                 continue
             merged += histogram
-            if curve := curve_of(histogram):
+            if curve := curve_of(histogram, least_ns):
                 curves.append(curve)
         if merged.count:
-            latencies[cell.cell] = CellLatency(clock, merged, curve_of(merged), tuple(curves), by_operation)
+            latencies[cell.cell] = CellLatency(clock, merged, curve_of(merged, least_ns), tuple(curves), by_operation)
     return latencies, tuple(problems)
 
 
-def curve_of(histogram: Histogram) -> Curve | None:
-    """Return the curve up to the last quantile with enough samples beyond it; None if that is not even the median."""
+def curve_of(histogram: Histogram, least_ns: int = 1) -> Curve | None:
+    """Return the curve up to the last quantile with enough samples beyond it; None if that is not even the median.
+
+    What is less than `least_ns` is drawn as that.
+    """
     one_in_max = histogram.count / SAMPLES_BEYOND_MIN
     if one_in_max < 2:  # noqa: PLR2004 - half of all requests
         return None
     one_in = np.geomspace(1, one_in_max, _POINTS)
     latencies_ns = histogram.quantiles_ns(*(1 - 1 / one_in))
-    return Curve(one_in, np.asarray(latencies_ns) / 1e6)
+    return Curve(one_in, np.maximum(latencies_ns, least_ns) / 1e6)

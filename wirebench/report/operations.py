@@ -10,7 +10,7 @@ from wirebench.report.charts import bars
 from wirebench.report.charts.style import Style
 from wirebench.report.latencies import CellLatency, quantile_ms
 from wirebench.report.numbers import count, number
-from wirebench.report.picture import Picture
+from wirebench.report.picture import Groups, Picture
 from wirebench.stats import CellSummary
 from wirebench.stats.words import cell_name
 from wirebench.store import OperationFigures
@@ -25,9 +25,6 @@ class OperationRow:
     operation: str
     cell: str
     figures: tuple[str, ...]
-
-
-Groups = Mapping[str, Sequence[CellSummary]]
 
 
 def rows(groups: Groups, latencies: Mapping[str, CellLatency]) -> dict[str, tuple[OperationRow, ...]]:

@@ -17,6 +17,9 @@ _DRAWN = {
     "p50": "p50, ms",
     "p99": "p99, ms",
     "cpu": "server CPU per request, ms",
+    "item_rate": "items/s",
+    "first_item": "time to first item, ms",
+    "item_cpu": "server CPU per item, µs",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,26 +12,23 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from wirebench.report import calls, ladder, operations, over
-from wirebench.report.charts import bars, latency
 from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest, Lane
 from wirebench.report.charts.style import Style, styles
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
 from wirebench.report.ladder import LadderShown
-from wirebench.report.latencies import CellLatency, read_latencies
-from wirebench.report.numbers import moment, number
+from wirebench.report.latencies import read_latencies
+from wirebench.report.numbers import moment
 from wirebench.report.operations import OperationRow
 from wirebench.report.over import Chapter
-from wirebench.report.picture import Picture
+from wirebench.report.picture import Picture, bars_of, curves
+from wirebench.report.streams import Streams, make_streams
 from wirebench.report.table import Table, make_table
-from wirebench.stats import METRICS, CellSummary, Comparison, Metric, Verdict, compare, summarise, words
+from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, compare, summarise, words
 from wirebench.store import Run
 
 _FOLDER = Path(__file__).parent
 _INTERVAL = re.compile(r"(\(95 % CI [^()]*\))")
-
-#: Cells by what they have in common: their operation and load.
-Groups = Mapping[str, Sequence[CellSummary]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +75,8 @@ class Page:
     operations: Mapping[str, Sequence[OperationRow]]
     operation_headings: tuple[tuple[str, str], ...]
     operation_pictures: tuple[Picture, ...]
+    #: None without streams, which stand in no other part of the page but for verdicts and gates.
+    streams: Streams | None
     table: Table
     failed_gates: tuple[FailedGate, ...]
     errors: tuple[CellError, ...]
@@ -108,9 +108,12 @@ def gather(run: Run) -> Page:
     instruments = [comparison for comparison in comparisons if comparison.instruments]
     instrument_forest = Forest.of(instruments, run.info.equivalence_margin, INSTRUMENT_LANES)
     looks = styles(cell for group in groups.values() for cell in group)
-    latencies, unreadable = read_latencies(run, cells)
-    throughput, throughput_is_log = _bars("throughput", groups, looks, METRICS["throughput"])
-    cpu, cpu_is_log = _bars("cpu", groups, looks, METRICS["cpu"])
+    of_requests = {title: group for title, group in groups.items() if not group[0].has_streams}
+    of_streams = {title: group for title, group in groups.items() if group[0].has_streams}
+    latencies, unreadable = read_latencies(run, itertools.chain(*of_requests.values()))
+    streams = make_streams(run, of_streams, looks)
+    throughput, throughput_is_log = bars_of(METRICS["throughput"], of_requests, looks)
+    cpu, cpu_is_log = bars_of(METRICS["cpu"], of_requests, looks)
     return Page(
         run=run,
         command=command(run.info),
@@ -124,7 +127,7 @@ def gather(run: Run) -> Page:
         disruptions=words.disruptions(cells),
         proxy_cost=words.proxy_cost(cells),
         legend=tuple(looks.values()),
-        latency=_curves(groups, looks, latencies),
+        latency=curves("Latency", of_requests, looks, latencies),
         throughput=throughput,
         throughput_is_log=throughput_is_log,
         cpu=cpu,
@@ -132,13 +135,14 @@ def gather(run: Run) -> Page:
         ladders=ladder.shown(cells, looks),
         over=over.chapters(cells),
         calls=calls.pictures(run, groups, looks),
-        operations=operations.rows(groups, latencies),
+        operations=operations.rows(of_requests, latencies),
         operation_headings=operations.HEADINGS,
-        operation_pictures=operations.pictures(groups, looks),
-        table=make_table(groups, latencies),
+        operation_pictures=operations.pictures(of_requests, looks),
+        streams=streams,
+        table=make_table(of_requests, latencies),
         failed_gates=failed_gates(cells),
         errors=tuple(_errors(cells)),
-        unreadable=unreadable,
+        unreadable=(*unreadable, *streams.unreadable) if streams else unreadable,
         facts=facts(run),
     )
 
@@ -160,48 +164,6 @@ def _claims(comparisons: Sequence[Comparison], forest: Forest) -> dict[str, list
         claim = Claim(comparison.verdict, words.capitalised(words.claim(comparison)), forest.lanes(comparison))
         claims.setdefault(words.situation(comparison), []).append(claim)
     return claims
-
-
-def _curves(groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency]) -> tuple[Picture, ...]:
-    within = latency.extent(tuple(latencies.values()))
-    if within is None:
-        return ()
-    pictures = []
-    for index, (title, cells) in enumerate(groups.items()):
-        drawn = [
-            (looks[words.cell_name(cell.factors)], latencies[cell.cell])
-            for cell in cells
-            if cell.cell in latencies and latencies[cell.cell].curve
-        ]
-        if drawn:
-            figures = "; ".join(f"{style.name} {_quantiles(each)}" for style, each in drawn)
-            svg = latency.draw(f"latency-{index}", f"Latency by percentile, {title}: {figures}", drawn, within)
-            pictures.append(Picture(title, svg))
-    return tuple(pictures)
-
-
-def _quantiles(latency: CellLatency) -> str:
-    named = {"p50": latency.quantile_ms(0.5), "p99": latency.quantile_ms(0.99)}
-    return ", ".join(f"{name} {number(value)} ms" for name, value in named.items() if value is not None)
-
-
-def _bars(name: str, groups: Groups, looks: Mapping[str, Style], metric: Metric) -> tuple[tuple[Picture, ...], bool]:
-    """Draw a metric's charts, where it was measured; and say whether their scale is logarithmic."""
-    drawn: dict[str, list[bars.Bar]] = {}
-    for title, cells in groups.items():
-        for cell in cells:
-            if (typical := cell.typical(metric)) is not None:
-                bar = bars.Bar(looks[words.cell_name(cell.factors)], typical, tuple(cell.by_block(metric).values()))
-                drawn.setdefault(title, []).append(bar)
-    if not drawn:
-        return (), False
-    on = bars.scale([bar for group in drawn.values() for bar in group])
-    pictures = []
-    for index, (title, group) in enumerate(drawn.items()):
-        figures = "; ".join(f"{bar.style.name} {number(bar.typical)}" for bar in group)
-        description = f"{metric.label}, {title}: {figures}"
-        pictures.append(Picture(title, bars.draw(f"{name}-{index}", description, group, on)))
-    return tuple(pictures), on.is_log
 
 
 def _dim_intervals(sentence: str) -> Markup:

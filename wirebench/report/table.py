@@ -42,16 +42,22 @@ class Table:
     groups: tuple[tuple[str, tuple[Row, ...]], ...]
 
 
-def make_table(groups: Mapping[str, Sequence[CellSummary]], latencies: Mapping[str, CellLatency]) -> Table:
-    """Lay out the groups of cells; columns that are absent in every cell are left out."""
+def make_table(
+    groups: Mapping[str, Sequence[CellSummary]],
+    latencies: Mapping[str, CellLatency],
+    columns: Sequence[Column] | None = None,
+) -> Table:
+    """Lay out the groups of cells, by default with all columns of requests; one that is empty everywhere goes."""
     cells = [cell for group in groups.values() for cell in group]
-    columns = tuple(
-        column for column in _COLUMNS if any(column.figure(cell, latencies.get(cell.cell)) != ABSENT for cell in cells)
+    shown = tuple(
+        column
+        for column in columns or _COLUMNS
+        if any(column.figure(cell, latencies.get(cell.cell)) != ABSENT for cell in cells)
     )
     return Table(
-        columns,
+        shown,
         tuple(
-            (title, tuple(_row(cell, latencies.get(cell.cell), columns) for cell in group))
+            (title, tuple(_row(cell, latencies.get(cell.cell), shown) for cell in group))
             for title, group in groups.items()
         ),
     )
@@ -69,7 +75,8 @@ def _quantile(quantile: float) -> Callable[[CellSummary, CellLatency | None], st
     return lambda _, latency: number(latency.quantile_ms(quantile) if latency else None)
 
 
-def _typical(metric: str) -> Callable[[CellSummary, CellLatency | None], str]:
+def typical(metric: str) -> Callable[[CellSummary, CellLatency | None], str]:
+    """Take a metric's typical figure."""
     return lambda cell, _: number(cell.typical(METRICS[metric]))
 
 
@@ -77,11 +84,14 @@ def _seen(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
     return [seen for record in cell.records if (seen := figure(record)) is not None]
 
 
-def _greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+def greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+    """Take the greatest figure of all blocks."""
     return lambda cell, _: number(max(_seen(cell, figure), default=None))
 
 
-def _mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+def mean_of(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+    """Take the mean of the blocks' figures."""
+
     def mean(cell: CellSummary, _: CellLatency | None) -> str:
         seen = _seen(cell, figure)
         return number(statistics.fmean(seen)) if seen else ABSENT
@@ -89,8 +99,9 @@ def _mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, Ce
     return mean
 
 
-def _apart(cell: CellSummary, _: CellLatency | None) -> str:
-    spread = cell.spread(METRICS["throughput"])
+def apart(cell: CellSummary, _: CellLatency | None) -> str:
+    """Say how far the blocks lie apart."""
+    spread = cell.spread(cell.rate)
     return f"{number(spread)}×" if spread else ABSENT
 
 
@@ -123,22 +134,30 @@ def _failures(cell: CellSummary, _: CellLatency | None) -> str:
     return count(sum(sum(record.errors.values()) for record in cell.records))
 
 
+#: What is told of requests and streams alike.
+THROTTLED = Column("throttled", "periods/s", mean_of(_throttled))
+MEMORY = Column("server memory", "MiB, max", greatest(_memory_mib))
+OF_THE_LOAD = (
+    Column("load tool CPU", "%, max", greatest(_generator_per_cent)),
+    Column("replicas", "% of requests", _shares),
+    Column("fairness", "of workers, min", _fairness),
+)
+FAILED = Column("failed", "requests", _failures)
+
 _COLUMNS = (
-    Column("requests/s", "", _typical("throughput")),
-    Column("blocks apart", "max / min", _apart),
+    Column("requests/s", "", typical("throughput")),
+    Column("blocks apart", "max / min", apart),
     Column("p50", "ms", _quantile(0.5)),
     Column("p90", "ms", _quantile(0.9)),
     Column("p99", "ms", _quantile(0.99)),
     Column("p99.9", "ms", _quantile(0.999)),
     Column("max", "ms", lambda _, latency: number(latency.max_ms if latency else None)),
-    Column("server CPU", "ms/request", _typical("cpu")),
-    Column("throttled", "periods/s", _mean(_throttled)),
-    Column("server memory", "MiB, max", _greatest(_memory_mib)),
-    Column("sent", "B/request", _mean(lambda record: record.bytes_sent_per_request)),
-    Column("received", "B/request", _mean(lambda record: record.bytes_received_per_request)),
-    Column("load tool CPU", "%, max", _greatest(_generator_per_cent)),
-    Column("replicas", "% of requests", _shares),
-    Column("fairness", "of workers, min", _fairness),
+    Column("server CPU", "ms/request", typical("cpu")),
+    THROTTLED,
+    MEMORY,
+    Column("sent", "B/request", mean_of(lambda record: record.bytes_sent_per_request)),
+    Column("received", "B/request", mean_of(lambda record: record.bytes_received_per_request)),
+    *OF_THE_LOAD,
     Column("requests", "in windows", lambda cell, _: count(sum(record.requests for record in cell.records))),
-    Column("failed", "requests", _failures),
+    FAILED,
 )

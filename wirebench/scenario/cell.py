@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from wirebench.scenario.contract import (
+    STREAM_OPERATIONS,
     Balancing,
     Codec,
     Connection,
@@ -94,6 +95,9 @@ class Cell:
     #: None is the operation's own.
     payload: str | int | None = None
     shape: Shape | None = None
+    #: Of each stream, where the operation is one; and the rate that its items are asked for at, None for no limit.
+    stream_items: int | None = None
+    stream_rate_limit_per_s: int | None = None
     replicas: int = 1
     placement: Placement | None = None
     balancing: Balancing | None = None
@@ -129,6 +133,11 @@ class Cell:
         return None if self.delay_ms is None else Link(self.delay_ms, self.jitter_ms, self.bandwidth_kib_s)
 
     @property
+    def is_stream(self) -> bool:
+        """Whether its requests are answered with many items each."""
+        return self.operation in STREAM_OPERATIONS
+
+    @property
     def is_disrupted(self) -> bool:
         """Whether something happens to its replicas while it is measured."""
         return self.disruption not in (None, "none")
@@ -146,5 +155,7 @@ class Cell:
         connections = f"n{self.connections}" if self.connections else None
         disruption = self.disruption if self.is_disrupted else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
-        others = (self.payload, connections, self.placement, self.balancing, disruption, self.link)
+        items = f"i{self.stream_items}" if self.stream_items else None
+        limit = f"l{self.stream_rate_limit_per_s}" if self.stream_rate_limit_per_s else None
+        others = (self.payload, items, limit, connections, self.placement, self.balancing, disruption, self.link)
         return "-".join(map(str, (*parts, *filter(None, others))))

@@ -17,8 +17,10 @@ LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay"]
 Shape = Literal["ramp", "replay"]
 Operation = Literal[
     "users.get", "users.create", "users.update", "users.delete", "users.list", "users.create_batch",
-    "echo.echo", "echo.upper",
+    "ledger.get_balance", "echo.echo", "echo.upper",
 ]  # fmt: skip
+#: What answers a request with many items, one after the other.
+StreamOperation = Literal["ledger.stream_transactions"]
 #: `server`: clients check the service's certificate; `mutual`: and the service theirs.
 Tls = Literal["none", "server", "mutual"]
 Store = Literal["memory", "sqlite", "postgres"]
@@ -44,9 +46,15 @@ COMES_WITH: dict[str, tuple[str, ...]] = {
     "runtime": ("implementation", "threads"),
 }
 
-OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+STREAM_OPERATIONS: tuple[StreamOperation, ...] = get_args(StreamOperation)
+OPERATIONS: tuple[Operation | StreamOperation, ...] = (*get_args(Operation), *STREAM_OPERATIONS)
 CREATING_OPERATIONS: frozenset[Operation] = frozenset({"users.create", "users.create_batch"})
 WRITING_OPERATIONS: frozenset[Operation] = CREATING_OPERATIONS | {"users.update", "users.delete"}
+
+#: How many items a stream has where a scenario doesn't say it, and how many there are.
+STREAM_ITEMS = 1000
+STREAM_ITEMS_MAX = 100_000
+STREAM_RATE_LIMIT_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ def defaults(
         "driver": facts.drivers[0],
         "operation": "users.get",
         "payload": None,
+        "stream_items": None,
+        "stream_rate_limit_per_s": None,
         "concurrency": 1,
         "rate_per_s": None,
         "workers": 1,

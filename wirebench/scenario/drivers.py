@@ -31,7 +31,7 @@ class DriverFacts:
 
 
 #: What is the same request again and again; and what differs by nothing but the URL.
-_CONSTANT = frozenset({"users.get", "echo.echo", "echo.upper"})
+_CONSTANT = frozenset({"users.get", "ledger.get_balance", "echo.echo", "echo.upper"})
 _BY_URL = _CONSTANT | {"users.list"}
 
 DRIVERS: dict[Driver, DriverFacts] = {

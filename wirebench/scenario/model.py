@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from wirebench.scenario.contract import (
     OPERATIONS,
+    STREAM_ITEMS_MAX,
+    STREAM_RATE_LIMIT_MAX,
     TRANSPORTS,
     Balancing,
     Codec,
@@ -18,6 +20,7 @@ from wirebench.scenario.contract import (
     Driver,
     Implementation,
     LoadModel,
+    Operation,
     Placement,
     Shape,
     Store,
@@ -64,6 +67,10 @@ def _by_transport(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
     return {key: _as_tuple(levels) for key, levels in value.items()}
 
 
+def _none_in_words(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    return None if value == "none" else value
+
+
 #: A factor's levels: written as one value, as a list, or as either for each transport by name.
 Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], BeforeValidator(_by_transport)]
 _LEFT_OUT: Any = Field(default={})
@@ -103,6 +110,10 @@ class Factors(_Strict):
     transport: Annotated[tuple[Transport, ...], BeforeValidator(_as_tuple)]
     operation: Levels[str] = _LEFT_OUT
     payload: Levels[Payload] = _LEFT_OUT
+    stream_items: Levels[Annotated[int, Field(ge=1, le=STREAM_ITEMS_MAX)]] = _LEFT_OUT
+    stream_rate_limit_per_s: Levels[
+        Annotated[Annotated[int, Field(ge=1, le=STREAM_RATE_LIMIT_MAX)] | None, BeforeValidator(_none_in_words)]
+    ] = _LEFT_OUT
     concurrency: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT
     rate_per_s: Levels[Annotated[int, Field(ge=1, le=RATE_MAX)]] = _LEFT_OUT
     implementation: Levels[Implementation] = _LEFT_OUT
@@ -205,7 +216,7 @@ class Load(_Strict):
     def workload(self, operation: str) -> Workload:
         """Return what a level of `operation` stands for. Raises KeyError for one that stands for nothing."""
         if operation in OPERATIONS:
-            return Workload.model_construct(sequence=(operation,))
+            return Workload.model_construct(sequence=(cast("Operation", operation),))
         return self.workloads[operation]
 
 

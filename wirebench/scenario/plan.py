@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import random
@@ -11,7 +12,15 @@ from typing import Any, cast
 
 from wirebench.errors import UsageError
 from wirebench.scenario.cell import Cell, ServiceSpec
-from wirebench.scenario.contract import CLUSTER_ONLY, TRANSPORTS, Implementation, TargetName, Transport, defaults
+from wirebench.scenario.contract import (
+    CLUSTER_ONLY,
+    STREAM_ITEMS,
+    TRANSPORTS,
+    Implementation,
+    TargetName,
+    Transport,
+    defaults,
+)
 from wirebench.scenario.model import EVERY_TRANSPORT, Scenario
 from wirebench.scenario.refusals import (
     Refusal,
@@ -104,7 +113,9 @@ def _cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
     for transport, levels in _combinations(scenario, target):
         for values in itertools.product(*levels.values()):
             chosen = cast("dict[str, Any]", dict(zip(levels, values, strict=True)))
-            yield Cell(transport=transport, shape=shape, **chosen)
+            cell = Cell(transport=transport, shape=shape, **chosen)
+            default = cell.is_stream and cell.stream_items is None
+            yield dataclasses.replace(cell, stream_items=STREAM_ITEMS) if default else cell
 
 
 def _combinations(scenario: Scenario, target: TargetName) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:

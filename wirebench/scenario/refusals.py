@@ -15,6 +15,7 @@ from wirebench.scenario.contract import (
     COMES_WITH,
     COMPARABLE,
     OPERATIONS,
+    STREAM_OPERATIONS,
     THREADED_RUNTIMES,
     TRANSPORTS,
     WRITING_OPERATIONS,
@@ -249,6 +250,19 @@ def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) ->
             "small and profile are for users.create, users.update and users.create_batch, list for users.list, batch "
             "for users.create_batch, 512k for echoes; a number is bytes of an echo, or users of a list or batch",
         )
+    yield from _impossible_stream(cell, factors)
+
+
+def _impossible_stream(cell: Cell, factors: Factors) -> Iterator[Refusal]:
+    """Refuse a codec that streams don't have, and what is said of streams to an operation that is none."""
+    if cell.is_stream and cell.transport == "rest" and cell.codec == "protobuf":
+        message = "REST streams are Server-Sent Events, which are JSON text"
+        hint = "leave factors.codec out, or give it to the socket alone: codec: {socket: protobuf}"
+        yield Refusal(_written(factors, "codec", cell), message, hint)
+    for name in ("stream_items", "stream_rate_limit_per_s"):
+        if getattr(factors, name) and not cell.is_stream:
+            hint = f"set factors.operation to {' or '.join(STREAM_OPERATIONS)} alone, or remove {name}"
+            yield Refusal(("factors", name), f"{cell.operation} is no stream", hint)
 
 
 def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterator[Refusal]:

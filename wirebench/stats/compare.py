@@ -70,15 +70,21 @@ def _differ_only_in(a: CellSummary, b: CellSummary, factor: str) -> bool:
 def _compare(
     baseline: CellSummary, subject: CellSummary, factor: str, margin: float, *, instruments: bool
 ) -> Comparison:
-    # Where the rate is given, what differs is how long users wait.
-    is_given = baseline.factors["rate_per_s"] or baseline.factors["shape"]
-    metric = METRICS["p99" if is_given else "throughput"]
+    metric = _judged(baseline)
     ratios = {name: ratio for name, each in METRICS.items() if (ratio := _ratio(baseline, subject, each))}
     gates = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
     verdict: Verdict = "withheld"
     if not gates and metric.name in ratios:
         verdict = judge(ratios[metric.name], margin, higher_is_better=metric.higher_is_better)
     return Comparison(factor, subject, baseline, metric, ratios, verdict, tuple(gates.values()), instruments)
+
+
+def _judged(cell: CellSummary) -> Metric:
+    """Return what a cell is judged by: where a rate is given, what differs is how long users wait."""
+    is_given = cell.factors["rate_per_s"] or cell.factors["shape"]
+    if cell.has_streams:
+        return METRICS["first_item" if is_given or cell.factors["stream_rate_limit_per_s"] else "item_rate"]
+    return METRICS["p99" if is_given else "throughput"]
 
 
 def _ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:

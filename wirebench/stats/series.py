@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wirebench.scenario.payload import size
-from wirebench.stats.summary import METRICS, CellSummary
+from wirebench.stats.summary import CellSummary
 from wirebench.store import Gate
 
 #: Fewer points make no line.
@@ -31,8 +31,8 @@ class Series:
 
     @property
     def most(self) -> CellSummary | None:
-        """The first cell that served about as many requests a second as any did; None if none served any."""
-        served = {cell.cell: rate for cell in self.cells if (rate := cell.typical(METRICS["throughput"]))}
+        """The first cell that served about as much in a second as any did; None if none served any."""
+        served = {cell.cell: rate for cell in self.cells if (rate := cell.typical(cell.rate))}
         enough = _AS_GOOD_AS * max(served.values(), default=0.0)
         return next((cell for cell in self.cells if served.get(cell.cell, 0.0) >= enough > 0), None)
 

@@ -10,7 +10,7 @@ from typing import get_args
 
 from wirebench.drivers.histogram_file import most_frequent
 from wirebench.scenario.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls
-from wirebench.store import ErrorText, Gate, Record
+from wirebench.store import ErrorText, Gate, Record, StreamFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,20 @@ class Metric:
     of: Callable[[Record], float | None]
 
 
+def _unless_streams(figure: Callable[[Record], float | None]) -> Callable[[Record], float | None]:
+    """Take a figure of requests: whole streams have none that could be compared with those."""
+    return lambda record: None if record.streams else figure(record)
+
+
+def _of_streams(figure: Callable[[StreamFigures], float | None]) -> Callable[[Record], float | None]:
+    return lambda record: figure(record.streams) if record.streams else None
+
+
 def _latency(quantile: str) -> Callable[[Record], float | None]:
     """Take the response clock where there is one: it is what a user waits."""
 
     def of(record: Record) -> float | None:
-        latency = record.response or record.service
+        latency = None if record.streams else record.response or record.service
         return getattr(latency, quantile) if latency else None
 
     return of
@@ -37,10 +46,44 @@ def _latency(quantile: str) -> Callable[[Record], float | None]:
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("throughput", "requests/s", "1/s", higher_is_better=True, of=lambda record: record.rate_achieved_per_s),
+        Metric(
+            "throughput",
+            "requests/s",
+            "1/s",
+            higher_is_better=True,
+            of=_unless_streams(lambda record: record.rate_achieved_per_s),
+        ),
         Metric("p50", "p50", "ms", higher_is_better=False, of=_latency("p50_ms")),
         Metric("p99", "p99", "ms", higher_is_better=False, of=_latency("p99_ms")),
-        Metric("cpu", "server CPU per request", "ms", higher_is_better=False, of=lambda r: r.server.cpu_ms_per_request),
+        Metric(
+            "cpu",
+            "server CPU per request",
+            "ms",
+            higher_is_better=False,
+            of=_unless_streams(lambda record: record.server.cpu_ms_per_request),
+        ),
+        Metric("item_rate", "items/s", "1/s", higher_is_better=True, of=_of_streams(lambda of: of.item_rate_per_s)),
+        Metric(
+            "first_item",
+            "time to first item",
+            "ms",
+            higher_is_better=False,
+            of=_of_streams(lambda of: of.first_item.p50_ms if of.first_item else None),
+        ),
+        Metric(
+            "gap",
+            "p99 gap between items",
+            "ms",
+            higher_is_better=False,
+            of=_of_streams(lambda of: of.gap.p99_ms if of.gap else None),
+        ),
+        Metric(
+            "item_cpu",
+            "server CPU per item",
+            "µs",
+            higher_is_better=False,
+            of=_of_streams(lambda of: of.cpu_us_per_item),
+        ),
     )
 }
 
@@ -52,6 +95,16 @@ class CellSummary:
     cell: str
     factors: dict[str, str | int | float | None]
     records: tuple[Record, ...]
+
+    @property
+    def has_streams(self) -> bool:
+        """Whether its requests are streams: other metrics are for those."""
+        return any(record.streams for record in self.records)
+
+    @property
+    def rate(self) -> Metric:
+        """How much it served in a second: requests, or items of streams."""
+        return METRICS["item_rate" if self.has_streams else "throughput"]
 
     def by_block(self, metric: Metric) -> dict[int, float]:
         """Return the metric's figures by block, where they were measured and are positive."""
@@ -111,7 +164,8 @@ def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
 
 _TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
 _ORDER = (
-    "operation", "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
+    "operation", "stream_rate_limit_per_s", "stream_items",
+    "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
     "workers", "threads", "store", "connection", "bandwidth_kib_s", "jitter_ms", "delay_ms",
 )  # fmt: skip
 _PLACES = {

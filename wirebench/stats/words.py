@@ -65,11 +65,15 @@ _NOUNS = {
     "rolling-restart": "a rolling restart",
     "kill-pod": "the loss of a pod",
 }
+#: Factors that are said with the operation.
+_OF_WORK = ("payload", "stream_items", "stream_rate_limit_per_s")
 #: How factors are called below a plot over their levels.
 FACTOR_LABELS = {
     "concurrency": "connections",
     "rate_per_s": "requests/s asked for",
     "payload": "payload",
+    "stream_items": "items of a stream",
+    "stream_rate_limit_per_s": "items/s asked for of a stream",
     "cpu_limit_millicores": "CPU limit, millicores",
     "memory_limit_mib": "memory limit, MiB",
     "delay_ms": "delay of a round trip, ms",
@@ -101,7 +105,18 @@ _OF_LINK = {
     "jitter_ms": ("a jitter of {} ms", "no jitter"),
     "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
 }
-_THE = {"throughput": "the requests/s", "p50": "the p50", "p99": "the p99", "cpu": "the server CPU per request"}
+_THE = {
+    "throughput": "the requests/s",
+    "p50": "the p50",
+    "p99": "the p99",
+    "cpu": "the server CPU per request",
+    "item_rate": "the items/s",
+    "first_item": "the time to the first item",
+    "gap": "the p99 gap between items",
+    "item_cpu": "the server CPU per item",
+}
+#: What is told beside the metric that is judged.
+_BESIDE = ("p99", "item_rate", "first_item", "cpu", "item_cpu")
 #: What two drivers of one cell are held against each other by.
 INSTRUMENT_METRICS = ("throughput", "p50", "p99")
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
@@ -126,7 +141,7 @@ def load(factors: Factors, without: str = "") -> str:
 
     `without` is a factor that is left out.
     """
-    work = str(factors["operation"]) if without == "payload" else _work(factors)
+    work = str(factors["operation"]) if without in _OF_WORK else _work(factors)
     return ", ".join(filter(None, (work, _connections(factors, without))))
 
 
@@ -207,16 +222,21 @@ def sweep(series: Series) -> str:
     greatest = counted(int(series.levels[-1]), "connection")
     if series.most is None:
         return f"{what}: not one request succeeded, up to {greatest}."
-    rate, p99_ms = (series.most.typical(METRICS[name]) or 0.0 for name in ("throughput", "p99"))
     at = counted(int(series.most.factors["concurrency"] or 0), "connection")
-    tenths = 1 if p99_ms < _TENTHS_MS_MAX else 0
-    most = f"{what}: serves the most from {at} on ({rate:,.0f}/s, {p99_ms:,.{tenths}f} ms at the p99)"
+    most = f"{what}: serves the most from {at} on ({_served(series.most)})"
     if series.first_broken is None:
         return f"{most}; nothing gave way up to {greatest}."
     cell, gate = series.first_broken
     where = counted(int(cell.factors["concurrency"] or 0), "connection")
     error = f" ({cell.errors[0]})" if cell.errors and gate.name == "error_rate" else ""
     return f"{most}; first, at {where}, {_BROKEN[gate.name]}{error}."
+
+
+def _served(cell: CellSummary) -> str:
+    rate = cell.typical(cell.rate) or 0.0
+    ms = cell.typical(METRICS["first_item" if cell.has_streams else "p99"]) or 0.0
+    time = f"{ms:,.{1 if ms < _TENTHS_MS_MAX else 0}f} ms"
+    return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
 
 
 def _disruption(cell: CellSummary) -> str:
@@ -354,8 +374,16 @@ def _is(subject: str) -> str:
 
 
 def _work(factors: Factors) -> str:
-    payload = factors["payload"]
-    return f"{factors['operation']} ({_payload(payload)})" if payload else str(factors["operation"])
+    operation, payload = str(factors["operation"]), factors["payload"]
+    if factors["stream_items"]:
+        return f"{operation} ({_items(factors)})"
+    return f"{operation} ({_payload(payload)})" if payload else operation
+
+
+def _items(factors: Factors) -> str:
+    limit = factors["stream_rate_limit_per_s"]
+    at = f"{limit:,}/s each" if limit else "as fast as they are read"
+    return f"{counted(int(factors['stream_items'] or 0), 'item')}, {at}"
 
 
 def _payload(level: object) -> str:
@@ -381,7 +409,7 @@ def _rate(factors: Factors, without: str) -> str:
 
 
 def _measured(comparison: Comparison) -> str:
-    names = (comparison.metric.name, *(name for name in ("p99", "cpu") if name != comparison.metric.name))
+    names = (comparison.metric.name, *(name for name in _BESIDE if name != comparison.metric.name))
     parts = [
         f"{interval(comparison.ratios[name])} {_THE[name]}{_doubt(comparison, name)}"
         for name in names
@@ -439,7 +467,7 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
 def _ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
     """Say between which ratios the situations lie: by default of the metric that is judged and of the server's CPU."""
     parts = []
-    for name in names or dict.fromkeys((comparisons[0].metric.name, "cpu")):
+    for name in names or dict.fromkeys((comparisons[0].metric.name, "cpu", "item_cpu")):
         estimates = [comparison.ratios[name].estimate for comparison in comparisons if name in comparison.ratios]
         if estimates:
             ends = dict.fromkeys((_number(min(estimates)), _number(max(estimates))))

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from wirebench.drivers.histogram_file import ErrorText
-from wirebench.measure.record import DisruptionRecord, Gate, Generator, Latency, OperationFigures, Record, Server
+from wirebench.measure.record import (
+    DisruptionRecord,
+    Gate,
+    Generator,
+    Latency,
+    OperationFigures,
+    Record,
+    Server,
+    StreamFigures,
+)
 from wirebench.store.results import DamagedRun, Run, RunWriter, find_run, list_runs, load_run, run_id
 from wirebench.store.run_info import RunInfo
 
@@ -20,6 +29,7 @@ __all__ = [
     "RunInfo",
     "RunWriter",
     "Server",
+    "StreamFigures",
     "find_run",
     "list_runs",
     "load_run",

@@ -10,7 +10,14 @@ from wirebench.stats import Comparison
 from wirebench.stats.words import unfit
 
 #: The metrics of a comparison that are drawn, and how they are called beside the plot.
-LANES = {"throughput": "requests/s", "p99": "p99", "cpu": "CPU/request"}
+LANES = {
+    "throughput": "requests/s",
+    "p99": "p99",
+    "cpu": "CPU/request",
+    "item_rate": "items/s",
+    "first_item": "first item",
+    "item_cpu": "CPU/item",
+}
 
 #: The same of two drivers of one cell: the server's CPU is no reading of theirs.
 INSTRUMENT_LANES = {"throughput": "requests/s", "p50": "p50", "p99": "p99"}

@@ -10,12 +10,20 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from wirebench.drivers.histogram_file import Clock
 from wirebench.report.charts.style import GRID, MUTED, PAPER, Style
 from wirebench.report.charts.svg import SMALL_FONT_SIZE, inline, new_axes
 from wirebench.report.latencies import CellLatency, Curve
 
 HEIGHT = 290
 PERCENTILES = {"50": 2, "90": 10, "99": 100, "99.9": 1_000, "99.99": 10_000, "99.999": 100_000}
+
+CLOCKS: dict[Clock, str] = {
+    "service": "service time",
+    "response": "response time",
+    "first_item": "time to first item",
+    "gap": "gap",
+}
 
 _BLOCK_LINES_MAX = 60
 _WIDE_DECADES = 3.2
@@ -50,8 +58,8 @@ def draw(name: str, description: str, cells: Sequence[tuple[Style, CellLatency]]
                 axes.plot(curve.one_in, curve.latency_ms, color=style.colour, linewidth=0.7, alpha=0.35)
         if latency.curve:
             _line(axes, style, latency.curve)
-    clock = cells[0][1].clock
-    figure.text(0, 1 - 12 / HEIGHT, f"{clock} time, ms", color=MUTED, fontsize=SMALL_FONT_SIZE)
+    clock = CLOCKS[cells[0][1].clock]
+    figure.text(0, 1 - 12 / HEIGHT, f"{clock}, ms", color=MUTED, fontsize=SMALL_FONT_SIZE)
     return inline(figure, name, description)
 
 
