@@ -97,7 +97,7 @@ class RunBuilder:
 
     def write(self, folder: Path) -> Run:
         """Write the run's folder and read it back."""
-        writer = RunWriter(folder, _info(len(self.cells), self.blocks, self.info))
+        writer = RunWriter(folder, run_info(len(self.cells), self.blocks, self.info))
         random = np.random.default_rng(self.seed)
         for block in range(1, self.blocks + 1):
             for order, position in enumerate(random.permutation(len(self.cells))):
@@ -159,7 +159,8 @@ class RunBuilder:
         writer.add(record.model_copy(update=dict(self.record)))
 
 
-def _info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
+def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
+    """Return what is said of a run with so many cells and blocks, changed."""
     info = RunInfo(
         id="20261121T101500Z-quick",
         scenario="quick",

@@ -43,7 +43,10 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         (["rest", "--duration", "5x"], "the duration '5x'"),
         (["rest", "--driver", "ghz"], "rest has no driver 'ghz'"),
         (["tcp"], "'tcp'"),
-        (["grpc", "--operation", "users.create"], "'users.create' is not one of users.get, users.list, ledger.get_balance"),
+        (
+            ["grpc", "--operation", "users.create"],
+            "'users.create' is not one of users.get, users.list, ledger.get_balance",
+        ),
         (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
     ],
 )
