@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.accuracy.servers import Pacing, stream_server
-from tests.accuracy.test_drivers import cell, pytestmark, quantiles_ms  # noqa: F401 - the mark is pytest's
+from tests.accuracy.test_drivers import cell, quantiles_ms
 from wirebench.drivers import DRIVERS, HistogramFile, Job
 from wirebench.scenario import Load
 from wirebench.scenario.contract import TRANSPORTS, Transport
 
 CONCURRENCY = 4
+
+pytestmark = pytest.mark.skipif(DRIVERS["k6"].version() is None, reason=f"k6 is not installed: {DRIVERS['k6'].setup}")
 
 
 def measure(tmp_path: Path, transport: Transport, pacing: Pacing, items: int) -> HistogramFile:

@@ -46,7 +46,7 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
     [
         ("stream_transactions", "get_balance", "5: factors.stream_rate_limit_per_s: ledger.get_balance is no stream"),
         ("  stream_rate", "  stream_items: 10\n  payload: 512k\n  stream_rate", "6: factors.payload"),
-        ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz sends one operation"),
+        ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz can't drive ledger"),
         ("  stream_rate", "  codec: {rest: protobuf}\n  stream_rate", "5: factors.codec.rest: REST streams are Server"),
         ("  stream_rate", "  stream_items: 0\n  stream_rate", "5: factors.stream_items: must be at least 1 (it is 0)"),
         ("  stream_rate", "  stream_items: 100001\n  stream_rate", "5: factors.stream_items: must be at most 100000"),
