@@ -278,6 +278,34 @@ def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tm
         assert 200 == pytest.approx(record.rate_achieved_per_s, rel=0.25)
 
 
+OTHERS = [name for name in ("fortio", "locust") if DRIVERS[name].version()]
+
+
+@pytest.mark.skipif(len(OTHERS) < 2, reason="fortio or locust is not installed: make driver-fortio driver-locust")
+def test_other_drivers_send_what_the_services_count(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """They are held against k6 on the same service, which has counted each of their requests and found none wrong."""
+    text = """\
+question: Do others measure what k6 does?
+factors:
+  transport: [rest, grpc]
+  driver: {rest: [k6, fortio, locust], grpc: [k6, fortio]}
+  concurrency: 2
+load: {warmup_s: 0.4, window_s: 0.6}
+blocks: 1
+compare: driver
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 5 == len(run.records)
+    for record in run.records:
+        assert {} == record.errors
+        assert [] == [gate.name for gate in record.gates if gate.name in {"counts", "conformance"} and not gate.passed]
+        assert str(record.factors["driver"]) in run.info.versions
+    said = " ".join(done.stdout.split())
+    assert 3 == len(re.findall(r"on the same service, (?:fortio|locust) measured .*? of k6", said))
+
+
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """All are due in the window and counted there, to the one; the recording travels with the run."""
     timing = tmp_path / "timing.json"
