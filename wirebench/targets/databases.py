@@ -95,7 +95,7 @@ class Databases:
             self._connection.execute(statement.encode())
         except psycopg.Error as error:
             reason = str(error).partition("\n")[0]
-            raise WirebenchError(f"PostgreSQL: {reason}", "see build/postgres/log; make postgres-up") from None
+            raise WirebenchError(f"PostgreSQL: {reason}", "see build/postgres/data/log; make postgres-up") from None
 
     def _url_of(self, name: str) -> str:
         return f"{self._url.rpartition('/')[0]}/{name}"
