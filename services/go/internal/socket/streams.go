@@ -65,9 +65,15 @@ func (s *streams) begin(codec operations.Codec, r request) error {
 	s.open[r.id] = stream
 	s.mu.Unlock()
 	s.running.Go(func() {
-		defer s.forget(r.id)
 		defer cancel()
-		stream.finish(opened.Run(ctx, s.worker.Stopping, stream))
+		outcome := opened.Run(ctx, s.worker.Stopping, stream)
+		stream.count(outcome.Code)
+		// Before its end is said: who has read that may use the id again.
+		isLast := s.forget(r.id)
+		stream.sayEnd(outcome)
+		if isLast {
+			s.ended()
+		}
 	})
 	return nil
 }
@@ -96,14 +102,11 @@ func (s *streams) leave() {
 // wait returns when all are over.
 func (s *streams) wait() { s.running.Wait() }
 
-func (s *streams) forget(id uint32) {
+func (s *streams) forget(id uint32) (isLast bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.open, id)
-	isLast := len(s.open) == 0
-	s.mu.Unlock()
-	if isLast {
-		s.ended()
-	}
+	return len(s.open) == 0
 }
 
 // openStream sends items as frames. It is counted once, as soon as it is known how it ends.
@@ -134,9 +137,8 @@ func (o *openStream) cancel() {
 	o.count(domain.Cancelled)
 }
 
-// finish says how the stream ended, unless there is nobody to hear it.
-func (o *openStream) finish(outcome operations.Outcome) {
-	o.count(outcome.Code)
+// sayEnd sends the end mark, unless there is nobody to read it.
+func (o *openStream) sayEnd(outcome operations.Outcome) {
 	if o.silent.Load() {
 		return
 	}
