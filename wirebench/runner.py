@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from wirebench import network
-from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers import DRIVERS, Job, room
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
@@ -214,8 +214,24 @@ def prepare(plan: Plan, target: Target) -> None:
     shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
     if shaped and network.version() is None:
         raise UsageError(f"toxiproxy, which factors.network needs, is not at {network.path()}", "run `make setup`")
+    if target.load_pods is None:
+        _make_room(plan)
     _lay_out_ids(plan, target)
     target.prepare(plan.services)
+
+
+def _make_room(plan: Plan) -> None:
+    """Refuse users that don't fit on this machine: it would swap, or end one of its processes, in mid-run."""
+    found = room.here()
+    if squeeze := room.tightest(plan.cells, found):
+        cell = squeeze.cell
+        field = ("load", "concurrency_max") if plan.scenario.load.swept else ("factors", "concurrency")
+        raise UsageError(
+            f"{plan.scenario.where(field)}: {cell.concurrency:,} {cell.driver} users of {cell.transport} take "
+            f"{squeeze.taken}, and {squeeze.free}: {squeeze.fitting:,} fit",
+            "lower it, make room, or share the load among pods of a cluster: load.generators",
+        )
+    room.raise_open_files(found)
 
 
 def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> RunInfo:

@@ -27,7 +27,7 @@ STAGES = (
     "cli",
 )
 #: What every stage may use.
-COMMON = ("errors", "files", "findings", "interrupts", "places", "ports", "processes", "tls")
+COMMON = ("cgroup", "errors", "files", "findings", "interrupts", "places", "ports", "processes", "tls")
 
 
 def imports_of(path: Path) -> Iterator[str]:

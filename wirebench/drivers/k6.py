@@ -29,6 +29,8 @@ _ENVIRONMENT = {
     # REST is HTTP/1.1, over TLS too: k6 would take HTTP/2 from a service that has it.
     "GODEBUG": "http2client=0",
 }
+#: What it may take to make a user before the load: ten thousand have taken half a minute on a busy machine.
+_USER_S = 0.01
 #: Parts of the window that have figures of their own, where its load changes.
 _SLICES = 50
 #: What k6 logs when Prometheus doesn't take what it is told; the load goes on.
@@ -60,7 +62,8 @@ class K6:
         child = processes.start("k6", self.arguments(job), job.log, job.cores, environment)
         try:
             watch(child)
-            status = child.wait(job.load.warmup_s + job.load.window_s + _GRACE_S)
+            users_s = _USER_S * job.cell.concurrency
+            status = child.wait(users_s + job.load.warmup_s + job.load.window_s + _GRACE_S)
         finally:
             child.stop()
             _arrivals(job).unlink(missing_ok=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
 
@@ -28,14 +30,27 @@ class DriverFacts:
     in_clusters: bool = False
     #: Whether our adapter hands it what it takes for TLS.
     tls: bool = False
+    #: Memory that a user takes, in KiB; nothing where it wasn't measured.
+    user_kib: Mapping[Transport, int] = field(default_factory=dict)
 
+
+#: Memory of a driver without users.
+_DRIVER_MIB = 60
 
 #: What is the same request again and again; and what differs by nothing but the URL.
 _CONSTANT = frozenset({"users.get", "ledger.get_balance", "echo.echo", "echo.upper"})
 _BY_URL = _CONSTANT | {"users.list"}
 
 DRIVERS: dict[Driver, DriverFacts] = {
-    "k6": DriverFacts(reopens=frozenset(TRANSPORTS), json_only=False, takes_moments=True, in_clusters=True, tls=True),
+    "k6": DriverFacts(
+        reopens=frozenset(TRANSPORTS),
+        json_only=False,
+        takes_moments=True,
+        in_clusters=True,
+        tls=True,
+        # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
+        user_kib={"rest": 640, "grpc": 800, "socket": 560},
+    ),
     "ghz": DriverFacts(
         operations=_BY_URL | {"users.update", "users.create"},
         no_other_operation="it sends one call over and over, and numbers what it creates",
@@ -61,6 +76,18 @@ DRIVERS: dict[Driver, DriverFacts] = {
         no_open_load="paces its users by their replies, so an open load by it has no response time",
     ),
 }
+
+
+def memory_mib(driver: Driver, transport: Transport, users: int) -> int:
+    """Return how much memory so many users take, with the driver itself; 0 where it isn't known."""
+    user_kib = DRIVERS[driver].user_kib.get(transport, 0)
+    return math.ceil(user_kib * users / 1024) + _DRIVER_MIB if user_kib else 0
+
+
+def users_in(memory_mib_free: float, driver: Driver, transport: Transport) -> int | None:
+    """Return how many users fit into so much memory; None where what they take isn't known."""
+    user_kib = DRIVERS[driver].user_kib.get(transport)
+    return max(0, int((memory_mib_free - _DRIVER_MIB) * 1024 / user_kib)) if user_kib else None
 
 
 def who_can(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from wirebench.errors import WirebenchError
-from wirebench.scenario import Cell, Load, ServiceSpec
+from wirebench.scenario import Cell, Load, ServiceSpec, drivers
 from wirebench.targets.kubernetes import values
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Kubectl
@@ -19,6 +20,8 @@ from wirebench.targets.target import Task
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
 _POLL_S = 0.5
+#: What a load pod takes besides its driver.
+_HARNESS_MIB = 256
 #: From a pod that runs to the first request, about; and how far into the window something is done meanwhile.
 _STARTING_S = 1.5
 _EARLY = 0.2
@@ -57,7 +60,7 @@ class KubernetesLoadPods:
             "transport": cell.transport,
             "generators": load.generators,
             "placement": cell.placement or "any",
-            "resources": self._resources(self.cores_of(load)),
+            "resources": self._resources(self.cores_of(load), self._memory_mib(cell, load)),
             "nodeSelector": dict(self.node_selector) if cell.placement == "cross-node" else {},
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
@@ -75,7 +78,7 @@ class KubernetesLoadPods:
         """Carry out a task in one pod. Raises WirebenchError."""
         settings = {
             "generators": 1,
-            "resources": self._resources(1.0),
+            "resources": self._resources(1.0, self.memory_mib),
             "nodeSelector": dict(self.node_selector),
             "plan": task,
             "activeDeadlineSeconds": round(_EXTRA_S),
@@ -95,8 +98,13 @@ class KubernetesLoadPods:
         pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
         return tuple(self.kubectl.logs(pod.name, "load") for pod in pods)
 
-    def _resources(self, cores: float) -> dict[str, str]:
-        return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{self.memory_mib}Mi"}
+    def _memory_mib(self, cell: Cell, load: Load) -> int:
+        """Return what each pod of a load may use: more where the driver's users need more."""
+        users = math.ceil(cell.concurrency / load.generators)
+        return max(self.memory_mib, _HARNESS_MIB + drivers.memory_mib(cell.driver, cell.transport, users))
+
+    def _resources(self, cores: float, memory_mib: int) -> dict[str, str]:
+        return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{memory_mib}Mi"}
 
     def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
