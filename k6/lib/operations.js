@@ -49,7 +49,8 @@ export function makeOperations({ payload, payloadBytes, listUsers, batchUsers },
     },
     'ledger.get_balance': {
       input: () => ({ account_id: ids.account() }),
-      check: (data, { account_id }) => data.account_id === account_id && data.owner.length > 0,
+      // k6's gRPC client writes the names of fields in camel case.
+      check: (data, { account_id }) => (data.account_id || data.accountId) === account_id && data.owner.length > 0,
     },
     'echo.echo': constant({ payload: encoding.b64encode(bytes(payloadBytes).buffer) }, (data, { payload }) => data.payload === payload),
     'echo.upper': constant({ text: text(payloadBytes) }, (data, sent) => data.text === sent.text.toUpperCase()),

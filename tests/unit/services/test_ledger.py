@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,14 @@ def test_since_selects_by_time(store: LedgerStore, vector: dict[str, int]) -> No
     """The first transaction is the first of that second or later; behind the last one there is none."""
     found = at_once(store.transactions(vector["since"], 0, 1))
     assert ([] if vector["id"] > ledger_seed.TRANSACTIONS else [vector["id"]]) == [each.id for each in found]
+
+
+def test_threads_that_ask_first_at_once_work_balances_out_once() -> None:
+    """A service's first requests come on all its threads: they get the same balances, not each its own."""
+    ledger_seed._balances.cache_clear()
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        answers = [each.result() for each in [pool.submit(ledger_seed.balances) for _ in range(4)]]
+    assert 1 == len({id(answer) for answer in answers})
 
 
 def test_balances_follow_from_transactions() -> None:
