@@ -20,12 +20,12 @@ from tests.contract.services import (
     Kind,
     started,
 )
-from wirebench.clients import Client, ClientError, Reply
+from wirebench.clients import Client, ClientError, ItemStream, Reply
 from wirebench.clients.client import Fields
 from wirebench.errors import WirebenchError
 from wirebench.measure.conformance import check
 
-FIRST_ID = 100_000
+FIRST_ID = 200_000
 
 
 def connected(stack: ExitStack, folder: Path, *kinds: Kind) -> list[Client]:
@@ -52,6 +52,10 @@ class Lying(Client):
         """Answer as the honest one does, but for one message."""
         reply = self._honest.call(operation, fields)
         return Reply(reply.code, reply.message.replace("User not found.", "No such user."), reply.data)
+
+    def stream(self, operation: str, fields: Fields) -> ItemStream:
+        """Give the honest one's items."""
+        return self._honest.stream(operation, fields)
 
     def close(self) -> None:
         """Leave the connection to its owner."""

@@ -7,10 +7,11 @@ from wirebench.clients.client import Client, ClientError, Reply
 from wirebench.clients.grpc import GrpcClient
 from wirebench.clients.rest import RestClient
 from wirebench.clients.socket import SocketClient
+from wirebench.clients.stream import ItemStream
 from wirebench.scenario.contract import Codec
 from wirebench.tls import ClientTls, chosen_by, split_scheme
 
-__all__ = ["Client", "ClientError", "GrpcClient", "Reply", "RestClient", "SocketClient", "connect"]
+__all__ = ["Client", "ClientError", "GrpcClient", "ItemStream", "Reply", "RestClient", "SocketClient", "connect"]
 
 
 def connect(

@@ -6,9 +6,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from wirebench.errors import WirebenchError
+
+if TYPE_CHECKING:
+    from wirebench.clients.stream import ItemStream
 
 #: A request's fields by their names in the proto file; bytes are bytes.
 Fields = Mapping[str, object]
@@ -44,6 +47,13 @@ class Client(Protocol):
     @abstractmethod
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation, such as `users.get` with `{"id": 7}`. Raises ClientError."""
+
+    @abstractmethod
+    def stream(self, operation: str, fields: Fields) -> ItemStream:
+        """Return the items of an operation whose reply is a stream, such as `ledger.stream_transactions`.
+
+        Until it has ended or is closed, there can be no other call. Raises ClientError.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import ssl
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import grpc
 
 from wirebench.clients.address import Address
 from wirebench.clients.client import Client, ClientError, Fields, Reply
-from wirebench.clients.messages import decode_message, encode_message, find_operation
+from wirebench.clients.messages import Operation, decode_message, encode_message, find_operation, find_stream
 from wirebench.clients.peer import Peer
+from wirebench.clients.stream import ItemStream
 from wirebench.tls import ClientTls
 
 _OPTIONS = [
@@ -55,15 +60,39 @@ class GrpcClient(Client):
             response = method(request, timeout=self._peer.timeout_s)
         except grpc.RpcError as error:
             return self._refusal(error)
+        return Reply("ok", *self._decode(found, response))
+
+    def stream(self, operation: str, fields: Fields) -> ItemStream:
+        """Return the items of an operation whose reply is a stream. Raises ClientError."""
+        found = find_stream(operation)
+        return ItemStream(self._items(found, encode_message(found, fields)))
+
+    def _items(self, found: Operation, request: bytes) -> Generator[object, None, Reply]:
+        method: Callable[..., Any] = self.channel.unary_stream(found.method)
+        call = method(request)
+        patience = _Patience(call, self._peer.timeout_s)
         try:
-            message, data = decode_message(found, response)
-        except ValueError:
-            raise self._peer.not_spoken("wirebench's gRPC contract", response) from None
-        return Reply("ok", message, data)
+            for response in call:
+                patience.pause()
+                yield self._decode(found, response)[1]
+                patience.start()
+        except grpc.RpcError as error:
+            if patience.is_over:
+                raise self._peer.failure(TimeoutError()) from None
+            return self._refusal(error)
+        finally:
+            call.cancel()  # unless it is over
+        return Reply("ok", "")
 
     def close(self) -> None:
         """Close the channel."""
         self.channel.close()
+
+    def _decode(self, found: Operation, response: bytes) -> tuple[str, object]:
+        try:
+            return decode_message(found, response)
+        except ValueError:
+            raise self._peer.not_spoken("wirebench's gRPC contract", response) from None
 
     def _refusal(self, error: grpc.RpcError) -> Reply:
         status, details = error.code(), error.details() or ""
@@ -74,6 +103,34 @@ class GrpcClient(Client):
                 f"{self._peer.address} gave no reply: {' '.join(details.split())}", "see whether the service still runs"
             ) from None
         return Reply(status.name.lower(), details)
+
+
+class _Patience:
+    """Cancels a call that gives nothing for too long: gRPC itself knows deadlines only for calls as a whole."""
+
+    def __init__(self, call: Any, timeout_s: float) -> None:  # noqa: ANN401 - grpc's own type has no name
+        self.is_over = False
+        self._call = call
+        self._timeout_s = timeout_s
+        self._done = threading.Event()
+        self.start()
+        call.add_done_callback(lambda _: self._done.set())
+        threading.Thread(target=self._watch, name="patience", daemon=True).start()
+
+    def start(self) -> None:
+        """Begin to wait."""
+        self._ends_s = time.monotonic() + self._timeout_s
+
+    def pause(self) -> None:
+        """Note that something came, and that nobody waits for more yet."""
+        self._ends_s = math.inf
+
+    def _watch(self) -> None:
+        while not self._done.wait(self._timeout_s / 4):
+            if time.monotonic() > self._ends_s:
+                self.is_over = True
+                self._call.cancel()
+                return
 
 
 def _probe(peer: Peer) -> None:

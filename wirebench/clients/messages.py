@@ -45,12 +45,27 @@ _OPERATIONS = {
     "echo.upper": Operation(f"{_ECHO}/Upper", echo_pb2.UpperRequest, echo_pb2.UpperResponse),
 }
 
+#: Those whose reply is a stream; the response is one item.
+_STREAMS = {
+    "ledger.stream_transactions": Operation(
+        f"{_LEDGER}/StreamTransactions", ledger_pb2.StreamTransactionsRequest, ledger_pb2.StreamTransactionsResponse
+    ),
+}
+
 
 def find_operation(name: str) -> Operation:
     """Return the operation of a name. Raises ClientError."""
     operation = _OPERATIONS.get(name)
     if operation is None:
         raise ClientError(f"no operation {name!r}", f"the contract has {', '.join(_OPERATIONS)}")
+    return operation
+
+
+def find_stream(name: str) -> Operation:
+    """Return the operation of a name whose reply is a stream. Raises ClientError."""
+    operation = _STREAMS.get(name)
+    if operation is None:
+        raise ClientError(f"no stream {name!r}", f"the contract has {', '.join(_STREAMS)}")
     return operation
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
+from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+from wirebench.clients import events
 from wirebench.clients.address import Address
 from wirebench.clients.client import Client, Fields, Reply
-from wirebench.clients.messages import data_of_json, decode_json, encode_json, find_operation
+from wirebench.clients.messages import data_of_json, decode_json, encode_json, find_operation, find_stream
 from wirebench.clients.peer import Peer, has_ended
+from wirebench.clients.stream import ItemStream
 from wirebench.tls import ClientTls
 
 _PROTOCOL = "wirebench's REST API"
@@ -39,6 +43,7 @@ class _Route(NamedTuple):
     path: str
 
 
+_STREAM_PATHS = {"ledger.stream_transactions": "/transactions/stream"}
 _ROUTES = {
     "users.create": _Route("POST", "/api/users"),
     "users.get": _Route("GET", "/api/users/{id}"),
@@ -92,15 +97,59 @@ class RestClient(Client):
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Response:
         """Send any HTTP request and return the response, whatever it is. Raises ClientError."""
+        with self._failures():
+            return _read(self._send(method, path, body, headers))
+
+    def stream(self, operation: str, fields: Fields) -> ItemStream:
+        """Return the items of an operation whose reply is a stream. Raises ClientError."""
+        find_stream(operation)
+        return ItemStream(self._items(f"{_STREAM_PATHS[operation]}?{urlencode(fields)}"))
+
+    def _items(self, path: str) -> Generator[object, None, Reply]:
+        with self._failures():
+            response = self._send("GET", path)
+            if response.status != HTTPStatus.OK:
+                return self._reply(_read(response))
+            if response.getheader("Content-Type") != events.CONTENT_TYPE:
+                raise self._peer.not_spoken(_PROTOCOL, str(response.headers).encode())
+            try:
+                for event in events.read_events(response.readline):
+                    if event.name != "message":
+                        return self._ended(event)
+                    yield self._decode(event.data)
+            finally:
+                self._connection.close()  # which cancels what has not ended
+        raise self._peer.hang_up()
+
+    def _ended(self, event: events.Event) -> Reply:
+        data = self._decode(event.data)
+        if event.name == "end":
+            return Reply("ok", "")
+        if event.name == "error" and isinstance(data, dict):
+            # Events have no code: this is the one of services that stop, or whose store has gone.
+            return Reply("unavailable", str(data.get("message", "")))
+        raise self._peer.not_spoken(_PROTOCOL, repr(event).encode())
+
+    def _decode(self, data: bytes) -> object:
+        try:
+            return data_of_json(decode_json(data))
+        except ValueError:
+            raise self._peer.not_spoken(_PROTOCOL, data) from None
+
+    def _send(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> http.client.HTTPResponse:
         if self._is_stale():
             self._connection.close()
             self._connection.sock = self._peer.dial()
+        self._connection.request(method, path, body, dict(headers or {}))
+        return self._connection.getresponse()
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Say of what goes wrong with a connection what it means."""
         try:
-            self._connection.request(method, path, body, dict(headers or {}))
-            response = self._connection.getresponse()
-            return Response(
-                response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
-            )
+            yield
         except (http.client.RemoteDisconnected, http.client.IncompleteRead):
             self._connection.close()
             raise self._peer.hang_up() from None
@@ -126,6 +175,11 @@ class RestClient(Client):
         except (ValueError, KeyError):
             received = f"{response.status} ".encode() + response.body
             raise self._peer.not_spoken(_PROTOCOL, received) from None
+
+
+def _read(response: http.client.HTTPResponse) -> Response:
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return Response(response.status, headers, response.read())
 
 
 def _decode_reply(response: Response) -> Reply:

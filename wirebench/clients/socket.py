@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import struct
+import time
+from collections.abc import Generator
 from typing import NamedTuple
 
 from wirebench.clients.address import Address
-from wirebench.clients.client import Client, Fields, Reply
+from wirebench.clients.client import Client, ClientError, Fields, Reply
 from wirebench.clients.messages import (
+    Operation,
     data_of_json,
     decode_json,
     decode_message,
     encode_json,
     encode_message,
     find_operation,
+    find_stream,
 )
 from wirebench.clients.peer import Peer, has_ended
+from wirebench.clients.stream import ItemStream
 from wirebench.scenario.contract import Codec
 from wirebench.tls import ClientTls
 
@@ -72,22 +77,55 @@ class SocketClient(Client):
         """Carry out an operation. Raises ClientError."""
         found = find_operation(operation)
         body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
-        self._reconnect_if_closed()
-        self._last_id += 1
-        self.send_frame(self._last_id, operation, body)
-        frame = self.receive_frame(self._last_id)
-        if frame.flags:  # no operation is a stream
+        frame = self.receive_frame(self._send(operation, body))
+        if frame.flags:  # this operation is no stream
             raise self._peer.not_spoken(_PROTOCOL, repr(frame).encode())
         code = _CODES[frame.status]
         if code != "ok":
             return Reply(code, frame.message)
+        return Reply(code, frame.message, self._data(found, frame))
+
+    def stream(self, operation: str, fields: Fields) -> ItemStream:
+        """Return the items of an operation whose reply is a stream. Raises ClientError."""
+        found = find_stream(operation)
+        body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
+        return ItemStream(self._items(operation, found, body))
+
+    def _items(self, operation: str, found: Operation, body: bytes) -> Generator[object, None, Reply]:
+        request_id = self._send(operation, body)
         try:
-            data = (
-                data_of_json(decode_json(frame.body)) if self._codec == "json" else decode_message(found, frame.body)[1]
-            )
+            while (frame := self.receive_frame(request_id)).flags:
+                yield self._data(found, frame)
+        except GeneratorExit:
+            self._cancel(request_id)
+            raise
+        return Reply(_CODES[frame.status], frame.message)
+
+    def _send(self, operation: str, body: bytes) -> int:
+        """Send a request and return its id."""
+        self._reconnect_if_closed()
+        self._last_id += 1
+        self.send_frame(self._last_id, operation, body)
+        return self._last_id
+
+    def _cancel(self, request_id: int) -> None:
+        """End a stream, and read what is left of it; or leave the connection, if that takes too long."""
+        deadline_s = time.monotonic() + self._peer.timeout_s
+        try:
+            self.send_frame(request_id, "cancel", b"")
+            while self.receive_frame(request_id).flags:
+                if time.monotonic() > deadline_s:
+                    raise self._peer.failure(TimeoutError())
+        except ClientError:
+            self._connection.close()
+
+    def _data(self, found: Operation, frame: Frame) -> object:
+        try:
+            if self._codec == "json":
+                return data_of_json(decode_json(frame.body))
+            return decode_message(found, frame.body)[1]
         except ValueError:
             raise self._peer.not_spoken(_PROTOCOL, frame.body) from None
-        return Reply(code, frame.message, data)
 
     def send_frame(self, request_id: int, method: str, body: bytes) -> None:
         """Send a request frame, whatever its body, after the preface if it is the first. Raises ClientError."""
@@ -133,8 +171,8 @@ class SocketClient(Client):
         return bytes(data)
 
     def _reconnect_if_closed(self) -> None:
-        """Open a new connection if the old one has ended."""
-        if has_ended(self._connection):
+        """Open a new connection if the old one is closed, or has ended."""
+        if self._connection.fileno() < 0 or has_ended(self._connection):
             self._connection.close()
             self._connection = self._peer.dial()
             self._greeted = False

@@ -17,14 +17,18 @@ from wirebench.scenario.contract import TRANSPORTS
 from wirebench.tls import ClientTls
 
 REQUESTS = 100
-#: Ids that conformance creates and deletes again: below the seeded ones and every job's range.
-FIRST_ID = 100_000
+#: Ids that conformance creates and deletes again: below the seeded ones and every job's range, and no number that the
+#: contract's messages have anyhow.
+FIRST_ID = 200_000
 #: Every client gets so many ids of its own; few of them are used, so that requests meet what others have done.
 ID_SPAN = 1000
 _IDS_USED = 12
 #: What marks users as ours: left-overs of a killed run are known by it.
 _EMAIL_DOMAIN = "@conformance.invalid"
 _INT32_MAX = 2**31 - 1
+_STREAMS = ("ledger.stream_transactions",)
+#: 2026-01-01T00:00:00Z, when the ledger's day begins.
+_FIRST_TRANSACTION_S = 1_767_225_600
 _TEXTS = (
     "Ada Lovelace",
     "Zoë Ångström",
@@ -124,9 +128,16 @@ class _Subject:
 
     def answer(self, request: _Request) -> Reply:
         """Carry out a request, and return the reply as any other client would have got it."""
-        reply = self._client.call(*request)
+        reply = self._read(request) if request.operation in _STREAMS else self._client.call(*request)
         message = re.sub(r"\d+", lambda match: self._neutral(int(match[0])), reply.message)
         return Reply(reply.code, message, self._comparable(request, reply.data))
+
+    def _read(self, request: _Request) -> Reply:
+        """Read a stream to its end, and return its items as the data of one reply."""
+        items = self._client.stream(*request)
+        data = list(items)
+        ended = items.reply or Reply("internal", "the stream has no end")
+        return Reply(ended.code, ended.message, data)
 
     def clear(self) -> None:
         """Delete our users. Raises WirebenchError if there are others."""
@@ -191,7 +202,9 @@ def _shorten(text: str) -> str:
 
 def _script(draw: random.Random, base: int, *, writes: bool) -> Iterator[_Request]:
     """Yield requests without end."""
-    makers: dict[Callable[[random.Random, int], _Request], int] = {_get: 4, _list: 2, _echo: 2, _upper: 2}
+    makers: dict[Callable[[random.Random, int], _Request], int] = {
+        _get: 4, _list: 2, _balance: 2, _transactions: 2, _echo: 2, _upper: 2,
+    }  # fmt: skip
     if writes:
         makers |= {_create: 5, _update: 3, _delete: 2, _create_batch: 2}
     while True:
@@ -208,6 +221,22 @@ def _list(draw: random.Random, base: int) -> _Request:
     seeded = SEEDED_FIRST_ID + draw.randrange(SEEDED_USERS - 10)
     after_id = draw.choice((ours, ours, seeded, -1, _INT32_MAX))
     return _Request("users.list", {"after_id": after_id, "limit": draw.choice((1, 3, 5, 10, -1, 1_000_001))})
+
+
+def _balance(draw: random.Random, _base: int) -> _Request:
+    return _Request("ledger.get_balance", {"account_id": draw.choice((1 + draw.randrange(10_000), 10_001, 0, -1))})
+
+
+def _transactions(draw: random.Random, _base: int) -> _Request:
+    """Ask for few transactions, which are several pages of the services' all the same; some requests are wrong."""
+    fields = {
+        "since": draw.choice((_FIRST_TRANSACTION_S + draw.randrange(90_000), 0, _INT32_MAX, -1)),
+        "rate_limit": draw.choice((1_000_000, 100_000, 20_000, 0)),
+        "limit": draw.choice((1, 10, 128, 300, 0, 100_001)),
+    }
+    # All transactions would be too many.
+    given = {name: value for name, value in fields.items() if name == "limit" or draw.random() < 0.5}  # noqa: PLR2004
+    return _Request("ledger.stream_transactions", given)
 
 
 def _create(draw: random.Random, base: int) -> _Request:

@@ -12,7 +12,7 @@ from rich.console import Console
 from wirebench import clients
 from wirebench.cli.client.demo import run_demo
 from wirebench.cli.client.menu import read_line, run_menu
-from wirebench.cli.client.show import require, show_json, show_reply
+from wirebench.cli.client.show import require, show_items, show_json, show_reply
 from wirebench.cli.options import CaCert, Cert, Json, Key, given_tls, help_without_command
 from wirebench.clients import Client
 from wirebench.errors import UsageError
@@ -42,6 +42,10 @@ PostalAddress = Annotated[str | None, typer.Option("--address")]
 Bio = Annotated[str | None, typer.Option("--bio")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="May be given several times.")]
 Limit = Annotated[int, typer.Option("--limit", help="At most this many; 0 means all.")]
+AccountId = Annotated[int, typer.Argument(help="Id of the account, 1 to 10000.", metavar="ID")]
+Since = Annotated[int | None, typer.Option("--since", help="Only those of this Unix second or later.")]
+RateLimit = Annotated[int | None, typer.Option("--rate-limit", help="At most so many a second.")]
+StreamLimit = Annotated[int | None, typer.Option("--limit", help="At most this many; without it, all.")]
 AfterId = Annotated[int, typer.Option("--after-id", help="Only users with a greater id.")]
 
 
@@ -57,6 +61,13 @@ class Connection:
     def open(self) -> Client:
         """Connect. Raises ClientError."""
         return clients.connect(self.transport, self.address, self.timeout_s, tls=self.tls)
+
+    def show_stream(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
+        """Show the items of a stream as they come. Raises WirebenchError if the service refuses it or fails."""
+        with self.open() as client, client.stream(operation, fields) as items:
+            show_items(items, json=json)
+            if items.reply:
+                require(items.reply)
 
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service refuses it or fails."""
@@ -125,6 +136,25 @@ def _delete(context: typer.Context, user_id: UserId, *, json: Json = False) -> N
     context.obj.call_once("users.delete", {"id": user_id}, json=json)
 
 
+def _balance(context: typer.Context, account_id: AccountId, *, json: Json = False) -> None:
+    """Get what an account holds."""
+    context.obj.call_once("ledger.get_balance", {"account_id": account_id}, json=json)
+
+
+def _transactions(
+    context: typer.Context,
+    *,
+    since: Since = None,
+    rate_limit: RateLimit = None,
+    limit: StreamLimit = None,
+    json: Json = False,
+) -> None:
+    """Stream transactions, as they come; Ctrl-C cancels. With --json, one a line."""
+    wanted: dict[str, int | None] = {"since": since, "rate_limit": rate_limit, "limit": limit}
+    fields: dict[str, object] = {name: value for name, value in wanted.items() if value is not None}
+    context.obj.show_stream("ledger.stream_transactions", fields, json=json)
+
+
 def _given(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
@@ -190,7 +220,7 @@ def _make_group(transport: str, name: str) -> typer.Typer:
             _converse(context.obj, message, demo=demo)
 
     group = typer.Typer(invoke_without_command=True, callback=connect, help=f"Talk to the {name} service.")
-    for command in (_create, _get, _list, _update, _delete):
+    for command in (_create, _get, _list, _update, _delete, _balance, _transactions):
         group.command(command.__name__.removeprefix("_"))(command)
     return group
 

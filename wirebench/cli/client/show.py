@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -16,9 +16,11 @@ from wirebench.cli.output import visible
 from wirebench.clients import Reply
 from wirebench.errors import WirebenchError
 
-User = Mapping[str, Any]
+#: A user, a balance or a transaction.
+Record = Mapping[str, Any]
 
-_COLUMNS = ("id", "name", "email", "phone", "address", "bio", "tags", "avatar")
+_USER_COLUMNS = ("id", "name", "email", "phone", "address", "bio", "tags", "avatar")
+_ALWAYS_SHOWN = _USER_COLUMNS[:3]
 _CELL_CHARACTERS = 60
 
 
@@ -30,17 +32,17 @@ def require(reply: Reply) -> Any:  # noqa: ANN401 - the data of any operation
 
 
 def show_reply(console: Console, reply: Reply) -> None:
-    """Print what the service says, and the user or the users that it returns."""
+    """Print what the service says, and what it returns: one record, or users."""
     console.print(Text(visible(reply.message)), style=None if reply.ok else "red", soft_wrap=True)
     if reply.data is not None:
         data: Any = reply.data
-        show_users(console, data if isinstance(data, list) else [data])
+        show_records(console, data if isinstance(data, list) else [data])
 
 
-def show_users(console: Console, users: list[User]) -> None:
-    """Print users, with the columns that any of them fills."""
-    columns = [name for name in _COLUMNS if name in _COLUMNS[:3] or any(name in user for user in users)]
-    rows = [[_cell(user.get(name)) for name in columns] for user in users]
+def show_records(console: Console, records: list[Record]) -> None:
+    """Print records, with the columns that any of them fills."""
+    columns = _columns(records)
+    rows = [[_cell(record.get(name)) for name in columns] for record in records]
     if not console.is_terminal:
         for row in (columns, *rows):
             console.file.write("\t".join(row) + "\n")
@@ -51,10 +53,29 @@ def show_users(console: Console, users: list[User]) -> None:
     console.print(table)
 
 
+def show_items(items: Iterable[object], *, json: bool) -> None:
+    """Print the records of a stream as they come, one a line: their values with tabs between them, or JSON."""
+    for number, item in enumerate(items):
+        record: Any = item
+        if json:
+            sys.stdout.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE).decode())
+        else:
+            if not number:
+                sys.stdout.write("\t".join(record) + "\n")
+            sys.stdout.write("\t".join(map(_cell, record.values())) + "\n")
+        sys.stdout.flush()
+
+
 def show_json(data: object) -> None:
     """Print a reply's data as the JSON that the REST API has: bytes are base64."""
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_base64)
     sys.stdout.write(text.decode())
+
+
+def _columns(records: list[Record]) -> list[str]:
+    if any(record.keys() - set(_USER_COLUMNS) for record in records):
+        return list(records[0])
+    return [name for name in _USER_COLUMNS if name in _ALWAYS_SHOWN or any(name in each for each in records)]
 
 
 def _cell(value: object) -> str:

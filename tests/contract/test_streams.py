@@ -1,0 +1,406 @@
+"""Streams: what they give, that they wait for slow clients, and end when clients leave or services stop."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psutil
+import pytest
+from wirebench_proto import ledger_pb2
+
+from tests.contract.services import (
+    GTHREAD,
+    GUNICORN_SYNC,
+    REST_KINDS,
+    RUNTIME_KINDS,
+    SOCKET_KINDS,
+    SQLITE_KINDS,
+    TIMEOUT_S,
+    Kind,
+    Service,
+    exchange,
+    started,
+    wait_until,
+)
+from wirebench.clients import Client, Reply, RestClient
+
+STREAM = "ledger.stream_transactions"
+METHOD = "/wirebench.v1.LedgerService/StreamTransactions"
+FIRST = {
+    "id": 1,
+    "time": 1_767_225_600,
+    "from_account_id": 5219,
+    "to_account_id": 1391,
+    "amount_cents": 33_066,
+    "currency": "EUR",
+    "reference": "WB-2026-00000001",
+    "description": "Rent, from account 05219 to account 01391",
+}
+NOON_S = 1_767_268_800
+
+every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
+
+
+def read(client: Client, **fields: object) -> tuple[list[dict[str, Any]], Reply | None]:
+    """Read a stream to its end; return its items, and how it ended."""
+    items: Any = client.stream(STREAM, fields)
+    return list(items), items.reply
+
+
+def ids_of(items: list[dict[str, Any]]) -> list[int]:
+    """Return the ids of transactions."""
+    return [item["id"] for item in items]
+
+
+def counted(service: Service) -> Counter[str]:
+    """Return how many streams the service has counted, by code."""
+    return Counter(
+        {
+            labels["code"]: int(value)
+            for labels, value in service.samples("wirebench_requests_total")
+            if labels["operation"] == STREAM
+        }
+    )
+
+
+def in_flight(service: Service) -> float:
+    """Return how many requests are."""
+    return sum(value for _, value in service.samples("wirebench_in_flight_requests"))
+
+
+def test_a_stream(client: Client) -> None:
+    """Transactions come whole, in order, up to the limit, over as many pages as it takes; then the end."""
+    items, ended = read(client, limit=300)
+
+    assert FIRST == items[0]
+    assert list(range(1, 301)) == ids_of(items)
+    assert Reply("ok", "") == ended
+
+
+def test_the_connection_goes_on(client: Client) -> None:
+    """After a stream, and after one that was cancelled, come other calls."""
+    with contextlib.closing(client.stream(STREAM, {})) as items:
+        assert FIRST == next(items)
+    assert client.call("users.get", {"id": 1_000_001}).ok
+    assert [1, 2] == ids_of(read(client, limit=2)[0])
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"since": NOON_S, "limit": 2}, [50_001, 50_002]),
+        ({"since": 1_767_311_999}, [100_000]),
+        ({"since": 1_767_312_000}, []),
+        ({"since": 0, "limit": 1}, [1]),
+        ({"limit": 1, "rate_limit": 1}, [1]),
+    ],
+)
+def test_what_was_asked_for(client: Client, fields: dict[str, object], expected: list[int]) -> None:
+    """From a second on, which may be behind the last one; nothing is no failure."""
+    items, ended = read(client, **fields)
+
+    assert (expected, Reply("ok", "")) == (ids_of(items), ended)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"since": -1}, "Field 'since' must be between 0 and 2147483647."),
+        ({"rate_limit": 0}, "Field 'rate_limit' must be between 1 and 1000000."),
+        ({"rate_limit": -5}, "Field 'rate_limit' must be between 1 and 1000000."),
+        ({"rate_limit": 1_000_001}, "Field 'rate_limit' must be between 1 and 1000000."),
+        ({"limit": 0}, "Field 'limit' must be between 1 and 100000."),
+        ({"limit": -1}, "Field 'limit' must be between 1 and 100000."),
+        ({"limit": 2**31 - 1}, "Field 'limit' must be between 1 and 100000."),
+    ],
+)
+def test_bad_input(client: Client, fields: dict[str, object], expected: str) -> None:
+    """The field is named with its range, before the first item, and in the same words everywhere."""
+    assert ([], Reply("invalid_argument", expected)) == read(client, **fields)
+
+
+@pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("since=noon", "Field 'since' must be an integer."),
+        ("since=", "Field 'since' must be an integer."),
+        ("limit=1.5", "Field 'limit' must be an integer."),
+        ("since=2147483648", "Field 'since' must be between 0 and 2147483647."),
+        ("until=5", "Unknown fields: until."),
+    ],
+)
+def test_bad_queries(client: RestClient, query: str, expected: str) -> None:
+    """What is no number is refused in an ordinary envelope."""
+    response = client.request("GET", f"/transactions/stream?{query}")
+
+    assert (400, "application/json") == (response.status, response.headers["content-type"])
+    assert {"success": False, "data": None, "message": expected} == json.loads(response.body)
+
+
+@pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
+def test_events(client: RestClient) -> None:
+    """Events are JSON with ids, whatever the client accepts, and the last one says that it is."""
+    response = client.request("GET", "/transactions/stream?limit=1", headers={"Accept": "application/x-protobuf"})
+
+    assert (200, "text/event-stream") == (response.status, response.headers["content-type"])
+    assert "no-cache" == response.headers["cache-control"]
+    message, end, nothing = response.body.decode().split("\n\n")
+    first, _, second = message.partition("\n")
+    assert ("id: 1", FIRST) == (first, json.loads(second.removeprefix("data: ")))
+    assert ("event: end\ndata: {}", "") == (end, nothing)
+
+
+@pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
+def test_the_head_of_a_stream(client: RestClient) -> None:
+    """HEAD gets what GET would, but for the events."""
+    response = client.request("HEAD", "/transactions/stream")
+
+    assert (200, "text/event-stream", b"") == (response.status, response.headers["content-type"], response.body)
+    assert 400 == client.request("HEAD", "/transactions/stream?limit=0").status
+
+
+def frame(request_id: int, method: str, body: bytes = b"") -> bytes:
+    """Return a request frame."""
+    payload = struct.pack(">IB", request_id, len(method)) + method.encode() + body
+    return struct.pack(">I", len(payload)) + payload
+
+
+def frames_of(data: bytes) -> Iterator[tuple[int, int, int, str]]:
+    """Yield id, status, flags and message of reply frames."""
+    while data:
+        length, request_id, status, flags, message_length = struct.unpack_from(">IIBBH", data)
+        yield request_id, status, flags, data[12 : 12 + message_length].decode()
+        data = data[4 + length :]
+
+
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_streams_and_requests_share_a_connection(service: Service) -> None:
+    """Two streams and a request at once: each gets its own frames, and the request needn't wait for the streams."""
+    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
+        slow = b'{"rate_limit":10,"limit":4}'
+        connection.sendall(b"WB1J" + frame(1, STREAM, slow) + frame(2, STREAM, slow))
+        connection.sendall(frame(3, "users.get", b'{"id":1000001}') + frame(4, STREAM, b'{"limit":0}'))
+        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 4)))
+
+    assert {1: 5, 2: 5, 3: 1, 4: 1} == Counter(request_id for request_id, *_ in frames)
+    assert (3, 0, 0, "User retrieved successfully") == next(each for each in frames if each[0] == 3)
+    assert frames.index((3, 0, 0, "User retrieved successfully")) < frames.index((1, 0, 0, ""))
+
+
+def ends_of(data: bytes) -> int:
+    """Return how many whole last frames there are."""
+    with contextlib.suppress(struct.error):
+        return sum(not flags for _, _, flags, _ in frames_of(data))
+    return 0
+
+
+def until(connection: socket.socket, is_enough: Callable[[bytes], bool]) -> bytes:
+    """Return what comes until it is enough."""
+    received = b""
+    while not is_enough(received):
+        part = connection.recv(65_536)
+        assert part, received
+        received += part
+    return received
+
+
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_cancelling_on_the_wire(service: Service) -> None:
+    """A cancelled stream ends with its end mark; what cancels nothing gets no answer, and the connection goes on."""
+    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
+        connection.sendall(b"WB1J" + frame(9, "cancel") + frame(7, STREAM, b'{"rate_limit":1}'))
+        assert [(7, 0, 1, "")] == list(frames_of(until(connection, bool)))
+        before_s = time.monotonic()
+        connection.sendall(frame(7, "cancel"))
+        assert [(7, 1, 0, "The stream was cancelled.")] == list(frames_of(until(connection, bool)))
+        assert time.monotonic() - before_s < 1
+        connection.sendall(frame(7, "echo.upper", b'{"text":"a"}'))
+        assert [(7, 0, 0, "Text upper-cased successfully")] == list(frames_of(until(connection, bool)))
+
+
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_ids_of_open_streams(service: Service) -> None:
+    """A request with the id of an open stream can't be told from it: it is refused, and the connection closed."""
+    received = exchange(
+        service.address,
+        b"WB1J" + frame(7, STREAM, b'{"rate_limit":1}') + frame(7, "users.get", b"{}") + frame(8, "users.get", b"{}"),
+        half_close=False,
+    )
+
+    assert (7, 3, 0, "A stream with the id 7 is open.") == list(frames_of(received))[-1]
+
+
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_many_streams_on_a_connection(service: Service) -> None:
+    """A hundred are open at once; one more is refused, and the others go on."""
+    asked = b"".join(frame(number, STREAM, b'{"rate_limit":2,"limit":2}') for number in range(101))
+    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
+        connection.sendall(b"WB1J" + asked)
+        ends = [each for each in frames_of(until(connection, lambda data: ends_of(data) == 101)) if not each[2]]
+
+    assert (100, 8, 0, "100 streams are open on this connection.") in ends
+    assert 100 == sum(status == 0 for _, status, _, _ in ends)
+
+
+@every_runtime
+def test_a_limited_rate(client: Client) -> None:
+    """Items come no faster than asked for, and hardly slower: eleven at 20 a second take half a second."""
+    before_s = time.monotonic()
+
+    assert 11 == len(read(client, limit=11, rate_limit=20)[0])
+    assert 0.5 <= time.monotonic() - before_s < 2
+
+
+@every_runtime
+def test_streams_are_counted_once(service: Service, client: Client) -> None:
+    """A stream is one request, with the duration of the whole and the bytes of all its items."""
+
+    def observed() -> dict[str, float]:
+        metrics = ("wirebench_request_duration_seconds_sum", "wirebench_response_bytes_sum")
+        return {
+            metric: sum(value for labels, value in service.samples(metric) if labels["operation"] == STREAM)
+            for metric in metrics
+        }
+
+    before, before_counts = observed(), counted(service)
+
+    read(client, limit=100, rate_limit=400)
+
+    wait_until(lambda: counted(service) != before_counts, "the stream is counted")
+    assert Counter(ok=1) == counted(service) - before_counts
+    duration_s, sent_bytes = (after - value for after, value in zip(observed().values(), before.values(), strict=True))
+    assert 0.2 < duration_s < 2
+    assert 100 * 100 < sent_bytes < 100 * 250
+    wait_until(lambda: in_flight(service) == 0, "nothing is in flight")
+
+
+class Reader:
+    """A client that asks for a stream, and reads of it only what it is told to."""
+
+    def __init__(self, service: Service, *, rate_limit: int | None = None) -> None:
+        self._closing = contextlib.ExitStack()
+        self._items: Any = None
+        fields = {"rate_limit": rate_limit} if rate_limit else {}
+        if service.kind.transport == "grpc":
+            channel = self._closing.enter_context(
+                grpc.insecure_channel(str(service.address), [("grpc.use_local_subchannel_pool", 1)])
+            )
+            call: Callable[..., Any] = channel.unary_stream(METHOD)
+            self._items = call(ledger_pb2.StreamTransactionsRequest(**fields).SerializeToString())
+            self._closing.callback(self._items.cancel)
+            next(self._items)
+            return
+        connection = self._closing.enter_context(socket.socket())
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        connection.settimeout(TIMEOUT_S)
+        connection.connect(service.address)
+        if service.kind.transport == "rest":
+            query = f"?rate_limit={rate_limit}" if rate_limit else ""
+            connection.sendall(f"GET /transactions/stream{query} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
+        else:
+            connection.sendall(b"WB1J" + frame(1, STREAM, json.dumps(fields).encode()))
+        assert connection.recv(500)
+
+    def close(self) -> None:
+        """Leave."""
+        self._closing.close()
+
+
+def serve_alone(kind: Kind) -> bool:
+    """Return whether a runtime serves one client at a time, so that others wait for a stream's end."""
+    return kind == GUNICORN_SYNC
+
+
+@every_runtime
+@pytest.mark.parametrize("rate_limit", [1, None], ids=["slow", "unread"])
+def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
+    """It is noticed within a second, whether the stream waits for its rate or for its reader; and counted as such."""
+    before = counted(service)
+    reader = Reader(service, rate_limit=rate_limit)
+    wait_until(lambda: in_flight(service) == 1, "the stream is in flight")
+
+    reader.close()
+
+    wait_until(lambda: in_flight(service) == 0, "the client's leave is noticed", timeout_s=1.5)
+    assert Counter(cancelled=1) == counted(service) - before
+
+
+def memory_of(service: Service) -> float:
+    """Return the resident memory of a service's processes, in bytes."""
+    supervisor = psutil.Process(service.process.pid)
+    return sum(each.memory_info().rss for each in (supervisor, *supervisor.children(recursive=True)))
+
+
+@every_runtime
+def test_readers_that_stop_reading(service: Service, client: Client) -> None:
+    """Their streams wait where they are: memory stays as it is, though each has 20 MB to come; others are served."""
+    read(client)  # what a whole stream makes grow has grown
+    count = 1 if serve_alone(service.kind) else 4
+    before_bytes = memory_of(service)
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(contextlib.closing(Reader(service)))
+        grown = []
+        for _ in range(8):
+            time.sleep(0.1)
+            grown.append(memory_of(service) - before_bytes)
+            if not serve_alone(service.kind):
+                assert client.call("users.get", {"id": 1_000_001}).ok
+        assert max(grown) < count * 4e6, grown
+        assert count == in_flight(service)
+    wait_until(lambda: in_flight(service) == 0, "the streams have ended")
+
+
+@pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
+def test_a_stop_ends_streams(kind: Kind, tmp_path: Path) -> None:
+    """Streams end with the reason at once, whatever their rate, and don't hold up a stop."""
+    ends: list[Reply | None] = []
+    with started(kind, tmp_path) as service:
+
+        def follow(rate_limit: int) -> None:
+            with service.connect() as client:
+                ends.append(read(client, rate_limit=rate_limit)[1])
+
+        rates = (5,) if serve_alone(kind) else (1, 2000)
+        threads = [threading.Thread(target=follow, args=(rate,)) for rate in rates]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: in_flight(service) == len(threads), "the streams are in flight")
+        before_s = time.monotonic()
+
+        assert 0 == service.stop()
+
+        assert time.monotonic() - before_s < 5
+        for thread in threads:
+            thread.join()
+        assert 1 == len(service.logged().splitlines()) - 1, service.logged()
+    assert [Reply("unavailable", "The service is stopping.")] * len(rates) == ends
+
+
+@pytest.mark.parametrize("service", SQLITE_KINDS, ids=str, indirect=True)
+def test_streams_from_a_database(client: Client) -> None:
+    """All transactions, page by page, while the loop does other things."""
+    items, ended = read(client)
+
+    assert list(range(1, 100_001)) == ids_of(items)
+    assert Reply("ok", "") == ended
+
+
+@pytest.mark.parametrize("service", [GTHREAD], ids=str, indirect=True)
+def test_http_1_0(service: Service) -> None:
+    """A client that knows no chunks gets its events, and the end of the connection after the last."""
+    body = exchange(service.address, b"GET /transactions/stream?limit=1 HTTP/1.0\r\n\r\n", half_close=False)
+
+    assert body.endswith(b"\n\nevent: end\ndata: {}\n\n")
