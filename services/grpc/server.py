@@ -11,6 +11,7 @@ from grpc_health.v1 import health
 from services.grpc import echo, ledger, reflection, users
 from services.operations import STREAMS, Operation
 from services.platform import addresses
+from services.platform.limits import CONNECTIONS_MAX
 from services.platform.settings import Settings
 
 SERVICES = (users.SERVICE, ledger.SERVICE, echo.SERVICE)
@@ -74,6 +75,9 @@ def options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.so_reuseport", 1),
         ("grpc.max_receive_message_length", settings.body_bytes_max),
         ("grpc.max_send_message_length", -1),
+        # Calls that wait for their turn: of itself, gRPC cancels them at random where they are more than 1,000.
+        ("grpc.server.max_pending_requests", CONNECTIONS_MAX),
+        ("grpc.server.max_pending_requests_hard_limit", CONNECTIONS_MAX),
         # A client that connects and says nothing.
         ("grpc.server_handshake_timeout_ms", read_timeout_ms),
         ("grpc.max_connection_idle_ms", int(settings.idle_timeout_s * 1000)),

@@ -14,6 +14,7 @@ from services.grpc.rpcs import RpcService
 from services.grpc.server import SERVICES, options
 from services.operations import OPERATIONS, STREAMS
 from services.platform import settings as settings_module
+from services.platform.limits import CONNECTIONS_MAX
 
 DESCRIPTORS = {
     descriptor.full_name: descriptor
@@ -67,3 +68,10 @@ def test_limits_come_from_the_settings() -> None:
     assert 2048 == found["grpc.max_receive_message_length"]
     assert 1500 == found["grpc.server_handshake_timeout_ms"]
     assert 30_000 == found["grpc.max_connection_idle_ms"]
+
+
+def test_calls_that_wait_are_not_cancelled() -> None:
+    """As many as there may be connections can wait for their turn; gRPC's own limit is 1,000."""
+    found = dict(options(settings_module.parse(DEFAULTS, [], {})))
+    assert CONNECTIONS_MAX == found["grpc.server.max_pending_requests"]
+    assert CONNECTIONS_MAX == found["grpc.server.max_pending_requests_hard_limit"]
