@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from wirebench.report import calls, ladder, operations, over
+from wirebench.report import calls, ladder, operations, over, over_time
 from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest, Lane
 from wirebench.report.charts.style import Style, styles
 from wirebench.report.facts import Facts, command, facts
@@ -72,6 +72,7 @@ class Page:
     ladders: tuple[LadderShown, ...]
     over: tuple[Chapter, ...]
     calls: tuple[Picture, ...]
+    over_time: tuple[Picture, ...]
     operations: Mapping[str, Sequence[OperationRow]]
     operation_headings: tuple[tuple[str, str], ...]
     operation_pictures: tuple[Picture, ...]
@@ -135,6 +136,7 @@ def gather(run: Run) -> Page:
         ladders=ladder.shown(cells, looks),
         over=over.chapters(cells),
         calls=calls.pictures(run, groups, looks),
+        over_time=over_time.pictures(of_requests, looks),
         operations=operations.rows(of_requests, latencies),
         operation_headings=operations.HEADINGS,
         operation_pictures=operations.pictures(of_requests, looks),
