@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -144,3 +145,14 @@ def test_services_lock_is_part_of_bench_lock() -> None:
 
     assert services == {name: bench.get(name) for name in services}
     assert "numpy" not in services
+
+
+def test_the_load_image_holds_all_that_its_program_imports() -> None:
+    """A part of the harness that the load pods' program needs is in the image's context."""
+    script = (ROOT / "scripts/cluster/images").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"wirebench/\{([a-z,]+)\}", script)
+    program = "import sys, wirebench.generator.main; print(*(m for m in sys.modules if m.startswith('wirebench.')))"
+    imported = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    parts = {name.split(".")[1] for name in imported.split()}
+    packages = {part for part in parts if (ROOT / "wirebench" / part).is_dir()}
+    assert packages <= set(listed.split(","))
