@@ -10,6 +10,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"go.k6.io/k6/cmd"
+	"wirebench.dev/k6/secure"
 )
 
 // asK6 makes this test program be k6, with our modules and output: tests start themselves rather than
@@ -104,6 +105,7 @@ type cell struct {
 		PerSecond []int64 `json:"items_per_second"`
 		Cancelled int64
 	} `json:"streams"`
+	TLS    []secure.Agreements `json:"tls"`
 	Errors []struct {
 		Code, Message string
 		Count         int64

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"path"
@@ -28,6 +30,7 @@ type service struct {
 	wrong bool          // It answers with another user.
 	delay time.Duration // It answers late.
 	reply string        // What it says instead, REST only.
+	tls   *tls.Config   // It speaks TLS.
 }
 
 type transport struct {
@@ -81,6 +84,9 @@ func (s *service) listen(t testing.TB) net.Listener {
 	}
 	t.Cleanup(func() { _ = listener.Close() })
 	s.address = listener.Addr().String()
+	if s.tls != nil {
+		return tls.NewListener(countingListener{listener, s}, s.tls)
+	}
 	return countingListener{listener, s}
 }
 
@@ -106,7 +112,10 @@ func startREST(t testing.TB, service *service) {
 		_, _ = fmt.Fprintf(writer, `{"success":true,"message":"","data":{"id":%d,"name":%q}}`, id, name)
 	}
 	listener := service.listen(t)
-	server := &http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{
+		Handler: http.HandlerFunc(handler), ReadHeaderTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // Failed handshakes.
+	}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import certificates
+from tests.contract.services import ASYNCIO, started
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.scenario import ServiceSpec
@@ -478,3 +481,48 @@ def test_help_names_every_command() -> None:
     shown = wirebench("--help").stdout
     for command in ("run", "list", "results", "report", "verify", "doctor", "client"):
         assert command in shown
+
+
+def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
+    """All agree on the same and say so, nothing fails, and the keys are gone."""
+    path = scenario(
+        "question: What do handshakes cost?\n"
+        "factors: {transport: [rest, grpc, socket], tls: mutual, connection: [keep, reopen]}\n"
+        "load: {warmup_s: 0.2, window_s: 0.5}\nblocks: 1\ncompare: connection\n"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = subprocess.run(
+        [WIREBENCH, "run", path, "--out", tmp_path / "out"],
+        capture_output=True, text=True, timeout=110, check=False, env={**os.environ, "TMPDIR": str(temporary)},
+    )  # fmt: skip
+
+    assert 0 == done.returncode, done.stderr
+    (folder,) = (tmp_path / "out").iterdir()
+    records = load_run(folder).records
+    assert [{}] * 6 == [record.errors for record in records]
+    agreed = {(each.version, each.cipher_suite, each.key_exchange, each.resumed) for r in records for each in r.tls}
+    assert 1 == len(agreed), agreed
+    assert ("TLS 1.3", "X25519", False) == tuple(next(iter(agreed))[place] for place in (0, 2, 3))
+    assert "All connections with TLS agreed on TLS 1.3" in done.stdout
+    assert [] == list(temporary.iterdir())
+    for file in filter(Path.is_file, folder.rglob("*")):
+        assert b"PRIVATE KEY" not in file.read_bytes()
+
+
+def test_tls_that_can_not_be_had_ends_a_run_before_it_begins(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
+    """Plain text where TLS is spoken, and the other way round: one line, and what to do."""
+    certificate = certificates.make(tmp_path, "service")
+    path = scenario(ONE_CELL)
+    with started(ASYNCIO, tmp_path, *certificate.flags) as secure, started(ASYNCIO, tmp_path) as plain:
+        for address, files, said in (
+            (secure.address, (), "speaks TLS, and this was plain text"),
+            (f"tls://{secure.address}", (), "its certificate is not to be trusted"),
+            (f"tls://{plain.address}", ("--cacert", certificate.cert), "doesn't speak TLS"),
+        ):
+            done = wirebench("run", path, "--target", "external", "--socket", str(address), *files, "--out", tmp_path)
+            assert 1 == done.returncode
+            assert said in done.stderr
+            assert "next: " in done.stderr
+        good = wirebench("verify", path, "--socket", f"tls://{secure.address}", "--cacert", certificate.cert)
+        assert 0 == good.returncode, good.stderr

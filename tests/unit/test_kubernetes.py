@@ -15,7 +15,9 @@ from wirebench.errors import UsageError
 from wirebench.processes import ProcessError
 from wirebench.scenario import ServiceSpec
 from wirebench.targets.kubernetes import kubectl, namespace, nodes, values
+from wirebench.targets.kubernetes.endpoints import endpoint
 from wirebench.targets.kubernetes.pods import Pod
+from wirebench.tls import ClientTls
 
 SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250, 512)
 
@@ -200,3 +202,17 @@ def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "config").touch()
     with pytest.raises(UsageError, match="no context is named"):
         cluster_access(None, tmp_path / "config", [])
+
+
+def test_tls_is_told_to_services_and_to_their_clients() -> None:
+    """Services get the run's Secret, load pods the paths of theirs, and pods the names that certificates know."""
+    secured = dataclasses.replace(SERVICE, tls="mutual")
+    pod = dataclasses.replace(a_pod({"phase": "Running"}), address="10.0.0.7")
+
+    assert {"enabled": True, "secretName": "wirebench-server-tls", "mutual": True} == values.of_service(secured)["tls"]
+    assert "tls" not in values.of_service(SERVICE)
+    there = endpoint(secured, [pod], "run")
+    assert ("10-0-0-7.run.pod:50051",) == there.addresses
+    assert there.tls == ClientTls(*(Path("/etc/wirebench-tls") / name for name in ("ca.crt", "tls.crt", "tls.key")))
+    plain = endpoint(SERVICE, [pod], "run")
+    assert (("10.0.0.7:50051",), None) == (plain.addresses, plain.tls)

@@ -91,7 +91,8 @@ def _wait_for_name(task: MeasureTask) -> None:
     if not task.addresses:
         return
     host, port = parse_address(task.address)
-    expected = {parse_address(each).host for each in task.addresses}
+    # Pods have names where they speak TLS, and else addresses, which stand for themselves.
+    expected = set().union(*(_resolve(*parse_address(each)) for each in task.addresses))
     deadline = time.monotonic() + _NAME_TIMEOUT_S
     while (found := _resolve(host, port)) != expected:
         if time.monotonic() > deadline:

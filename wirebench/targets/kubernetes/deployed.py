@@ -60,7 +60,7 @@ class Deployed:
             pods = [Pod.read(each) for each in self._kubectl.get("pods", selector(transport))]
             fail_if_hopeless(self._kubectl, pods)
             if has_settled(deployment) and len(pods) == deployment["spec"]["replicas"]:
-                return endpoint(read_service(transport, deployment), pods)
+                return endpoint(read_service(transport, deployment), pods, NAMESPACE)
             if time.monotonic() > deadline:
                 late = next((pod for pod in pods if not pod.ready or pod.ending), None)
                 raise WirebenchError(
@@ -123,10 +123,15 @@ def has_settled(deployment: Mapping[str, Any]) -> bool:
 
 
 def read_service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:
-    """Read what the chart has told the container of a service."""
+    """Read what the chart has told the container of a service. Raises WirebenchError for one with TLS."""
     containers = deployment["spec"]["template"]["spec"]["containers"]
     container = next(each for each in containers if each["name"] == transport)
     told = {each["name"]: each.get("value", "") for each in container["env"]}
+    if told.get("WIREBENCH_TLS_CERT"):
+        raise WirebenchError(
+            f"{transport} is deployed with TLS, and a plain load is plain text",
+            "deploy it without tls.enabled, or measure TLS by `wirebench run --target kubernetes`",
+        )
     threads = told.get("WIREBENCH_THREADS")
     return ServiceSpec(
         transport,

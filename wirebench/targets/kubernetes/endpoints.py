@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Transport
+from wirebench.scenario.contract import Tls, Transport
 from wirebench.targets.kubernetes import values
 from wirebench.targets.kubernetes.pods import Pod
 from wirebench.targets.target import Endpoint, Replica
+from wirebench.tls import ClientTls
 
 
 def selector(transport: Transport) -> str:
@@ -16,7 +18,27 @@ def selector(transport: Transport) -> str:
     return f"app.kubernetes.io/instance={values.SERVICES},app.kubernetes.io/component={transport}"
 
 
-def endpoint(service: ServiceSpec, pods: Iterable[Pod]) -> Endpoint:
+def pod_name(address: str, namespace: str) -> str:
+    """Return the DNS name that a pod has by its IP address: a certificate can't name addresses that are yet to be.
+
+    https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pods
+    """
+    return f"{re.sub('[.:]', '-', address)}.{namespace}.pod"
+
+
+def client_tls(tls: Tls) -> ClientTls | None:
+    """Return what load pods speak TLS with: the files of the Secret that is mounted there."""
+    folder = values.CLIENT_TLS_FOLDER
+    match tls:
+        case "none":
+            return None
+        case "server":
+            return ClientTls(folder / "ca.crt")
+        case "mutual":
+            return ClientTls(folder / "ca.crt", folder / "tls.crt", folder / "tls.key")
+
+
+def endpoint(service: ServiceSpec, pods: Iterable[Pod], namespace: str) -> Endpoint:
     """Return the endpoint that a service's pods are."""
     port, admin_port = values.PORTS[service.transport], values.ADMIN_PORTS[service.transport]
     name = f"{values.SERVICES}-{service.transport}"
@@ -26,5 +48,10 @@ def endpoint(service: ServiceSpec, pods: Iterable[Pod]) -> Endpoint:
         f"{name}:{port}",
         tuple(Replica(pod.name, f"http://{pod.address}:{admin_port}", None) for pod in replicas),
         f"{name}-headless:{port}",
-        tuple(f"{pod.address}:{port}" for pod in replicas),
+        tuple(f"{_host(pod, service.tls, namespace)}:{port}" for pod in replicas),
+        tls=client_tls(service.tls),
     )
+
+
+def _host(pod: Pod, tls: Tls, namespace: str) -> str:
+    return pod.address if tls == "none" else pod_name(pod.address, namespace)

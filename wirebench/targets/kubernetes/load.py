@@ -42,6 +42,8 @@ class KubernetesLoadPods:
     #: Whether all nodes are one machine: then all pods of a load have one core together.
     one_machine: bool = False
     memory_mib: int = 1024
+    #: The Secret that pods need for services with TLS; empty if there are none.
+    tls_secret: str = ""
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -62,6 +64,7 @@ class KubernetesLoadPods:
             "placement": cell.placement or "any",
             "resources": self._resources(self.cores_of(load), self._memory_mib(cell, load)),
             "nodeSelector": dict(self.node_selector) if cell.placement == "cross-node" else {},
+            "tls": {"secretName": self.tls_secret},
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
         }
@@ -80,6 +83,7 @@ class KubernetesLoadPods:
             "generators": 1,
             "resources": self._resources(1.0, self.memory_mib),
             "nodeSelector": dict(self.node_selector),
+            "tls": {"secretName": self.tls_secret},
             "plan": task,
             "activeDeadlineSeconds": round(_EXTRA_S),
         }

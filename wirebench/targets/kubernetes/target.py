@@ -11,7 +11,7 @@ from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption, Transport
 from wirebench.targets.cores import Cores
 from wirebench.targets.kubernetes import namespace, nodes, values
-from wirebench.targets.kubernetes.endpoints import endpoint, selector
+from wirebench.targets.kubernetes.endpoints import client_tls, endpoint, selector
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
@@ -40,6 +40,7 @@ class KubernetesTarget:
         #: The upgrade that brought the database that is there.
         self._database: str | None = None
         self._is_there = False
+        self._speaks_tls = False
         self.load_pods: LoadPods | None = KubernetesLoadPods(self._kubectl, self._helm, {})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
@@ -51,8 +52,13 @@ class KubernetesTarget:
         self._nodes = nodes.read(self._kubectl)
         most = max(_cpu_millicores(service) for service in services)
         self._nodes.check_room(most)
+        self._speaks_tls = any(service.tls != "none" for service in services)
         self.load_pods = KubernetesLoadPods(
-            self._kubectl, self._helm, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
+            self._kubectl,
+            self._helm,
+            self._nodes.selector("load"),
+            one_machine=self._nodes.are_one_machine,
+            tls_secret=values.CLIENT_SECRET if self._speaks_tls else "",
         )
 
     def describe(self) -> Description:
@@ -67,6 +73,8 @@ class KubernetesTarget:
         if not self._is_there:
             self._is_there = True  # also if it comes only half-way
             namespace.create(self._kubectl, self._run)
+            if self._speaks_tls:
+                self._create_secrets()
         upgrade = str(next(self._upgrades))
         own = {service.transport: service for service in services if not service.beside_load}
         before, self._database = self._database, None
@@ -109,6 +117,12 @@ class KubernetesTarget:
             self._is_there = False
             namespace.remove(self._kubectl)
 
+    def _create_secrets(self) -> None:
+        # Imported late: load pods, which import targets too, have no cryptography.
+        from wirebench.targets.kubernetes import secrets  # noqa: PLC0415
+
+        secrets.create(self._kubectl)
+
     def _deploy(self, services: Mapping[Transport, ServiceSpec], upgrade: str) -> None:
         node_selector = self._nodes.selector("server")
         self._helm.upgrade(values.SERVICES, values.of_services(services, upgrade, node_selector, self._database))
@@ -118,10 +132,10 @@ class KubernetesTarget:
         port, admin_port = values.PORTS[transport], values.ADMIN_PORTS[transport]
         if service.beside_load:
             replica = Replica("same-pod", f"http://{_LOOPBACK}:{admin_port}", None)
-            return Endpoint(service, f"{_LOOPBACK}:{port}", (replica,))
+            return Endpoint(service, f"{_LOOPBACK}:{port}", (replica,), tls=client_tls(service.tls))
         own = f"{values.UPGRADE_LABEL}={upgrade}"
         pods = wait_ready(self._kubectl, selector(transport), own, service.replicas)
-        return endpoint(service, pods)
+        return endpoint(service, pods, self._kubectl.namespace)
 
 
 def _cpu_millicores(service: ServiceSpec) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from wirebench.scenario import ServiceSpec
@@ -18,6 +19,11 @@ POSTGRES_CPU_MILLICORES = 500
 _POSTGRES_MEMORY = "512Mi"
 #: The label that tells the pods of one upgrade from those of all others; a change replaces the pods.
 UPGRADE_LABEL = "wirebench.dev/upgrade"
+
+#: Of a run that speaks TLS: what services show, and what load pods need, which find it in the folder.
+SERVER_SECRET = "wirebench-server-tls"  # noqa: S105 - a name
+CLIENT_SECRET = "wirebench-client-tls"  # noqa: S105
+CLIENT_TLS_FOLDER = Path("/etc/wirebench-tls")
 
 Values = dict[str, Any]
 
@@ -42,6 +48,8 @@ def of_service(service: ServiceSpec) -> Values:
     if service.transport == "grpc" and not service.disrupted:
         # Connections are opened anew only where the scenario says so.
         values["maxConnectionAgeSeconds"] = 0
+    if service.tls != "none":
+        values["tls"] = {"enabled": True, "secretName": SERVER_SECRET, "mutual": service.tls == "mutual"}
     return values
 
 
