@@ -30,6 +30,7 @@ from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Description, Disrupted, Endpoint, Target
+from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 _VERIFIED_MILLICORES = 250
 
@@ -194,7 +195,9 @@ class _Execution:
             return None
         load = self.plan.scenario.load
         generators = load_pods.cores_of(load) * load.generators
-        return (cell.cpu_limit_millicores / 1000 * cell.replicas + generators) / shared_cores
+        database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
+        services = (cell.cpu_limit_millicores * cell.replicas + database_millicores) / 1000
+        return (services + generators) / shared_cores
 
 
 def _cores(job: Job) -> float | None:
@@ -272,7 +275,7 @@ def _left_out(plan: Plan, target: Target) -> Iterator[str]:
 
 def _not_alike(plan: Plan) -> Iterator[str]:
     """Say which drivers don't send quite what the others do."""
-    reading = {cell.driver for cell in plan.cells if cell.operation == "users.get"}
+    reading = {cell.driver for cell in plan.cells if cell.operation in ("users.get", "ledger.get_balance")}
     yield from (CAN[name].not_random for name in sorted(reading) if CAN[name].not_random)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -14,7 +15,7 @@ from wirebench_proto.echo_pb2 import EchoRequest, EchoResponse
 from wirebench_proto.users_pb2 import CreateUserRequest, CreateUserResponse, GetUserResponse, User
 
 from tests.contract.services import GUNICORN_SYNC, REST_KINDS, Service, exchange, receive_all, started
-from wirebench.clients import RestClient
+from wirebench.clients import RestClient, connect
 from wirebench.clients.rest import Response
 
 JSON = {"Content-Type": "application/json"}
@@ -423,3 +424,22 @@ def test_a_slow_client_keeps_nobody_waiting_for_long(impatient: Service) -> None
         with impatient.connect() as client:
             assert client.call("users.get", {"id": 1_000_001}).ok
         assert receive_all(slow).startswith(b"HTTP/1.1 408 ")
+
+
+def test_our_client_speaks_protobuf_as_it_speaks_json(service: Service, user_id: int) -> None:
+    """The same calls get the same replies in both codecs, failures too."""
+    user = {"id": user_id, "name": "Ada", "email": "ada@example.com", "avatar": b"\x00\xff"}
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("users.create", {"user": user}),
+        ("users.create", {"user": user}),
+        ("users.update", {"id": user_id, "bio": "b"}),
+        ("users.list", {"after_id": user_id - 1, "limit": 1}),
+        ("users.delete", {"id": user_id}),
+        ("users.get", {"id": user_id}),
+    ]
+    address = str(service.address)
+    with (
+        contextlib.closing(connect("rest", address)) as json_client,
+        contextlib.closing(connect("rest", address, codec="protobuf")) as protobuf_client,
+    ):
+        assert [json_client.call(*each) for each in calls] == [protobuf_client.call(*each) for each in calls]

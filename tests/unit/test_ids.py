@@ -60,7 +60,7 @@ def serve_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[int]], None
             def __exit__(self, *_: object) -> None:
                 """Hold nothing open."""
 
-        monkeypatch.setattr(clients, "connect", lambda *_: Service())
+        monkeypatch.setattr(clients, "connect", lambda *_, **__: Service())
 
     return serve
 

@@ -50,3 +50,13 @@ def test_the_report_shows_each_step_and_doubts_failed_gates(tmp_path: Path) -> N
     assert ["server CPU, ms a request: users.get, 16 connections", "median latency, ms: users.get, 16 connections"] == [
         picture.title for picture in found.pictures
     ]
+
+
+def test_a_missing_rung_changes_the_words(tmp_path: Path) -> None:
+    """Without gRPC, bare frames stand against HTTP/1.1; without its protobuf, codec and framing change at once."""
+    without_grpc = [each for each in RUNGS if each.transport != "grpc"]
+    (found,) = ladders(summarise(RunBuilder(without_grpc).write(tmp_path / "a").records))
+    assert "framing and framework: bare frames for HTTP/1.1, with protobuf" == found.rungs[2].step
+    json_alone = [each for each in without_grpc if (each.transport, each.codec) != ("socket", "protobuf")]
+    (found,) = ladders(summarise(RunBuilder(json_alone).write(tmp_path / "b").records))
+    assert "codec, framing and framework at once: bare frames for HTTP/1.1, JSON for protobuf" == found.rungs[2].step

@@ -407,6 +407,7 @@ factors:
   transport: [rest, grpc]
   operation: [crud, shop]
   payload: profile
+  concurrency: 10
 load:
   workloads:
     crud: {sequence: [users.create, users.update, users.get, users.delete]}
@@ -430,7 +431,7 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
     ("old", "new", "expected"),
     [
         ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
-        ("[crud, shop]", "crud", "9: load.workloads.shop: no cell has this workload"),
+        ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
         ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
         (
             "payload: profile",
@@ -440,22 +441,23 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
         ("payload: profile", "payload: 0", "5: factors.payload: must be one of small, profile, list, batch, 512k, or"),
         ("payload: profile", "payload: true", "5: factors.payload: must be one of small"),
         ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
-        ("[users.create, users.update, users.get, users.delete]", "[]", "8: load.workloads.crud: needs either a"),
-        ("[users.create, users.update,", "[users.delete, users.create,", "8: load.workloads.crud: users.delete needs"),
-        ("[users.create, users.update,", "[users.make,", "8: load.workloads.crud.sequence: must be one of users.get,"),
+        ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs either a"),
+        ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
+        ("[users.create, users.update,", "[users.make,", "9: load.workloads.crud.sequence: must be one of users.get,"),
         (
             "sequence: [users.create",
             "mix: {users.get: 0}, sequence: [users.create",
-            "8: load.workloads.crud.mix.users.get",
+            "9: load.workloads.crud.mix.users.get",
         ),
-        ("users: 9", "users: 0", "11: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
+        ("users: 9", "users: 0", "12: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
         ("  payload: profile", "  workers: 2", "on 2 workers with a store in each one's memory"),
         (
             "  payload: profile",
             "  driver: {grpc: ghz}",
             "5: factors.driver.grpc: ghz can't drive crud: it sends one call over",
         ),
-        ("    crud:", "    Crud:", "8: load.workloads.Crud"),
+        ("  concurrency: 10", "  concurrency: 4", "13: load.workloads.shop.clients.editors: none of 4 users is one of"),
+        ("    crud:", "    Crud:", "9: load.workloads.Crud"),
     ],
 )
 def test_workloads_and_payloads_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:

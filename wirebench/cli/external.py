@@ -13,7 +13,8 @@ def as_found(scenario: Scenario, target: ExternalTarget) -> Scenario:
 
     Raises UsageError if the scenario says otherwise.
     """
-    found = {transport: (level,) for transport, level in target.tls_levels.items()}
+    asked = scenario.factors.transport
+    found = {transport: (level,) for transport, level in target.tls_levels.items() if transport in asked}
     for transport, levels in scenario.factors.tls.items():
         for owner in found if transport == EVERY_TRANSPORT else (transport,):
             if owner in found and levels != found[owner]:

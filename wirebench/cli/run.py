@@ -95,10 +95,7 @@ def run(  # noqa: PLR0913 - one parameter an option
                 chosen = external
             case "kubernetes":
                 chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
-        runner.prepare(plan, chosen)
-        writer = RunWriter(out, runner.start_info(plan, path, chosen, run_name))
-        if read.load.timing is not None:
-            writer.keep(path.parent / read.load.timing, TIMING_FILE)
+        writer = _begin(plan, path, chosen, out, run_name)
         cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S[kind]
         try:
             _announce(plan, chosen, writer)
@@ -108,6 +105,20 @@ def run(  # noqa: PLR0913 - one parameter an option
             _say_what_is_left(writer)
             raise
     _conclude(writer.folder, json=json)
+
+
+def _begin(plan: Plan, path: Path, target: Target, out: Path, run_name: str) -> RunWriter:
+    """Prepare the target and the run's folder; where that fails, nothing of the target's stays."""
+    timing = plan.scenario.load.timing
+    try:
+        runner.prepare(plan, target)
+        writer = RunWriter(out, runner.start_info(plan, path, target, run_name))
+        if timing is not None:
+            writer.keep(path.parent / timing, TIMING_FILE)
+    except BaseException:
+        target.clean_up()
+        raise
+    return writer
 
 
 def _say_what_is_left(writer: RunWriter) -> None:

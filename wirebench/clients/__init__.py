@@ -19,13 +19,14 @@ def connect(
 ) -> Client:
     """Connect to a service: `host:port`, with `http://`, `https://` or `tls://` before it or without; IPv6 in brackets.
 
-    `timeout_s` bounds connecting, and then each wait for the server. `codec` is the socket's. `tls` is what there is
-    for TLS; None is plain text, unless the address asks for it. Raises ClientError, and UsageError for unusable files.
+    `timeout_s` bounds connecting, and then each wait for the server. `codec` is that of REST or the socket. `tls` is
+    what there is for TLS; None is plain text, unless the address asks for it. Raises ClientError, and UsageError for
+    unusable files.
     """
     scheme, bare = split_scheme(address)
     where, tls = parse_address(bare), chosen_by(scheme, tls)
     if transport == "rest":
-        return RestClient(where, timeout_s, tls)
+        return RestClient(where, timeout_s, codec, tls)
     if transport == "grpc":
         return GrpcClient(where, timeout_s, tls)
     if transport == "socket":

@@ -14,12 +14,23 @@ from urllib.parse import quote, urlencode
 from wirebench.clients import events
 from wirebench.clients.address import Address
 from wirebench.clients.client import Client, Fields, Reply
-from wirebench.clients.messages import data_of_json, decode_json, encode_json, find_operation, find_stream
+from wirebench.clients.messages import (
+    Operation,
+    data_of_json,
+    decode_json,
+    decode_message,
+    encode_json,
+    encode_message,
+    find_operation,
+    find_stream,
+)
 from wirebench.clients.peer import Peer, has_ended
 from wirebench.clients.stream import ItemStream
+from wirebench.scenario.contract import Codec
 from wirebench.tls import ClientTls
 
 _PROTOCOL = "wirebench's REST API"
+_MEDIA_TYPES: dict[Codec, str] = {"json": "application/json", "protobuf": "application/x-protobuf"}
 
 #: Statuses of the contract. 404 and 405 are also those of a path or a method that isn't there.
 _CODES = {
@@ -66,32 +77,42 @@ class Response(NamedTuple):
 
 
 class RestClient(Client):
-    """Speaks JSON over one connection, which it opens again when the server has closed it between requests.
+    """Speaks JSON or protobuf over one connection, which it opens again when the server has closed it between requests.
 
     It keeps no connection before the first request: a server that serves one at a time would wait for it.
     """
 
     transport = "rest"
 
-    def __init__(self, address: Address, timeout_s: float = 5.0, tls: ClientTls | None = None) -> None:
+    def __init__(
+        self, address: Address, timeout_s: float = 5.0, codec: Codec = "json", tls: ClientTls | None = None
+    ) -> None:
         """Find out whether something listens. Raises ClientError."""
+        self._codec = codec
         self._peer = Peer(address, timeout_s, tls, "http/1.1")
         self._connection = http.client.HTTPConnection(*address, timeout=timeout_s)
         self._peer.dial().close()
 
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation. Raises ClientError."""
-        find_operation(operation)
+        found = find_operation(operation)
         route = _ROUTES[operation]
         in_path = re.findall(r"{(\w+)}", route.path)
         path = route.path.format(**{name: quote(str(fields.get(name, 0)), safe="") for name in in_path})
         rest = {name: value for name, value in fields.items() if name not in in_path}
+        headers = {"Accept": _MEDIA_TYPES[self._codec]}
         if route.method == "GET":
-            return self._reply(self.request("GET", f"{path}?{urlencode(rest)}" if rest else path))
+            return self._reply(found, self.request("GET", f"{path}?{urlencode(rest)}" if rest else path, None, headers))
         if route.method == "DELETE":
-            return self._reply(self.request("DELETE", path))
-        body = rest.get("user", {}) if operation == "users.create" else rest
-        return self._reply(self.request(route.method, path, encode_json(body), {"Content-Type": "application/json"}))
+            return self._reply(found, self.request("DELETE", path, None, headers))
+        headers["Content-Type"] = _MEDIA_TYPES[self._codec]
+        return self._reply(found, self.request(route.method, path, self._body(operation, fields, rest), headers))
+
+    def _body(self, operation: str, fields: Fields, rest: Fields) -> bytes:
+        """Return a request's body: in protobuf the whole message, in JSON what the path doesn't say."""
+        if self._codec == "protobuf":
+            return encode_message(find_operation(operation), fields)
+        return encode_json(rest.get("user", {}) if operation == "users.create" else rest)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -109,7 +130,7 @@ class RestClient(Client):
         with self._failures():
             response = self._send("GET", path)
             if response.status != HTTPStatus.OK:
-                return self._reply(_read(response))
+                return self._reply(None, _read(response))
             if response.getheader("Content-Type") != events.CONTENT_TYPE:
                 raise self._peer.not_spoken(_PROTOCOL, str(response.headers).encode())
             try:
@@ -169,8 +190,10 @@ class RestClient(Client):
         connected: socket.socket | None = self._connection.sock
         return connected is None or has_ended(connected)
 
-    def _reply(self, response: Response) -> Reply:
+    def _reply(self, operation: Operation | None, response: Response) -> Reply:
         try:
+            if operation and response.headers.get("content-type") == _MEDIA_TYPES["protobuf"]:
+                return Reply(_CODES[response.status], *decode_message(operation, response.body))
             return _decode_reply(response)
         except (ValueError, KeyError):
             received = f"{response.status} ".encode() + response.body

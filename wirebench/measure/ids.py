@@ -68,7 +68,9 @@ def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
     starts = range(_STEPS - count // ID_STEP + 1)
     with contextlib.ExitStack() as opened:
         connected = [
-            opened.enter_context(clients.connect(endpoint.service.transport, endpoint.address, _TIMEOUT_S))
+            opened.enter_context(
+                clients.connect(endpoint.service.transport, endpoint.address, _TIMEOUT_S, tls=endpoint.tls)
+            )
             for endpoint in endpoints
         ]
         for start in random.SystemRandom().sample(starts, min(_DRAWS, len(starts))):

@@ -120,7 +120,7 @@ def _busiest_s(parts: Sequence[HistogramFile], watches: Sequence[Watch]) -> floa
     """Return the CPU time of the busiest full second of the windows; None if there is none, or not all are known."""
     windows = [part.checked_window() for part in parts]
     starts = [
-        start for each in windows for start in range(each.start_unix_ns, each.end_unix_ns - _SECOND_NS, _SECOND_NS)
+        start for each in windows for start in range(each.start_unix_ns, each.end_unix_ns - _SECOND_NS + 1, _SECOND_NS)
     ]
     seconds = [
         _sum((watch.between(start, start + _SECOND_NS) or _UNSEEN).cpu_s for watch in watches) for start in starts

@@ -80,23 +80,20 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-def _none_of_it(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    return None if value == "none" else value
-
-
 class Network(_Strict):
     """What lies between generator and server; `wirebench.scenario.cell.Link` says what the keys mean.
 
     A `delay_ms` of `none` goes straight to the service, and not through the proxy that does all this.
     """
 
-    delay_ms: Levels[Annotated[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] | None, BeforeValidator(_none_of_it)]] = (
-        _LEFT_OUT
-    )
+    delay_ms: Levels[
+        Annotated[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] | None, BeforeValidator(_none_in_words)]
+    ] = _LEFT_OUT
     jitter_ms: Levels[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)]] = _LEFT_OUT
     bandwidth_kib_s: Levels[
         Annotated[
-            Annotated[int, Field(ge=BANDWIDTH_KIB_S_MIN, le=BANDWIDTH_KIB_S_MAX)] | None, BeforeValidator(_none_of_it)
+            Annotated[int, Field(ge=BANDWIDTH_KIB_S_MIN, le=BANDWIDTH_KIB_S_MAX)] | None,
+            BeforeValidator(_none_in_words),
         ]
     ] = _LEFT_OUT
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,6 +98,9 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
     elif load.calls * greatest > CALLS_MAX:
         message = f"{load.calls} calls on each of {greatest} connections are over {CALLS_MAX:,}"
         yield Refusal(("load", "calls"), message, "each is kept one by one: lower it, or use a closed load")
+    if {*_all_levels(scenario.factors.disruption)} - {"none"}:
+        message = "nobody knows how long a number of calls takes, and so when to disrupt it"
+        yield Refusal(("factors", "disruption"), message, "use a closed or an open load")
     if load.warmup_s:
         yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "remove it")
     for driver in sorted(_all_levels(scenario.factors.driver) - {"k6"}):
@@ -112,10 +116,11 @@ def _unfit_shape(scenario: Scenario) -> Iterator[Refusal]:
     if load.model == "ramp":
         if load.from_rate_per_s is None:
             yield Refusal(("load", "model"), "a ramp needs a rate to begin with", "add load.from_rate_per_s")
-        most = (max(_all_levels(factors.rate_per_s)) + (load.from_rate_per_s or 0)) / 2 * load.window_s
+        first = load.from_rate_per_s or 0
+        most = (max(_all_levels(factors.rate_per_s)) + first) / 2 * load.window_s + first * load.warmup_s
         if most > ENTRIES_MAX:
-            message = f"{most:,.0f} requests in a window are over {ENTRIES_MAX:,}"
-            yield Refusal(("load", "window_s"), message, "shorten the window, or lower factors.rate_per_s")
+            message = f"{most:,.0f} requests in warm-up and window are over {ENTRIES_MAX:,}"
+            yield Refusal(("load", "window_s"), message, "shorten them, or lower the rates")
     if load.model == "replay" and load.timing is None:
         yield Refusal(("load", "model"), "a replay needs a timing file", "add load.timing")
 
@@ -235,6 +240,7 @@ def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
     writes = not WRITING_OPERATIONS.isdisjoint(operations)
     yield from _impossible_service(cell, factors, writes=writes)
     yield from _impossible_work(cell, factors, operations)
+    yield from _impossible_users(cell, load)
     yield from _impossible_load(cell, factors)
     if cell.is_disrupted:
         yield from _impossible_disruption(cell, factors, writes=writes)
@@ -251,6 +257,23 @@ def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) ->
             "for users.create_batch, 512k for echoes; a number is bytes of an echo, or users of a list or batch",
         )
     yield from _impossible_stream(cell, factors)
+
+
+def _impossible_users(cell: Cell, load: Load) -> Iterator[Refusal]:
+    """Refuse kinds of clients that get no user, and streams that are due one by one."""
+    kinds = load.workload(cell.operation).clients
+    weights = [each.users for each in kinds.values()]
+    # As k6/lib/work.js shares users out among the kinds.
+    places = ((user + 0.5) / cell.concurrency * sum(weights) for user in range(cell.concurrency))
+    taken = {bisect.bisect_right(list(itertools.accumulate(weights)), place) for place in places}
+    for index, name in enumerate(kinds):
+        if index not in taken:
+            message = f"none of {cell.concurrency} users is one of the {name} of {cell.operation}"
+            hint = "raise factors.concurrency, or the kind's share of the users"
+            yield Refusal(("load", "workloads", cell.operation, "clients", name), message, hint)
+    if cell.is_stream and load.model in ("ramp", "replay"):
+        message = f"{_A_LOAD[load.model]} is of requests that end soon, and not of streams"
+        yield Refusal(("load", "model"), message, "use a closed or an open load, or another operation")
 
 
 def _impossible_stream(cell: Cell, factors: Factors) -> Iterator[Refusal]:

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from wirebench.stats.ratio import Ratio, paired_ratio
 from wirebench.stats.summary import METRICS, CellSummary, Metric
 
-#: The rungs from the top, by transport and codec, with what changes from the one before.
-RUNGS: dict[tuple[str, str], str] = {
-    ("rest", "json"): "",
-    ("rest", "protobuf"): "codec: protobuf for JSON, over HTTP/1.1",
-    ("grpc", "protobuf"): "framing and framework: gRPC for HTTP/1.1, with protobuf",
-    ("socket", "protobuf"): "framing and framework: bare frames for gRPC, with protobuf",
-    ("socket", "json"): "codec: JSON for protobuf, in bare frames",
-}
+#: The rungs from the top, by transport and codec.
+RUNGS = (("rest", "json"), ("rest", "protobuf"), ("grpc", "protobuf"), ("socket", "protobuf"), ("socket", "json"))
+_FRAMINGS = {"rest": "HTTP/1.1", "grpc": "gRPC", "socket": "bare frames"}
+_CODECS = {"json": "JSON", "protobuf": "protobuf"}
 _RUNGS_MIN = 3
 #: What comes with a transport: the rungs may differ in it.
 _OWN = ("transport", "codec", "runtime", "threads")
@@ -73,8 +69,19 @@ def _step(before: CellSummary, cell: CellSummary) -> Rung:
         name: tuple(dict.fromkeys(gate.name for each in (before, cell) for gate in each.failed_gates(metric)))
         for name, metric in METRICS.items()
     }
-    step = RUNGS[str(cell.factors["transport"]), str(cell.factors["codec"])]
-    return Rung(cell, step, _ratios(before, cell), failed)
+    return Rung(cell, _words(before, cell), _ratios(before, cell), failed)
+
+
+def _words(before: CellSummary, cell: CellSummary) -> str:
+    """Say what changes from one rung to the next."""
+    old, new = ((str(each.factors["transport"]), str(each.factors["codec"])) for each in (before, cell))
+    codecs = f"{_CODECS[new[1]]} for {_CODECS[old[1]]}"
+    framings = f"{_FRAMINGS[new[0]]} for {_FRAMINGS[old[0]]}"
+    if old[0] == new[0]:
+        return f"codec: {codecs}, over {_FRAMINGS[new[0]]}"
+    if old[1] == new[1]:
+        return f"framing and framework: {framings}, with {_CODECS[new[1]]}"
+    return f"codec, framing and framework at once: {framings}, {codecs}"
 
 
 def _ratios(before: CellSummary, cell: CellSummary) -> dict[str, Ratio]:

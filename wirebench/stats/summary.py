@@ -164,7 +164,7 @@ def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
 
 _TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
 _ORDER = (
-    "operation", "stream_rate_limit_per_s", "stream_items",
+    "operation", "payload", "stream_rate_limit_per_s", "stream_items",
     "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
     "workers", "threads", "store", "connection", "bandwidth_kib_s", "jitter_ms", "delay_ms",
 )  # fmt: skip

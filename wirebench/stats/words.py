@@ -186,7 +186,7 @@ def situation(comparison: Comparison) -> str:
     own = {comparison.factor, *(_OF_TRANSPORT if comparison.factor == "transport" else ())}
     owner = f"{transport_name(factors)} " if comparison.factor != "transport" else ""
     shared = [_said(name, factors) for name in _WITH_TRANSPORT if name not in own and not _is_default(name, factors)]
-    return owner + ", ".join((load(factors), *shared))
+    return owner + ", ".join((load(factors, without=comparison.factor), *shared))
 
 
 def claim(comparison: Comparison) -> str:
@@ -359,6 +359,10 @@ def _names(comparison: Comparison) -> tuple[str, str]:
             subject, baseline = (_said("tls", factors) for factors in cells)
         case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" as factor:
             subject, baseline = (_of_link(factor, factors[factor]) for factors in cells)
+        case "concurrency":
+            subject, baseline = (counted(int(factors["concurrency"] or 0), "connection") for factors in cells)
+        case "payload":
+            subject, baseline = (_payload_noun(factors["payload"]) for factors in cells)
         case factor:
             subject, baseline = (_NOUNS.get(str(factors[factor])) or _said(factor, factors) for factors in cells)
     return subject, baseline
@@ -384,6 +388,10 @@ def _items(factors: Factors) -> str:
     limit = factors["stream_rate_limit_per_s"]
     at = f"{limit:,}/s each" if limit else "as fast as they are read"
     return f"{counted(int(factors['stream_items'] or 0), 'item')}, {at}"
+
+
+def _payload_noun(level: object) -> str:
+    return f"a payload of {_payload(level)}" if level else "the payload that is usual"
 
 
 def _payload(level: object) -> str:

@@ -139,9 +139,6 @@ class CertificateFolder:
         """Remove the files; can be repeated."""
         self._folder.cleanup()
 
-    def _write_pair(self, name: str, pair: Pair) -> tuple[Path, Path]:
-        return self._write(f"{name}.crt", pair.certificate), self._write(f"{name}.key", pair.key)
-
     def _write(self, name: str, content: bytes) -> Path:
         path = Path(self._folder.name) / name
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -113,7 +113,7 @@ def _parse(path: Path, text: str) -> Any:  # noqa: ANN401 - checked next
         data = json.loads(text, parse_float=Decimal, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", _HINT) from None
-    except ValueError as error:  # a number of thousands of digits, a key that stands twice
+    except (ValueError, ArithmeticError) as error:  # a number of thousands of digits, a key that stands twice
         raise UsageError(f"{path}: {error}", _HINT) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", _HINT) from None

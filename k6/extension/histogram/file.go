@@ -107,7 +107,7 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 	seconds := 0
 	if f.window != nil {
 		closed := f.window.closedAt(ended.UnixNano())
-		if f.config.calls > 0 {
+		if f.config.calls > 0 && f.requests() >= int64(f.config.calls) {
 			closed = f.window.closedAt(f.lastEnd + 1)
 		}
 		made.Window = &fileWindow{closed.start, closed.end}
@@ -130,6 +130,15 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 		made.fileBytes = &fileBytes{int64(f.bytesSent), int64(f.bytesReceived), requests}
 	}
 	return made, nil
+}
+
+// requests returns how many requests ended, whatever their outcome.
+func (f *fold) requests() int64 {
+	count := int64(0)
+	for _, each := range f.series {
+		count += each.total
+	}
+	return count
 }
 
 func (f *fold) sortedSeries() []*series {
