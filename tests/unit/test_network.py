@@ -23,7 +23,8 @@ from wirebench.network.toxiproxy import toxics
 from wirebench.processes import Child
 from wirebench.scenario import Cell, Link, make_plan
 from wirebench.stats import compare, summarise
-from wirebench.stats.words import proxy_cost, sentence
+from wirebench.stats.remarks import proxy_cost
+from wirebench.stats.words import sentence
 
 NETWORK = "network: {delay_ms: [none, 0, 20], jitter_ms: 0}"
 

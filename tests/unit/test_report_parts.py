@@ -17,7 +17,7 @@ from wirebench.report.facts import command
 from wirebench.report.latencies import curve_of, read_latencies
 from wirebench.report.numbers import duration, moment, number
 from wirebench.scenario.contract import Driver
-from wirebench.stats import Comparison, Ratio, compare, summarise, words
+from wirebench.stats import Comparison, Ratio, compare, names, summarise, words
 from wirebench.store import Gate, Run
 
 
@@ -145,12 +145,12 @@ def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
 
 def test_a_name_says_what_is_not_the_default() -> None:
     """A cell at its transport's defaults has the transport's name, and names tell cells of one load apart."""
-    assert "gRPC" == words.cell_name(cell("grpc").factors)
-    assert "gRPC by ghz" == words.cell_name(cell("grpc", driver="ghz").factors)
+    assert "gRPC" == names.cell_name(cell("grpc").factors)
+    assert "gRPC by ghz" == names.cell_name(cell("grpc", driver="ghz").factors)
     changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
-    assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == words.cell_name(changed.factors)
+    assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.cell_name(changed.factors)
     go = cell("grpc", implementation="go", runtime="grpc-go")
-    assert "gRPC in Go" == words.cell_name(go.factors)
+    assert "gRPC in Go" == names.cell_name(go.factors)
 
 
 def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
@@ -251,10 +251,10 @@ def test_a_summary_of_mixed_verdicts_counts_them(comparison: Comparison) -> None
 
 def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
     """There is no Grpc."""
-    assert "Socket is faster" == words.capitalised("socket is faster")
-    assert "gRPC is faster" == words.capitalised("gRPC is faster")
-    assert "users.get, 1 connection" == words.capitalised("users.get, 1 connection")
-    assert "ghz measured" == words.capitalised("ghz measured")
+    assert "Socket is faster" == names.capitalised("socket is faster")
+    assert "gRPC is faster" == names.capitalised("gRPC is faster")
+    assert "users.get, 1 connection" == names.capitalised("users.get, 1 connection")
+    assert "ghz measured" == names.capitalised("ghz measured")
 
 
 def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:

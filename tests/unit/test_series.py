@@ -8,7 +8,7 @@ from tests.unit.report_run import RunBuilder, cell, passed
 from wirebench.report.over import chapters
 from wirebench.scenario import Cell
 from wirebench.stats import numeric_factors, series, summarise
-from wirebench.stats.words import sweep
+from wirebench.stats.remarks import sweep
 from wirebench.store import ErrorText, Gate
 
 SWEPT = tuple(cell(transport, concurrency=level) for transport in ("rest", "grpc") for level in (1, 4, 16, 64))

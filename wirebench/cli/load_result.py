@@ -8,7 +8,7 @@ from rich.console import Console
 
 from wirebench.cli.output import visible
 from wirebench.measure.record import Record
-from wirebench.stats.words import counted
+from wirebench.stats.names import counted
 
 _ERROR_TEXTS_SHOWN = 5
 _LABEL_WIDTH = 11

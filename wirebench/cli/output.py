@@ -17,7 +17,9 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
 from wirebench.stats import METRICS, CellSummary, compare, series, summarise
 from wirebench.stats.handshakes import handshakes
-from wirebench.stats.words import caveat, counted, disruptions, full_name, proxy_cost, sentence, sweep
+from wirebench.stats.names import counted, full_name
+from wirebench.stats.remarks import disruptions, proxy_cost, sweep
+from wirebench.stats.words import caveat, sentence
 from wirebench.store import DamagedRun, Run
 
 _PLAIN_INTERVAL_S = 5.0

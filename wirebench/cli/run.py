@@ -37,7 +37,7 @@ from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.scenario import Plan, make_plan, read_scenario
 from wirebench.scenario.contract import TargetName
 from wirebench.scenario.model import BLOCKS_MAX
-from wirebench.stats.words import counted
+from wirebench.stats.names import counted
 from wirebench.store import Run, RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER, TIMING_FILE
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores

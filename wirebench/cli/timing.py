@@ -15,7 +15,7 @@ from wirebench.cli.options import help_without_command
 from wirebench.cli.output import visible
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.files import write_whole
-from wirebench.stats.words import counted
+from wirebench.stats.names import counted
 from wirebench.timing import Recording, read_recording
 from wirebench.timing.bursts import Bursts, generate
 from wirebench.timing.mirror_node import NETWORKS, MirrorNode, Network, Order

@@ -14,7 +14,7 @@ from wirebench.report.charts.curves import Curve
 from wirebench.report.charts.style import Style
 from wirebench.report.picture import Picture
 from wirebench.stats import CellSummary
-from wirebench.stats.words import cell_name
+from wirebench.stats.names import cell_name
 from wirebench.store import Run
 
 #: More points than these in a line can't be told apart; in one that goes up and down, fewer can.

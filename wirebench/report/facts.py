@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wirebench.report.numbers import count, duration, moment
 from wirebench.stats import summarise
 from wirebench.stats.handshakes import handshakes
-from wirebench.stats.words import counted
+from wirebench.stats.names import counted
 from wirebench.store import Run, RunInfo
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wirebench.stats import METRICS, CellSummary
-from wirebench.stats.words import full_name, gate_name
+from wirebench.stats.names import full_name, gate_name
 from wirebench.store import Gate
 
 

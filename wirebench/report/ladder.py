@@ -9,7 +9,8 @@ from wirebench.report.charts import steps
 from wirebench.report.charts.style import Style
 from wirebench.report.picture import Picture
 from wirebench.stats import METRICS, CellSummary, Ladder, ladders
-from wirebench.stats.words import cell_name, gate_name, interval, load
+from wirebench.stats.names import cell_name, gate_name, load
+from wirebench.stats.words import interval
 
 _DRAWN = {"cpu": "server CPU, ms a request", "p50": "median latency, ms"}
 

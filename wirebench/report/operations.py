@@ -12,7 +12,7 @@ from wirebench.report.latencies import CellLatency, quantile_ms
 from wirebench.report.numbers import count, number
 from wirebench.report.picture import Groups, Picture
 from wirebench.stats import CellSummary
-from wirebench.stats.words import cell_name
+from wirebench.stats.names import cell_name
 from wirebench.store import OperationFigures
 
 HEADINGS = (("requests/s", ""), ("p50", "ms"), ("p99", "ms"), ("max", "ms"), ("requests", "in windows"), ("failed", ""))

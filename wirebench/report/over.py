@@ -9,7 +9,8 @@ from wirebench.report.charts import lines
 from wirebench.report.charts.style import Style, styles_of
 from wirebench.report.picture import Picture
 from wirebench.stats import METRICS, CellSummary, Metric, Series, numeric_factors, series
-from wirebench.stats.words import FACTOR_LABELS, capitalised, cell_name, load, sweep
+from wirebench.stats.names import FACTOR_LABELS, capitalised, cell_name, load
+from wirebench.stats.remarks import sweep
 
 #: What is drawn, and how the pictures are headed.
 _DRAWN = {

@@ -12,7 +12,7 @@ from wirebench.report.charts.curves import Curve
 from wirebench.report.charts.style import Style
 from wirebench.report.picture import Groups, Picture
 from wirebench.stats import CellSummary
-from wirebench.stats.words import cell_name
+from wirebench.stats.names import cell_name
 
 _AXIS = "s from the window's start"
 

@@ -24,7 +24,7 @@ from wirebench.report.over import Chapter
 from wirebench.report.picture import Picture, bars_of, curves
 from wirebench.report.streams import Streams, make_streams
 from wirebench.report.table import Table, make_table
-from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, compare, summarise, words
+from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, compare, names, remarks, summarise, words
 from wirebench.store import Run
 
 _FOLDER = Path(__file__).parent
@@ -94,7 +94,7 @@ def render(run: Run) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"counted": words.counted, "dim_intervals": _dim_intervals, "moment": moment}
+    environment.filters |= {"counted": names.counted, "dim_intervals": _dim_intervals, "moment": moment}
     css = (_FOLDER / "report.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(page=gather(run), css=Markup(css))  # noqa: S704 - our own
 
@@ -118,15 +118,15 @@ def gather(run: Run) -> Page:
     return Page(
         run=run,
         command=command(run.info),
-        summary=tuple(words.capitalised(sentence) for sentence in words.summary(judged)),
+        summary=tuple(names.capitalised(sentence) for sentence in words.summary(judged)),
         caveat=words.caveat(comparisons),
         claims=_claims(judged, forest),
         forest=forest,
-        agreement=tuple(words.capitalised(sentence) for sentence in words.agreement(instruments)),
+        agreement=tuple(names.capitalised(sentence) for sentence in words.agreement(instruments)),
         instruments=_claims(instruments, instrument_forest),
         instrument_forest=instrument_forest,
-        disruptions=words.disruptions(cells),
-        proxy_cost=words.proxy_cost(cells),
+        disruptions=remarks.disruptions(cells),
+        proxy_cost=remarks.proxy_cost(cells),
         legend=tuple(looks.values()),
         latency=curves("Latency", of_requests, looks, latencies),
         throughput=throughput,
@@ -153,17 +153,17 @@ def _group(cells: Sequence[CellSummary]) -> dict[str, list[CellSummary]]:
     """Put together what can be compared; of each transport, the cell at its defaults comes first."""
     groups: dict[str, list[CellSummary]] = {}
     for cell in cells:
-        groups.setdefault(words.load(cell.factors), []).append(cell)
+        groups.setdefault(names.load(cell.factors), []).append(cell)
     for group in groups.values():
         transports = [cell.factors["transport"] for cell in group]
-        group.sort(key=lambda cell: (transports.index(cell.factors["transport"]), len(words.cell_name(cell.factors))))
+        group.sort(key=lambda cell: (transports.index(cell.factors["transport"]), len(names.cell_name(cell.factors))))
     return groups
 
 
 def _claims(comparisons: Sequence[Comparison], forest: Forest) -> dict[str, list[Claim]]:
     claims: dict[str, list[Claim]] = {}
     for comparison in comparisons:
-        claim = Claim(comparison.verdict, words.capitalised(words.claim(comparison)), forest.lanes(comparison))
+        claim = Claim(comparison.verdict, names.capitalised(words.claim(comparison)), forest.lanes(comparison))
         claims.setdefault(words.situation(comparison), []).append(claim)
     return claims
 
@@ -177,4 +177,4 @@ def _dim_intervals(sentence: str) -> Markup:
 
 def _errors(cells: Sequence[CellSummary]) -> list[CellError]:
     """List each cell's errors, the most frequent first."""
-    return [CellError(words.full_name(cell.factors), str(error)) for cell in cells for error in cell.errors]
+    return [CellError(names.full_name(cell.factors), str(error)) for cell in cells for error in cell.errors]

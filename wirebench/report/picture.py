@@ -12,7 +12,7 @@ from wirebench.report.charts.style import Style
 from wirebench.report.latencies import CellLatency
 from wirebench.report.numbers import number
 from wirebench.stats import CellSummary, Metric
-from wirebench.stats.words import cell_name
+from wirebench.stats.names import cell_name
 
 #: Cells by what they have in common: their operation and load.
 Groups = Mapping[str, Sequence[CellSummary]]

@@ -10,7 +10,7 @@ from typing import TypeVar
 from wirebench.report.latencies import CellLatency
 from wirebench.report.numbers import ABSENT, count, number
 from wirebench.stats import METRICS, CellSummary
-from wirebench.stats.words import cell_name, gate_name
+from wirebench.stats.names import cell_name, gate_name
 from wirebench.store import Record
 
 _T = TypeVar("_T", int, float)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from wirebench.drivers.histogram_file import Handshakes
+from wirebench.stats.names import capitalised, transport_name
 from wirebench.stats.summary import CellSummary
-from wirebench.stats.words import capitalised, transport_name
 
 
 def handshakes(cells: Iterable[CellSummary]) -> tuple[str, ...]:

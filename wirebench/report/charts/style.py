@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wirebench.stats import CellSummary
-from wirebench.stats.words import cell_name
+from wirebench.stats.names import cell_name
 
 #: Colours that stand for the page's own: `svg.inline` puts the CSS variable in their place.
 INK, MUTED, GRID, PAPER, REST, GRPC, SOCKET, OTHER = (f"#00000{digit}" for digit in range(1, 9))

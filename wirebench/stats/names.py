@@ -1,0 +1,204 @@
+"""Names for cells, factors and their levels, for the terminal and the report alike.
+
+What a name doesn't say is the default: "gRPC" is gRPC on its first runtime, with its first codec, by its first driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast, get_args
+
+from wirebench.scenario.contract import CLUSTER_DEFAULTS, Driver, Implementation, Transport, defaults
+
+Factors = Mapping[str, str | int | float | None]
+
+#: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
+WITH_TRANSPORT = (
+    "implementation", "runtime", "codec", "threads", "workers", "store", "connection", "tls", "replicas",
+    "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver", "delay_ms",
+    "jitter_ms", "bandwidth_kib_s",
+)  # fmt: skip
+
+#: Those that may differ between two transports that are compared: they are part of the transport's name.
+OF_TRANSPORT = ("runtime", "codec", "threads")
+
+_TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
+
+_COUNTABLE = frozenset({"workers", "threads", "replicas"})
+
+_LEVELS = {
+    "python": "in Python",
+    "go": "in Go",
+    "keep": "connections kept",
+    "reopen": "connections reopened",
+    "same-pod": "load from the same pod",
+    "same-node": "load from the same node",
+    "cross-node": "load from another node",
+    "service": "balanced by the Service",
+    "headless": "balanced by the client",
+    "pod": "on one of the pods",
+    "none": "left alone",
+    "rolling-restart": "during a rolling restart",
+    "kill-pod": "when a pod is killed",
+}
+
+_TLS = {"none": "plain text", "server": "TLS", "mutual": "mutual TLS"}
+
+#: The same as subjects of a sentence.
+NOUNS = {
+    "python": "Python",
+    "go": "Go",
+    "service": "balancing by the Service",
+    "headless": "balancing by the client",
+    "pod": "one pod alone",
+    "none": "no disruption",
+    "rolling-restart": "a rolling restart",
+    "kill-pod": "the loss of a pod",
+}
+
+#: Factors that are said with the operation.
+_OF_WORK = ("payload", "stream_items", "stream_rate_limit_per_s")
+
+#: How factors are called below a plot over their levels.
+FACTOR_LABELS = {
+    "concurrency": "connections",
+    "rate_per_s": "requests/s asked for",
+    "payload": "payload",
+    "stream_items": "items of a stream",
+    "stream_rate_limit_per_s": "items/s asked for of a stream",
+    "cpu_limit_millicores": "CPU limit, millicores",
+    "memory_limit_mib": "memory limit, MiB",
+    "delay_ms": "delay of a round trip, ms",
+    "jitter_ms": "jitter, ms",
+    "bandwidth_kib_s": "bandwidth of a connection, KiB/s",
+}
+
+_SAYINGS = {
+    "runtime": "on {}",
+    "driver": "by {}",
+    "cpu_limit_millicores": "{}m CPU",
+    "memory_limit_mib": "{} MiB",
+    "delay_ms": "{} ms away",
+    "jitter_ms": "±{} ms",
+    "bandwidth_kib_s": "at {} KiB/s",
+}
+
+#: The same as subjects of a sentence, and what it is where there is none.
+_OF_LINK = {
+    "delay_ms": ("a delay of {} ms", "no proxy"),
+    "jitter_ms": ("a jitter of {} ms", "no jitter"),
+    "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
+}
+
+
+def cell_name(factors: Factors, without: str = "") -> str:
+    """Name a cell among those of the same operation and load: its transport, and what isn't the default.
+
+    `without` is a factor that is left out.
+    """
+    return named(factors, [name for name in WITH_TRANSPORT if name != without])
+
+
+def load(factors: Factors, without: str = "") -> str:
+    """Say an operation and its load: what one cell shares with those that it can be compared with.
+
+    `without` is a factor that is left out.
+    """
+    work = str(factors["operation"]) if without in _OF_WORK else _work(factors)
+    return ", ".join(filter(None, (work, _connections(factors, without))))
+
+
+def full_name(factors: Factors) -> str:
+    """Name a cell among all of a run."""
+    return f"{load(factors)}: {cell_name(factors)}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Say how many there are: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def capitalised(text: str) -> str:
+    """Begin a sentence with a capital, unless its first word is a name that has its own way (gRPC, k6, users.get)."""
+    first = text.split(" ", maxsplit=1)[0]
+    is_word = first.isalpha() and first.islower() and first not in get_args(Driver)
+    return text[:1].upper() + text[1:] if is_word else text
+
+
+def transport_name(factors: Factors) -> str:
+    """Write a cell's transport as people do."""
+    level = str(factors["transport"])
+    return _TRANSPORTS.get(level, level)
+
+
+def gate_name(name: str) -> str:
+    """Write a gate's name as words."""
+    return name.replace("_", " ").replace("cpu", "CPU")
+
+
+def named(factors: Factors, names: Sequence[str]) -> str:
+    """Name a cell by its transport and, of these factors, those that aren't at their default."""
+    others = ", ".join(said(name, factors) for name in names if not is_default(name, factors))
+    return f"{transport_name(factors)} {others}".strip()
+
+
+def is_default(name: str, factors: Factors) -> bool:
+    """Say whether a cell has a factor's default level, here or in a cluster."""
+    default = defaults(cast("Transport", factors["transport"]), cast("Implementation", factors["implementation"]))[name]
+    return factors[name] in (default, CLUSTER_DEFAULTS.get(name, default))
+
+
+def said(name: str, factors: Factors) -> str:
+    """Say a cell's level of a factor behind its transport: `with sqlite`, `2 workers`."""
+    level = factors[name]
+    if name == "tls":
+        return _TLS[str(level)]
+    if name in _COUNTABLE:
+        return f"{level or 'default'} {name if level != 1 else name.removesuffix('s')}"
+    return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
+
+
+def of_link(factor: str, level: object) -> str:
+    """Say a level of what lies between generator and server as a noun: `a delay of 5 ms`."""
+    some, none = _OF_LINK[factor]
+    return none if level is None else some.format(level)
+
+
+def _work(factors: Factors) -> str:
+    operation, payload = str(factors["operation"]), factors["payload"]
+    if factors["stream_items"]:
+        return f"{operation} ({_items(factors)})"
+    return f"{operation} ({_payload(payload)})" if payload else operation
+
+
+def _items(factors: Factors) -> str:
+    limit = factors["stream_rate_limit_per_s"]
+    at = f"{limit:,}/s each" if limit else "as fast as they are read"
+    return f"{counted(int(factors['stream_items'] or 0), 'item')}, {at}"
+
+
+def payload_noun(level: object) -> str:
+    """Say a payload as a noun."""
+    return f"a payload of {_payload(level)}" if level else "the payload that is usual"
+
+
+def _payload(level: object) -> str:
+    return f"{level:,}" if isinstance(level, int) else str(level)
+
+
+def _connections(factors: Factors, without: str = "") -> str:
+    count = factors["concurrency"]
+    connections = counted(int(count or 0), "connection")
+    if factors["connections"] and without != "connections":
+        connections = f"{counted(int(count or 0), 'user')} on {counted(int(factors['connections']), 'connection')}"
+    if without == "concurrency":
+        connections = ""
+    return " over ".join(filter(None, (_rate(factors, without), connections)))
+
+
+def _rate(factors: Factors, without: str) -> str:
+    if factors["shape"] == "replay":
+        return "a recording"
+    if not factors["rate_per_s"] or without == "rate_per_s":
+        return "a ramp" if factors["shape"] else ""
+    return f"{'a ramp to ' if factors['shape'] else ''}{factors['rate_per_s']:g} requests/s"
