@@ -20,8 +20,10 @@ from wirebench_proto import ledger_pb2
 
 from services.platform.metrics import FOLD_INTERVAL_S
 from tests.contract.services import (
+    GOROUTINES,
     GTHREAD,
     GUNICORN_SYNC,
+    NET_HTTP,
     REST_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
@@ -261,6 +263,22 @@ def test_many_streams_on_a_connection(service: Service) -> None:
     assert 100 == sum(status == 0 for _, status, _, _ in ends)
 
 
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_cancelling_what_is_not_read(service: Service) -> None:
+    """Each cancel counts at once, also while the client reads nothing of any stream."""
+    settle(service)
+    before = counted(service)
+    with contextlib.closing(Reader(service)) as reader:
+        reader.send(frame(2, STREAM) + frame(3, STREAM))
+        wait_until(lambda: in_flight(service) == 3, "the streams are in flight")
+        time.sleep(0.3)  # until none of them can send any more
+        expected: Counter[str] = Counter()
+        for request_id in (2, 1, 3):
+            expected["cancelled"] += 1
+            reader.send(frame(request_id, "cancel"))
+            wait_until(lambda: expected == counted(service) - before, f"{request_id} is cancelled", timeout_s=5)
+
+
 @every_runtime
 def test_a_limited_rate(client: Client) -> None:
     """Items come no faster than asked for, and hardly slower: eleven at 20 a second take half a second."""
@@ -310,7 +328,7 @@ class Reader:
             self._closing.callback(self._items.cancel)
             next(self._items)
             return
-        connection = self._closing.enter_context(socket.socket())
+        connection = self._connection = self._closing.enter_context(socket.socket())
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
         connection.settimeout(TIMEOUT_S)
         connection.connect(service.address)
@@ -320,6 +338,17 @@ class Reader:
         else:
             connection.sendall(b"WB1J" + frame(1, STREAM, json.dumps(fields).encode()))
         assert connection.recv(500)
+
+    def send(self, data: bytes) -> None:
+        """Send more than the request, without gRPC."""
+        self._connection.sendall(data)
+
+    def receive(self, count_bytes: int) -> None:
+        """Read on, without gRPC. Fails where the stream is cut."""
+        while count_bytes > 0:
+            part = self._connection.recv(min(count_bytes, 65_536))
+            assert part, f"{count_bytes} bytes before the end"
+            count_bytes -= len(part)
 
     def close(self) -> None:
         """Leave."""
@@ -344,6 +373,27 @@ def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
 
     wait_until(lambda: in_flight(service) == 0, "the client's leave is noticed", timeout_s=1.5)
     assert Counter(cancelled=1) == counted(service) - before
+
+
+@pytest.mark.parametrize("kind", [NET_HTTP, GOROUTINES], ids=str)
+def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
+    """Who reads slowly isn't taken for one who reads nothing, whose time is up soon: the kernel buffers little."""
+    flags = ("--read-timeout-s", 1, "--idle-timeout-s", 1)
+    with started(kind, tmp_path, *flags) as service, contextlib.closing(Reader(service)) as reader:
+        for _ in range(30):
+            time.sleep(0.05)
+            reader.receive(25_000)
+        reader.receive(8_000_000)  # more than had been sent before its time was up
+
+
+def test_readers_that_pause(tmp_path: Path) -> None:
+    """Of a stream, a client may pause to read for longer than it may take to send a request."""
+    with (
+        started(NET_HTTP, tmp_path, "--read-timeout-s", 0.5) as service,
+        contextlib.closing(Reader(service)) as reader,
+    ):
+        time.sleep(1)
+        reader.receive(8_000_000)
 
 
 def memory_of(service: Service) -> float:

@@ -52,15 +52,17 @@ func (l *contractListener) Accept() (net.Conn, error) {
 	if l.settings.TLS != nil {
 		accepted = tls.Server(accepted, l.settings.TLS)
 	}
-	return &connection{Conn: accepted, timeout: l.settings.ReadTimeout}, nil
+	return &connection{Conn: accepted, settings: l.settings}, nil
 }
 
 // connection is one client's. net/http reads it in one goroutine, and writes to it in that or another.
 type connection struct {
 	net.Conn
-	timeout time.Duration
+	settings *platform.Settings
 	// Whether something of a request has come that isn't whole yet.
 	owes atomic.Bool
+	// Whether the latest reply is a stream.
+	streams atomic.Bool
 	// Whether net/http has ended a read by a deadline in the past, for reasons of its own.
 	interrupted atomic.Bool
 	// Whether the last word was said.
@@ -73,9 +75,13 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// requestIsRead notes that the client whose request has this context has sent all of it.
-func requestIsRead(ctx context.Context) {
-	ctx.Value(connectionKey{}).(*connection).owes.Store(false)
+// connectionOf returns the one on which the request with this context has come.
+func connectionOf(ctx context.Context) *connection { return ctx.Value(connectionKey{}).(*connection) }
+
+// requestIsRead notes that the client has sent all of its request.
+func (c *connection) requestIsRead() {
+	c.owes.Store(false)
+	c.streams.Store(false)
 }
 
 // Read tells a client whose time is up in the middle of a request that it was too slow.
@@ -85,7 +91,8 @@ func (c *connection) Read(p []byte) (int, error) {
 		c.owes.Store(true)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.owes.Load() && !c.interrupted.Load() {
-		c.refuse(http.StatusRequestTimeout, fmt.Sprintf("The request took longer than %g s to arrive.", c.timeout.Seconds()))
+		limit := c.settings.ReadTimeout.Seconds()
+		c.refuse(http.StatusRequestTimeout, fmt.Sprintf("The request took longer than %g s to arrive.", limit))
 	}
 	return n, err
 }
@@ -96,7 +103,8 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Write gives a client as long to read a reply as it has to send a request.
+// Write gives a client as long to read a reply as it has to send a request; of a stream it may pause to read as long as
+// between requests.
 func (c *connection) Write(p []byte) (int, error) {
 	if c.refused.Load() {
 		return len(p), nil
@@ -109,7 +117,11 @@ func (c *connection) Write(p []byte) (int, error) {
 		}
 		return len(p), nil
 	}
-	if err := c.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+	timeout := c.settings.ReadTimeout
+	if c.streams.Load() {
+		timeout = c.settings.IdleTimeout
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
@@ -136,7 +148,7 @@ func (c *connection) refuse(status int, message string) {
 	body := operations.JSONEnvelope{}.EncodeFailure(message)
 	reply := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), jsonType, len(body), body)
-	_ = c.SetWriteDeadline(time.Now().Add(c.timeout))
+	_ = c.SetWriteDeadline(time.Now().Add(c.settings.ReadTimeout))
 	_, _ = c.Conn.Write(reply) // a client that has gone needs none
 }
 

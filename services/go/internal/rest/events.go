@@ -33,6 +33,7 @@ func (s *Server) open(exchange exchange, body []byte, given []operations.Given) 
 // sendEvents sends a stream as events, and an event that says how it ended, by which a client knows an end from a cut. It
 // returns that, and how many bytes of body it has sent.
 func (s *Server) sendEvents(w http.ResponseWriter, r *http.Request, stream *operations.Stream) (operations.Outcome, int) {
+	connectionOf(r.Context()).streams.Store(true)
 	control := http.NewResponseController(w)
 	// net/http goes on reading, to learn whether the client has left; that isn't limited in time.
 	_ = control.SetReadDeadline(time.Time{})

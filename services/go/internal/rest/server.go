@@ -102,7 +102,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil { // the client has left in the middle, or took too long: the connection has told it
 		panic(http.ErrAbortHandler)
 	}
-	requestIsRead(r.Context())
+	connectionOf(r.Context()).requestIsRead()
 	begun := s.worker.Recorder.Started()
 	exchange := negotiate(r.Header.Get("Content-Type"), r.Header.Get("Accept"))
 	result := s.answer(r, exchange, body)

@@ -43,6 +43,8 @@ type connection struct {
 	streams  *streams
 	// How long the client may be quiet between requests; short until it has sent one.
 	quiet time.Duration
+	// Whether the buffer may hold replies that aren't of streams, which flush their own.
+	unflushed bool
 
 	mu       sync.Mutex
 	draining bool
@@ -60,7 +62,7 @@ func newConnection(worker *platform.Worker, accepted net.Conn) *connection {
 	}
 	c.reader = bufio.NewReaderSize(c.stream, readBufferBytes)
 	c.replies = newReplies(c.stream, settings.IdleTimeout)
-	c.streams = newStreams(worker, c.replies, c.lastStreamEnded)
+	c.streams = newStreams(worker, c.replies, c.streamEnded)
 	return c
 }
 
@@ -91,12 +93,12 @@ func (c *connection) drain() {
 	}
 }
 
-// lastStreamEnded has a wait for a request that streams have made longer end in time.
-func (c *connection) lastStreamEnded() {
+// streamEnded has a wait for a request that streams have made longer end in time, if none of them is open any more.
+func (c *connection) streamEnded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case !c.atRest:
+	case !c.atRest || c.streams.count() > 0:
 	case c.draining:
 		_ = c.tcp.CloseRead()
 	default:
@@ -125,10 +127,12 @@ func (c *connection) converse() error {
 			return err
 		}
 		c.quiet = c.settings.IdleTimeout
-		if c.reader.Buffered() == 0 {
+		// To flush is to wait for a stream whose client doesn't read. What has no reply, as `cancel`, mustn't.
+		if c.unflushed && c.reader.Buffered() == 0 {
 			if err := c.replies.flush(); err != nil {
 				return err
 			}
+			c.unflushed = false
 		}
 	}
 }
@@ -214,16 +218,31 @@ func (c *connection) frame(codec operations.Codec) func() (ended bool, err error
 			return true, c.refuse(&frameError{request.id, taken})
 		}
 		if string(request.method) == operations.StreamTransactions.Name {
-			return false, c.streams.begin(codec, request)
+			if refused := c.streams.begin(codec, request); refused != nil {
+				return false, c.send(reply{id: request.id, code: refused.Code, message: refused.Message})
+			}
+			return false, nil
 		}
-		return false, c.replies.frame(c.calls.answer(codec, request))
+		return false, c.send(c.calls.answer(codec, request))
 	}
 }
 
 // refuse says the last word; streams end without one.
 func (c *connection) refuse(refused *frameError) error {
 	c.streams.leave()
-	return c.replies.frame(c.calls.refuse(refused))
+	return c.send(c.calls.refuse(refused))
+}
+
+// send takes a reply, which may stay in the buffer.
+func (c *connection) send(frame reply) error {
+	c.unflushed = true
+	return c.replies.frame(frame)
+}
+
+// sendText takes a reply in line mode, which may stay in the buffer.
+func (c *connection) sendText(text string) error {
+	c.unflushed = true
+	return c.replies.text(text)
 }
 
 // line answers the next line, and says whether it was the last one.
@@ -231,12 +250,12 @@ func (c *connection) line() (ended bool, err error) {
 	text, err := readLine(c.reader)
 	isLast := errors.Is(err, io.EOF)
 	if refused := (*lineError)(nil); errors.As(err, &refused) {
-		return true, c.replies.text(c.calls.refuseLine(refused))
+		return true, c.sendText(c.calls.refuseLine(refused))
 	}
 	if err != nil && !isLast || isLast && text == "" {
 		return true, err
 	}
-	return isLast, c.replies.text(c.calls.answerLine(text))
+	return isLast, c.sendText(c.calls.answerLine(text))
 }
 
 // linger lets the client read the last reply.

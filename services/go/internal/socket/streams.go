@@ -18,7 +18,7 @@ const streamsMax = 100
 type streams struct {
 	worker  *platform.Worker
 	replies *replies
-	// Called when the last one that was open is over.
+	// Called when one is over.
 	ended   func()
 	running sync.WaitGroup
 
@@ -43,8 +43,8 @@ func (s *streams) find(id uint32) *openStream {
 	return s.open[id]
 }
 
-// begin opens the stream that a request asks for, or answers why not.
-func (s *streams) begin(codec operations.Codec, r request) error {
+// begin opens the stream that a request asks for, or returns why not.
+func (s *streams) begin(codec operations.Codec, r request) *domain.Error {
 	begun := s.worker.Recorder.Started()
 	var opened *operations.Stream
 	var refused *domain.Error
@@ -55,7 +55,7 @@ func (s *streams) begin(codec operations.Codec, r request) error {
 	}
 	if refused != nil {
 		s.worker.Recorder.Finished(operations.StreamTransactions.Name, refused.Code, begun, len(r.body), 0)
-		return s.replies.frame(reply{id: r.id, code: refused.Code, message: refused.Message})
+		return refused
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stream := &openStream{
@@ -69,11 +69,9 @@ func (s *streams) begin(codec operations.Codec, r request) error {
 		outcome := opened.Run(ctx, s.worker.Stopping, stream)
 		stream.count(outcome.Code)
 		// Before its end is said: who has read that may use the id again.
-		isLast := s.forget(r.id)
+		s.forget(r.id)
 		stream.sayEnd(outcome)
-		if isLast {
-			s.ended()
-		}
+		s.ended()
 	})
 	return nil
 }
@@ -102,11 +100,10 @@ func (s *streams) leave() {
 // wait returns when all are over.
 func (s *streams) wait() { s.running.Wait() }
 
-func (s *streams) forget(id uint32) (isLast bool) {
+func (s *streams) forget(id uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, id)
-	return len(s.open) == 0
 }
 
 // openStream sends items as frames. It is counted once, as soon as it is known how it ends.
