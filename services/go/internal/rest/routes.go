@@ -35,29 +35,44 @@ var routes = []route{
 	{method: http.MethodPost, path: "/upper", operation: "echo.upper"},
 }
 
-// parameters returns the fields that a query gives.
+// parameters returns the fields that a query gives, in the order of the route, which is the proto's: of several wrong ones
+// every service names the same.
 func (r route) parameters(query string) ([]operations.Given, *domain.Error) {
 	if query == "" {
 		return nil, nil
 	}
-	var given []operations.Given
+	values := make(map[string]string)
 	var unknown []string
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, domain.Errorf(domain.InvalidArgument, "The query is not valid: %v.", err)
-	}
-	for name, texts := range values {
-		if slices.Contains(r.query, name) {
-			given = append(given, operations.Given{Name: name, Value: texts[len(texts)-1]})
-		} else {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, text, _ := strings.Cut(pair, "=")
+		name = unescaped(name)
+		if _, again := values[name]; !again && !slices.Contains(r.query, name) {
 			unknown = append(unknown, name)
 		}
+		values[name] = unescaped(text) // of names that stand twice the last one counts
 	}
 	if unknown != nil {
-		slices.Sort(unknown)
 		return nil, domain.Errorf(domain.InvalidArgument, "Unknown fields: %s.", strings.Join(unknown, ", "))
 	}
+	var given []operations.Given
+	for _, name := range r.query {
+		if text, ok := values[name]; ok {
+			given = append(given, operations.Given{Name: name, Value: text})
+		}
+	}
 	return given, nil
+}
+
+// unescaped decodes what a query holds. What isn't escaped as it should be is left as it is, and is no field's name or
+// integer.
+func unescaped(text string) string {
+	if decoded, err := url.QueryUnescape(text); err == nil {
+		return decoded
+	}
+	return text
 }
 
 // endpoint is a path and its routes by method.
