@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,11 +66,14 @@ func (r reader) end() error {
 	return nil
 }
 
-func (r reader) object(into protoreflect.Message) (wrong *domain.Error, err error) {
+// object reads the fields of a message. Of several that are wrong it names unknown ones, or else the first one in the order
+// of the proto, as every service does.
+func (r reader) object(into protoreflect.Message) (*domain.Error, error) {
 	if _, err := r.ReadToken(); err != nil {
 		return nil, err
 	}
 	var unknown []string
+	var wrong map[protoreflect.FieldNumber]*domain.Error
 	for r.PeekKind() == '"' {
 		name, err := r.ReadToken()
 		if err != nil {
@@ -86,13 +91,24 @@ func (r reader) object(into protoreflect.Message) (wrong *domain.Error, err erro
 		if err != nil {
 			return nil, err
 		}
-		wrong = first(wrong, fieldWrong)
+		if fieldWrong == nil {
+			delete(wrong, field.Number()) // of names that stand twice the last one counts
+			continue
+		}
+		if wrong == nil {
+			wrong = make(map[protoreflect.FieldNumber]*domain.Error)
+		}
+		wrong[field.Number()] = fieldWrong
 	}
-	if unknown != nil {
-		wrong = domain.Errorf(domain.InvalidArgument, "Unknown fields: %s.", strings.Join(unknown, ", "))
+	_, err := r.ReadToken()
+	switch {
+	case err != nil || unknown == nil && len(wrong) == 0:
+		return nil, err
+	case unknown != nil:
+		return domain.Errorf(domain.InvalidArgument, "Unknown fields: %s.", strings.Join(unknown, ", ")), nil
+	default:
+		return wrong[slices.Min(slices.Collect(maps.Keys(wrong)))], nil
 	}
-	_, err = r.ReadToken()
-	return wrong, err
 }
 
 func (r reader) field(into protoreflect.Message, field protoreflect.FieldDescriptor) (*domain.Error, error) {

@@ -26,7 +26,8 @@ func TestDecodeJSON(t *testing.T) {
 		}},
 		`{"user": {"id": null, "tags": null, "avatar": "", "bio": null}}`: {User: &pb.User{Avatar: []byte{}}},
 		`{"user": {"id": 7, "id": 8, "tags": ["x"], "tags": ["y"]}}`:      {User: &pb.User{Id: 8, Tags: []string{"y"}}},
-		`{"user": null}`: {},
+		`{"user": {"id": "7", "id": 8}}`:                                  {User: &pb.User{Id: 8}},
+		`{"user": null}`:                                                  {},
 	} {
 		got := &pb.CreateUserRequest{}
 		if problem := decode(body, got); problem != "" || !proto.Equal(expected, got) {
@@ -35,7 +36,8 @@ func TestDecodeJSON(t *testing.T) {
 	}
 }
 
-// What is wrong is named; what isn't JSON is that before anything else, and unknown fields come before wrong ones.
+// What is wrong is named; what isn't JSON is that before anything else, unknown fields come before wrong ones, and those in
+// the order of the proto.
 func TestDecodeWrongJSON(t *testing.T) {
 	for body, expected := range map[string]string{
 		`[]`:                                 "The body must be a JSON object.",
@@ -46,6 +48,7 @@ func TestDecodeWrongJSON(t *testing.T) {
 		`{"user": {"id": 1e3}}`:              "Field 'id' must be an integer.",
 		`{"user": {"id": true, "x": 1}}`:     "Unknown fields: x.",
 		`{"b": {"c": []}, "a": 1}`:           "Unknown fields: b, a.",
+		`{"user": {"tags": 1, "id": ""}}`:    "Field 'id' must be an integer.",
 		`{"user": {"tags": ["x", 1]}}`:       "Field 'tags' must be a list of strings.",
 		`{"user": {"avatar": "AA\nH/"}}`:     "Field 'avatar' must be base64 text.",
 		`{"user": {"id": "7"}`:               "The body is not valid JSON: ",
