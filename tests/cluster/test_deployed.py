@@ -95,6 +95,7 @@ def test_usage_is_that_of_the_container(cluster: Cluster) -> None:
     assert usage["throttled_periods"] is not None
 
 
+@pytest.mark.usefixtures("cluster")
 def test_the_users_own_contexts_are_left_alone() -> None:
     """The cluster's kubeconfig is a file of the project with one context."""
     text = KUBECONFIG.read_text()
