@@ -20,9 +20,9 @@ _TIMEOUT_S = 300.0
 class PostgresServer:
     """A server of the tests' own, which they may stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         # Not in pytest's folders: those are for their user alone, and PostgreSQL refuses root.
-        self._folder = ROOT / "build" / f"postgres-tests-{os.getpid()}"
+        self._folder = folder or ROOT / "build" / f"postgres-tests-{os.getpid()}"
         self._numbers = itertools.count(1)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -98,7 +98,7 @@ class Users:
 
     def update(self, fields: Fields) -> Answer[User]:
         """Change the fields that are given, of the user that `id` names. Raises InvalidArgument, NotFound."""
-        user_id = parse_id(fields.get("id"))
+        user_id = parse_id(0 if fields.get("id") is None else fields["id"])
         return self._store.change(user_id, _parse_changes(fields))
 
     def delete(self, user_id: object) -> Answer[User]:

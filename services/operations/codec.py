@@ -116,9 +116,9 @@ def json_of_bytes(value: bytes) -> str:
 
 
 def only(fields: Fields, *names: str) -> Fields:
-    """Return the fields if they hold nothing but these names. Raises InvalidArgument."""
+    """Return the fields that are given, and null isn't, if there are none but these names. Raises InvalidArgument."""
     for name in fields:  # by far most often there is one, and it is known
         if name not in names:
             unknown = [each for each in fields if each not in names]
             raise InvalidArgument(f"Unknown fields: {', '.join(unknown)}.")
-    return fields
+    return {name: value for name, value in fields.items() if value is not None}

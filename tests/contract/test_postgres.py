@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import psycopg
@@ -92,6 +93,22 @@ def test_an_outage_is_said_and_gets_over(postgres: PostgresServer, tmp_path: Pat
         assert 1 == services[0].logged().count("can't be reached")
 
 
+def test_a_server_with_nothing_in_it_is_an_outage(postgres: PostgresServer, tmp_path: Path) -> None:
+    """As after a pod of PostgreSQL's is replaced: it gets over when the tables are made."""
+    url = postgres.fresh()
+    with all_runtimes(tmp_path, url) as services, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(service.connect()) for service in services]
+        with psycopg.connect(url) as connection:
+            connection.execute("DROP TABLE wirebench_schema, users, balances, transactions")
+        for client in clients:
+            assert says(client).endswith("The store is unavailable. Try again later.")
+        assert [503] * 7 == [service.admin("/readyz")[0] for service in services]
+        assert 0 == migrate(url).returncode
+        for service in services:
+            wait_until(partial(is_ready, service), "the service is ready again")
+        assert ["ok: User retrieved successfully"] * 7 == [says(client) for client in clients]
+
+
 def is_ready(service: Service) -> bool:
     """Return whether the service says that it is ready."""
     return service.admin("/readyz")[0] == 200
@@ -153,6 +170,23 @@ def test_a_server_is_started_once(postgres: PostgresServer) -> None:
     postgres.up()
     assert before == postgres.url()
     assert 0o600 == postgres.url_file.stat().st_mode & 0o777
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's server runs as another user")
+def test_a_folder_that_postgres_can_not_enter() -> None:
+    """The data are elsewhere, where others can neither put nor find anything; they leave with the server."""
+    with TemporaryDirectory() as private:  # for its owner alone
+        folder = Path(private) / "server"
+        other = PostgresServer(folder)
+        try:
+            other.up()
+            elsewhere = (folder / "data").resolve().parent
+            assert (0, 0o711) == (elsewhere.stat().st_uid, elsewhere.stat().st_mode & 0o777)
+            assert ["data"] == [path.name for path in elsewhere.iterdir()]
+            assert [] == list(elsewhere.parent.glob("wirebench-postgres-*.password"))
+        finally:
+            other.down()
+        assert not elsewhere.exists()
 
 
 def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> None:

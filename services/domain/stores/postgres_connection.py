@@ -69,12 +69,13 @@ def translated() -> Iterator[None]:
         yield
     except psycopg.errors.QueryCanceled:
         raise Unavailable("The store took too long. Try again later.") from None
-    except (psycopg.OperationalError, psycopg.InterfaceError):
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.UndefinedTable):
+        # There were tables when the service started: another server is in that one's place.
         raise Unavailable("The store is unavailable. Try again later.") from None
 
 
 class Probe:
-    """Tells whether the server answers, on a connection of its own; safe from any thread."""
+    """Tells whether the server answers, and has our tables, on a connection of its own; safe from any thread."""
 
     def __init__(self, settings: StoreSettings) -> None:
         self._settings = settings
@@ -88,7 +89,7 @@ class Probe:
         try:
             if self._connection is None:
                 self._connection = connect(self._settings)
-            self._connection.execute("")
+            self._connection.execute("SELECT FROM wirebench_schema")
         except psycopg.Error:
             self._hang_up()
             return False

@@ -140,6 +140,31 @@ def test_bytes_that_are_no_base64_are_refused() -> None:
     assert (Code.INVALID_ARGUMENT, "Field 'payload' must be base64 text.") == (outcome.code, outcome.message)
 
 
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("users.get", "id"),
+        ("users.update", "id"),
+        ("users.delete", "id"),
+        ("users.list", "limit"),
+        ("users.list", "after_id"),
+        ("users.create", "user"),
+        ("users.create_batch", "users"),
+        ("ledger.get_balance", "account_id"),
+        ("echo.echo", "payload"),
+        ("echo.upper", "text"),
+    ],
+)
+def test_null_is_a_field_that_was_not_given(name: str, field: str) -> None:
+    """It gets the answer that leaving it out gets, and so does the field's zero value in protobuf."""
+    operation = OPERATIONS[name]
+    null = run(application(), operation, JsonCodec(), json.dumps({field: None}).encode())
+    none = run(application(), operation, JsonCodec(), b"{}")
+    zero = run(application(), operation, ProtobufCodec(), b"")
+    assert none == null
+    assert (zero.code, zero.message) == (null.code, null.message)
+
+
 def test_a_field_of_the_path_must_not_differ_in_the_body() -> None:
     """An id in the body that is not the path's is a mistake, the same one is not."""
     operation = OPERATIONS["users.update"]
