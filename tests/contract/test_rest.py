@@ -434,6 +434,8 @@ def test_our_client_speaks_protobuf_as_it_speaks_json(service: Service, user_id:
         ("users.create", {"user": user}),
         ("users.update", {"id": user_id, "bio": "b"}),
         ("users.list", {"after_id": user_id - 1, "limit": 1}),
+        ("users.list", {"limit": -1}),
+        ("users.create_batch", {"users": [user]}),
         ("users.delete", {"id": user_id}),
         ("users.get", {"id": user_id}),
     ]

@@ -193,7 +193,8 @@ class RestClient(Client):
     def _reply(self, operation: Operation | None, response: Response) -> Reply:
         try:
             if operation and response.headers.get("content-type") == _MEDIA_TYPES["protobuf"]:
-                return Reply(_CODES[response.status], *decode_message(operation, response.body))
+                code, (message, data) = _CODES[response.status], decode_message(operation, response.body)
+                return Reply(code, message, data if code == "ok" else None)
             return _decode_reply(response)
         except (ValueError, KeyError):
             received = f"{response.status} ".encode() + response.body
