@@ -6,6 +6,9 @@ import socket
 
 #: Clients that may wait to be accepted: all transports queue as many.
 BACKLOG = 2048
+#: How much the kernel may hold that it hasn't sent yet. Its own limit grows to megabytes, and when that is reached, a
+#: third has to be read before a socket can be written to: a client that reads slowly looks like one that doesn't.
+_UNSENT_BYTES_MAX = 128 * 1024
 
 
 def bind(host: str, port: int, *, shared: bool) -> socket.socket:
@@ -18,6 +21,7 @@ def bind(host: str, port: int, *, shared: bool) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        limit_unsent(bound)
         if shared:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
@@ -27,6 +31,11 @@ def bind(host: str, port: int, *, shared: bool) -> socket.socket:
         bound.close()
         raise
     return bound
+
+
+def limit_unsent(listener: socket.socket) -> None:
+    """Have the kernel hold little of what clients are sent, on all sockets that the listener will accept."""
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES_MAX)
 
 
 def numeric(bound: socket.socket) -> tuple[str, int]:

@@ -88,6 +88,8 @@ class Application(BaseApplication):
 
     def _make_worker(self, _arbiter: Arbiter, worker: GunicornWorker) -> None:
         signals.begin_anew()
+        for listener in worker.sockets:
+            addresses.limit_unsent(listener)
         self._worker = self._site.make_worker(_index(worker))
 
     def _say_ready(self, _worker: GunicornWorker) -> None:

@@ -151,9 +151,11 @@ class _Protocol(HttpToolsProtocol):
         self._end(malformed())
 
     def pause_writing(self) -> None:
-        """Give a client as long to read a reply as it has to send a request."""
+        """Give a client as long to read a reply as it has to send a request, and longer in the middle of a stream."""
         super().pause_writing()
-        self._write_deadline = self.loop.call_later(self.settings.read_timeout_s, self.transport.abort)
+        is_stream = self.cycle is not None and self.cycle.chunked_encoding
+        patience_s = self.settings.idle_timeout_s if is_stream else self.settings.read_timeout_s
+        self._write_deadline = self.loop.call_later(patience_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()

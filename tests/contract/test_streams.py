@@ -20,7 +20,6 @@ from wirebench_proto import ledger_pb2
 
 from services.platform.metrics import FOLD_INTERVAL_S
 from tests.contract.services import (
-    GOROUTINES,
     GTHREAD,
     GUNICORN_SYNC,
     NET_HTTP,
@@ -29,6 +28,7 @@ from tests.contract.services import (
     SOCKET_KINDS,
     SQLITE_KINDS,
     TIMEOUT_S,
+    UVICORN,
     Kind,
     Service,
     exchange,
@@ -375,7 +375,7 @@ def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
     assert Counter(cancelled=1) == counted(service) - before
 
 
-@pytest.mark.parametrize("kind", [NET_HTTP, GOROUTINES], ids=str)
+@pytest.mark.parametrize("kind", [*REST_KINDS, *SOCKET_KINDS], ids=str)
 def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
     """Who reads slowly isn't taken for one who reads nothing, whose time is up soon: the kernel buffers little."""
     flags = ("--read-timeout-s", 1, "--idle-timeout-s", 1)
@@ -386,10 +386,11 @@ def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
         reader.receive(8_000_000)  # more than had been sent before its time was up
 
 
-def test_readers_that_pause(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [UVICORN, NET_HTTP], ids=str)
+def test_readers_that_pause(kind: Kind, tmp_path: Path) -> None:
     """Of a stream, a client may pause to read for longer than it may take to send a request."""
     with (
-        started(NET_HTTP, tmp_path, "--read-timeout-s", 0.5) as service,
+        started(kind, tmp_path, "--read-timeout-s", 0.5) as service,
         contextlib.closing(Reader(service)) as reader,
     ):
         time.sleep(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import pytest
@@ -47,6 +48,22 @@ def test_the_ipv6_wildcard_takes_ipv4_too() -> None:
         port = bound.getsockname()[1]
         for host in ("127.0.0.1", "::1"):
             socket.create_connection((host, port), timeout=10).close()
+
+
+def test_little_waits_in_the_kernel() -> None:
+    """A client that doesn't read is noticed before megabytes are on their way to it."""
+    sent_bytes = 0
+    with addresses.bind("127.0.0.1", 0, shared=False) as listener, socket.socket() as client:
+        listener.listen()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        client.connect(addresses.numeric(listener))
+        accepted, _ = listener.accept()
+        with accepted, contextlib.suppress(BlockingIOError):
+            accepted.settimeout(0.0)
+            while sent_bytes < 16_000_000:
+                sent_bytes += accepted.send(bytes(100_000))
+
+    assert 0 < sent_bytes < 500_000
 
 
 def test_sharing_is_by_consent() -> None:
