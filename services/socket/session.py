@@ -124,6 +124,11 @@ class Session:
         return not self._rest and not self._streams
 
     @property
+    def drained(self) -> bool:
+        """Whether it is draining with nothing left to do, so that the next `receive` sets `closing`."""
+        return self._draining and self.at_rest
+
+    @property
     def linger_s(self) -> float:
         """How long the client may take to close after its last reply."""
         return min(_DRAIN_LINGER_S, self._read_timeout_s) if self._draining else self._read_timeout_s

@@ -151,13 +151,18 @@ class _Connection:
             self._socket.settimeout(max(0.001, session.deadline_s - time.monotonic()))
             self._socket.do_handshake()
         while not session.closing:
-            data = self._listen() if session.streaming else self._read(session.deadline_s)
-            self._write(self._take(data))
+            self._write(self._take(self._next_data()))
             while session.backlog:
                 self._write(session.receive(b"", time.monotonic()))
             if session.streaming:
                 self._write_stream(session.produce(time.monotonic()))
         self._linger()
+
+    def _next_data(self) -> bytes | None:
+        """Wait for what the client sends, unless the session can go on, or end, without it. Raises TimeoutError."""
+        if self._session.backlog or self._session.drained:
+            return None
+        return self._listen() if self._session.streaming else self._read(self._session.deadline_s)
 
     def _read(self, deadline_s: float) -> bytes:
         """Wait for what the client sends; return nothing at its end. Raises TimeoutError."""
