@@ -30,7 +30,8 @@ def with_ratio(
     comparison: Comparison, estimate: float, low: float | None = None, high: float | None = None
 ) -> Comparison:
     """Return a comparison that has only this ratio, of throughput."""
-    return dataclasses.replace(comparison, ratios={"throughput": Ratio(estimate, low, high, blocks=3, detectable=None)})
+    ratio = Ratio(estimate, low, high, blocks=3, detectable=None, degrees_of_freedom=None)
+    return dataclasses.replace(comparison, ratios={"throughput": ratio})
 
 
 @pytest.fixture
@@ -259,7 +260,7 @@ def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
 
 def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:
     """An interval over seven orders of magnitude says no more than that."""
-    noise = Ratio(18.04, low=0.0001, high=82755.8, blocks=3, detectable=14354.5)
+    noise = Ratio(18.04, low=0.0001, high=82755.8, blocks=3, detectable=14354.5, degrees_of_freedom=2)
     said = words.claim(dataclasses.replace(comparison, ratios={"throughput": noise}, verdict="inconclusive"))
     assert "18.0× (95 % CI <0.001–>1000) the requests/s" in said
     assert "don't see differences under 1000×" in said

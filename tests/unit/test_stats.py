@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from wirebench.stats.compare import judge
-from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.holm import holds
+from wirebench.stats.pair import judge
+from wirebench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
 
 
 def test_a_constant_ratio_has_no_uncertainty() -> None:
@@ -48,6 +50,73 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 930 <= covered <= 970
 
 
+def test_the_unpaired_interval_is_welchs_of_the_logarithms() -> None:
+    """It agrees with scipy's, which shares no code with ours."""
+    head, base = [1.0, 1.2, 0.9, 1.1], [2.0, 3.1, 1.4]
+    ratio = unpaired_ratio(head, base)
+    expected = stats.ttest_ind(np.log(head), np.log(base), equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    assert expected.df == pytest.approx(ratio.degrees_of_freedom)
+    assert (math.exp(interval.low), math.exp(interval.high)) == pytest.approx((ratio.low, ratio.high))
+    assert expected.pvalue / 2 == pytest.approx(ratio.p_value(1, below=True))
+    assert 1 - expected.pvalue / 2 == pytest.approx(ratio.p_value(1, below=False))
+
+
+def test_the_unpaired_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Also where one side has fewer blocks and more noise than the other."""
+    random = np.random.default_rng(43)
+    covered = 0
+    for _ in range(1000):
+        ratio = unpaired_ratio(list(0.8 * random.lognormal(0, 0.2, 4)), list(random.lognormal(0, 0.05, 9)))
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= 0.8 <= ratio.high
+    assert 925 <= covered <= 975
+
+
+def test_unpaired_blocks_that_agree_leave_no_uncertainty() -> None:
+    """Blocks without a spread have an interval of no width, and a p-value of 0 or 1."""
+    ratio = unpaired_ratio([2, 2], [4, 4, 4])
+    assert (0.5, 0.5) == pytest.approx((ratio.low, ratio.high))
+    assert (0.0, 1.0) == (ratio.p_value(0.9, below=True), ratio.p_value(0.4, below=True))
+
+
+def test_one_block_on_either_side_has_no_unpaired_interval() -> None:
+    """Its spread isn't known: the ratio is all there is."""
+    ratio = unpaired_ratio([2], [1, 1, 1])
+    assert 2 == pytest.approx(ratio.estimate)
+    assert (None, None, None) == (ratio.low, ratio.high, ratio.p_value(1, below=False))
+
+
+@pytest.mark.parametrize(("subject", "baseline"), [([], [1]), ([1], []), ([0], [1]), ([1, 2], [3, -1])])
+def test_figures_that_make_no_unpaired_ratio_are_refused(subject: list[float], baseline: list[float]) -> None:
+    """No figures, or figures that aren't positive, are an error, not a number."""
+    with pytest.raises(ValueError, match="figures"):
+        unpaired_ratio(subject, baseline)
+
+
+def test_of_many_tests_the_smallest_must_hold_for_all() -> None:
+    """Holm: 0.05 / 3, 0.05 / 2, 0.05 / 1 from the smallest on; the first that is greater ends it."""
+    assert (True, False, True) == holds((0.02, 0.06, 0.01), 0.05)
+    assert (False, False, False) == holds((0.02, 0.02, 0.02), 0.05)
+    assert (True,) == holds((0.05,), 0.05)
+    assert () == holds((), 0.05)
+
+
+def test_a_false_alarm_among_many_cells_is_as_rare_as_in_one() -> None:
+    """Of many comparisons of 16 cells that are slower by just the margin, about 2.5 % name any, and not a third."""
+    random = np.random.default_rng(44)
+    alarms = naive = 0
+    for _ in range(400):
+        noise = random.lognormal(0, 0.1, size=(16, 2, 5))
+        ratios = [unpaired_ratio(list(head / 1.05), list(base)) for head, base in noise]
+        p_values = [p_value for ratio in ratios if (p_value := ratio.p_value(1 / 1.05, below=True)) is not None]
+        alarms += any(holds(p_values, 0.025))
+        naive += min(p_values) <= 0.025
+    assert 2 <= alarms <= 22
+    assert 100 <= naive
+
+
 def test_one_block_has_no_interval() -> None:
     """A single block says nothing of its spread, and gets no verdict."""
     ratio = paired_ratio([2], [1])
@@ -77,5 +146,5 @@ def test_figures_that_make_no_ratio_are_refused(subject: list[float], baseline: 
 )
 def test_the_verdict_follows_from_the_interval(low: float, high: float, higher_is_better: bool, expected: str) -> None:  # noqa: FBT001
     """Inside the margin is equivalence, leaving out 1 is a difference, all else is open."""
-    ratio = Ratio(math.sqrt(low * high), low, high, 5, 1.1)
+    ratio = Ratio(math.sqrt(low * high), low, high, 5, 1.1, 4)
     assert expected == judge(ratio, 0.05, higher_is_better=higher_is_better)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from wirebench.stats.compare import Comparison, Verdict, compare
+from wirebench.stats.across import Across, Change, across
+from wirebench.stats.compare import Comparison, compare
 from wirebench.stats.ladder import Ladder, ladders
-from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.pair import Pair, Verdict
+from wirebench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
 from wirebench.stats.series import Series, numeric_factors, series
 from wirebench.stats.summary import METRICS, CellSummary, Metric, summarise
 
 __all__ = [
     "METRICS",
+    "Across",
     "CellSummary",
+    "Change",
     "Comparison",
     "Ladder",
     "Metric",
+    "Pair",
     "Ratio",
     "Series",
     "Verdict",
+    "across",
     "compare",
     "ladders",
     "numeric_factors",
     "paired_ratio",
     "series",
     "summarise",
+    "unpaired_ratio",
 ]

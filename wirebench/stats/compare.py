@@ -1,36 +1,25 @@
-"""Comparisons and their verdicts: what the numbers support, in one sentence each."""
+"""Comparisons within a run: cells that differ in one factor, block by block."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from wirebench.scenario.contract import COMES_WITH
-from wirebench.stats.ratio import Ratio, paired_ratio
-from wirebench.stats.summary import METRICS, CellSummary, Metric
-from wirebench.store import Gate
-
-Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "withheld"]
+from wirebench.stats.pair import Pair, block_by_block, failed_gates, judged, ratios, verdict
+from wirebench.stats.summary import CellSummary
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """`subject` against `baseline`, two cells that differ in one factor.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Pair):
+    """Two cells of a run that differ in one factor.
 
-    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
-    a gate that the metric depends on failed in either cell. `instruments` marks two drivers of one cell: their ratio is
-    the instruments' error, not a difference between services. Their baseline is k6, if it is among them.
+    `instruments` marks two drivers of one cell: their ratio is the instruments' error, not a difference between
+    services. Their baseline is k6, if it is among them.
     """
 
     factor: str
-    subject: CellSummary
-    baseline: CellSummary
-    metric: Metric
-    ratios: dict[str, Ratio]
-    verdict: Verdict
-    failed_gates: tuple[Gate, ...]
     instruments: bool
 
     @property
@@ -70,39 +59,16 @@ def _differ_only_in(a: CellSummary, b: CellSummary, factor: str) -> bool:
 def _compare(
     baseline: CellSummary, subject: CellSummary, factor: str, margin: float, *, instruments: bool
 ) -> Comparison:
-    metric = _judged(baseline)
-    ratios = {name: ratio for name, each in METRICS.items() if (ratio := _ratio(baseline, subject, each))}
-    gates = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
-    verdict: Verdict = "withheld"
-    if not gates and metric.name in ratios:
-        verdict = judge(ratios[metric.name], margin, higher_is_better=metric.higher_is_better)
-    return Comparison(factor, subject, baseline, metric, ratios, verdict, tuple(gates.values()), instruments)
-
-
-def _judged(cell: CellSummary) -> Metric:
-    """Return what a cell is judged by: where a rate is given, what differs is how long users wait."""
-    is_given = cell.factors["rate_per_s"] or cell.factors["shape"]
-    if cell.has_streams:
-        return METRICS["first_item" if is_given or cell.factors["stream_rate_limit_per_s"] else "item_rate"]
-    return METRICS["p99" if is_given else "throughput"]
-
-
-def _ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
-    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
-    blocks = sorted(of_baseline.keys() & of_subject.keys())
-    if not blocks:
-        return None
-    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks])
-
-
-def judge(ratio: Ratio, margin: float, *, higher_is_better: bool) -> Verdict:
-    """Return what a ratio supports: an interval inside the margin is equivalence; one without 1, a difference."""
-    if ratio.low is None or ratio.high is None:
-        return "inconclusive"
-    if 1 / (1 + margin) <= ratio.low and ratio.high <= 1 + margin:
-        return "equivalent"
-    if ratio.low > 1:
-        return "faster" if higher_is_better else "slower"
-    if ratio.high < 1:
-        return "slower" if higher_is_better else "faster"
-    return "inconclusive"
+    metric = judged(baseline)
+    measured = ratios(baseline, subject, block_by_block)
+    gates = failed_gates(baseline, subject, metric)
+    return Comparison(
+        subject=subject,
+        baseline=baseline,
+        metric=metric,
+        ratios=measured,
+        verdict=verdict(measured.get(metric.name), metric, margin, withheld=bool(gates)),
+        failed_gates=gates,
+        factor=factor,
+        instruments=instruments,
+    )

@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wirebench.stats.ratio import Ratio, paired_ratio
+from wirebench.stats.pair import block_by_block, failed_gates, ratios
+from wirebench.stats.ratio import Ratio
 from wirebench.stats.summary import METRICS, CellSummary, Metric
 
 #: The rungs from the top, by transport and codec.
@@ -65,11 +66,8 @@ def _climb(cells: list[CellSummary]) -> Ladder:
 
 
 def _step(before: CellSummary, cell: CellSummary) -> Rung:
-    failed = {
-        name: tuple(dict.fromkeys(gate.name for each in (before, cell) for gate in each.failed_gates(metric)))
-        for name, metric in METRICS.items()
-    }
-    return Rung(cell, _words(before, cell), _ratios(before, cell), failed)
+    failed = {name: tuple(gate.name for gate in failed_gates(before, cell, metric)) for name, metric in METRICS.items()}
+    return Rung(cell, _words(before, cell), ratios(before, cell, block_by_block), failed)
 
 
 def _words(before: CellSummary, cell: CellSummary) -> str:
@@ -82,12 +80,3 @@ def _words(before: CellSummary, cell: CellSummary) -> str:
     if old[1] == new[1]:
         return f"framing and framework: {framings}, with {_CODECS[new[1]]}"
     return f"codec, framing and framework at once: {framings}, {codecs}"
-
-
-def _ratios(before: CellSummary, cell: CellSummary) -> dict[str, Ratio]:
-    ratios = {}
-    for name, metric in METRICS.items():
-        old, new = before.by_block(metric), cell.by_block(metric)
-        if blocks := sorted(old.keys() & new.keys()):
-            ratios[name] = paired_ratio([new[block] for block in blocks], [old[block] for block in blocks])
-    return ratios

@@ -113,6 +113,17 @@ def full_name(factors: Factors) -> str:
     return f"{load(factors)}: {cell_name(factors)}"
 
 
+def in_common(factors: Factors, factor: str = "") -> str:
+    """Name what cells share that differ in a factor: the operation, the load, and what else isn't the default.
+
+    Without a factor, it is a cell by itself that is named: `gRPC users.get, 16 connections, 2 workers`.
+    """
+    own = {factor, *(OF_TRANSPORT if factor == "transport" else ())}
+    owner = f"{transport_name(factors)} " if factor != "transport" else ""
+    shared = [said(name, factors) for name in WITH_TRANSPORT if name not in own and not is_default(name, factors)]
+    return owner + ", ".join((load(factors, without=factor), *shared))
+
+
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Say how many there are: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

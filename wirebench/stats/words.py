@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from wirebench.stats.compare import Comparison, Verdict
+from wirebench.stats.compare import Comparison
 from wirebench.stats.names import (
     NOUNS,
     OF_TRANSPORT,
-    WITH_TRANSPORT,
     counted,
     gate_name,
-    is_default,
-    load,
+    in_common,
     named,
     of_link,
     payload_noun,
     said,
-    transport_name,
 )
+from wirebench.stats.pair import Pair, Verdict
 from wirebench.stats.ratio import Ratio
-from wirebench.stats.summary import METRICS
 from wirebench.store import Gate
 
 SUMMARY_SENTENCES_MAX = 3
@@ -87,11 +84,7 @@ def sentence(comparison: Comparison) -> str:
 
 def situation(comparison: Comparison) -> str:
     """Name what both cells share: the operation, the load, and what else isn't the default."""
-    factors = comparison.subject.factors
-    own = {comparison.factor, *(OF_TRANSPORT if comparison.factor == "transport" else ())}
-    owner = f"{transport_name(factors)} " if comparison.factor != "transport" else ""
-    shared = [said(name, factors) for name in WITH_TRANSPORT if name not in own and not is_default(name, factors)]
-    return owner + ", ".join((load(factors, without=comparison.factor), *shared))
+    return in_common(comparison.subject.factors, comparison.factor)
 
 
 def claim(comparison: Comparison) -> str:
@@ -99,12 +92,11 @@ def claim(comparison: Comparison) -> str:
     subject, baseline = _names(comparison)
     if comparison.instruments:
         return f"on the same service, {subject} measured {_disagreement(comparison, baseline)}."
-    measured = _measured(comparison)
+    measured = told_ratios(comparison)
     match comparison.verdict:
         case "withheld":
-            why = (
-                f"failed gates: {_gates(comparison.failed_gates)}" if comparison.failed_gates else "nothing to compare"
-            )
+            failed = gate_names(comparison.failed_gates)
+            why = f"failed gates: {failed}" if failed else "nothing to compare"
             return f"no verdict on {subject} against {baseline} ({why}); measured {measured}."
         case "equivalent":
             return f"{subject} and {baseline} are equivalent: {measured}."
@@ -124,17 +116,35 @@ def caveat(comparisons: Sequence[Comparison]) -> str:
     return f"One block says nothing of its own spread, so that there is no verdict{which}: run two or more (--blocks)."
 
 
+def told_ratios(pair: Pair) -> str:
+    """Say the ratios of two cells: that which is judged, and those that are told beside it."""
+    names = (pair.metric.name, *(name for name in _BESIDE if name != pair.metric.name))
+    parts = [f"{interval(pair.ratios[name])} {_THE[name]}{_doubt(pair, name)}" for name in names if name in pair.ratios]
+    return ", ".join(parts) or "nothing"
+
+
+def _doubt(pair: Pair, name: str) -> str:
+    """Say which gates failed for a figure that is told beside the verdict."""
+    failed = gate_names(pair.unfit(name))
+    return f" (don't rely on it: {failed})" if failed and pair.verdict != "withheld" else ""
+
+
+def least_seen(pair: Pair) -> str:
+    """Write the least ratio that blocks like these find of the figure that is judged; nothing without an interval."""
+    detectable = pair.ratios[pair.metric.name].detectable
+    return "" if detectable is None else f"{_number(min(detectable, _RATIO_MAX))}×"
+
+
+def gate_names(failed: Iterable[Gate]) -> str:
+    """Name gates as words."""
+    return ", ".join(dict.fromkeys(gate_name(gate.name) for gate in failed))
+
+
 def interval(ratio: Ratio) -> str:
     """Write a ratio with its interval, if it has one."""
     if ratio.low is None or ratio.high is None:
         return f"{_number(ratio.estimate)}×"
     return f"{_number(ratio.estimate)}× (95 % CI {_number(ratio.low)}–{_number(ratio.high)})"
-
-
-def unfit(comparison: Comparison, metric: str) -> tuple[Gate, ...]:
-    """Return the gates that failed in either cell and that this metric depends on, one of each name."""
-    cells = (comparison.baseline, comparison.subject)
-    return tuple({gate.name: gate for cell in cells for gate in cell.failed_gates(METRICS[metric])}.values())
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:
@@ -162,37 +172,21 @@ def _is(subject: str) -> str:
     return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
 
 
-def _measured(comparison: Comparison) -> str:
-    names = (comparison.metric.name, *(name for name in _BESIDE if name != comparison.metric.name))
-    parts = [
-        f"{interval(comparison.ratios[name])} {_THE[name]}{_doubt(comparison, name)}"
-        for name in names
-        if name in comparison.ratios
-    ]
-    return ", ".join(parts) or "nothing"
-
-
-def _doubt(comparison: Comparison, name: str) -> str:
-    """Say which gates failed for a figure that is told beside the verdict."""
-    failed = _gates(unfit(comparison, name))
-    return f" (don't rely on it: {failed})" if failed and comparison.verdict != "withheld" else ""
-
-
 def _disagreement(comparison: Comparison, other: str) -> str:
     parts = []
     for name in INSTRUMENT_METRICS:
         if ratio := comparison.ratios.get(name):
-            failed = _gates(unfit(comparison, name))
+            failed = gate_names(comparison.unfit(name))
             parts.append(f"{interval(ratio)} {_THE[name]}" + (f" (don't rely on it: {failed})" if failed else ""))
     return f"{', '.join(parts)} of {other}" if parts else f"nothing to hold against {other}"
 
 
 def _how_much_more(comparison: Comparison) -> str:
-    ratio = comparison.ratios[comparison.metric.name]
-    if ratio.detectable is None:
+    least = least_seen(comparison)
+    if not least:
         return ""
-    unseen = _number(min(ratio.detectable, _RATIO_MAX))
-    return f" {ratio.blocks} blocks as noisy as these don't see differences under {unseen}×; more blocks would."
+    blocks = comparison.ratios[comparison.metric.name].blocks
+    return f" {blocks} blocks as noisy as these don't see differences under {least}; more blocks would."
 
 
 def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
@@ -207,7 +201,7 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
         return f"{subject} against {baseline}: {', '.join(counts)}; measured {_ranges(judged)}."
     match comparisons[0].verdict:
         case "withheld":
-            failed = _gates(gate for comparison in comparisons for gate in comparison.failed_gates)
+            failed = gate_names(gate for comparison in comparisons for gate in comparison.failed_gates)
             gates = f"failed gates: {failed}" if failed else "nothing to compare"
             return f"No verdict on {subject} against {baseline} {where} ({gates})."
         case "equivalent":
@@ -227,10 +221,6 @@ def _ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str
             ends = dict.fromkeys((_number(min(estimates)), _number(max(estimates))))
             parts.append(f"{'–'.join(ends)}× {_THE[name]}")
     return ", ".join(parts) or "nothing"
-
-
-def _gates(gates: Iterable[Gate]) -> str:
-    return ", ".join(dict.fromkeys(gate_name(gate.name) for gate in gates))
 
 
 def _number(value: float) -> str:

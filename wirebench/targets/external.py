@@ -56,9 +56,12 @@ class ExternalTarget:
         return {service: self._endpoint(service) for service in services}
 
     def describe(self) -> Description:
-        """Say what can't be seen there."""
+        """Say where the services are, and what can't be seen there."""
         note = "services were not restarted between blocks: intervals leave out what differs from start to start"
-        return Description(notes=(note,))
+        addresses = ", ".join(
+            f"{transport} at {address[0]}:{address[1]}" for transport, address in self._addresses.items()
+        )
+        return Description(machine={"services": addresses}, notes=(note,))
 
     def check(self) -> None:
         """See nothing: a dead service shows in its errors."""

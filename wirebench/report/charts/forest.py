@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wirebench.stats import Comparison
-from wirebench.stats.words import unfit
 
 #: The metrics of a comparison that are drawn, and how they are called beside the plot.
 LANES = {
@@ -95,7 +94,7 @@ class Forest:
                 low=None if ratio.low is None else self._at(ratio.low),
                 high=None if ratio.high is None else self._at(ratio.high),
                 judged=name == comparison.metric.name,
-                fit=not unfit(comparison, name),
+                fit=not comparison.unfit(name),
             )
             for name, label in self.labels.items()
             if (ratio := comparison.ratios.get(name))

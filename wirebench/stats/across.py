@@ -1,0 +1,121 @@
+"""Two runs held against each other, cell by cell: what has become faster or slower from `base` to `head`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wirebench.errors import UsageError
+from wirebench.stats.differences import Difference, differences
+from wirebench.stats.holm import holds
+from wirebench.stats.pair import Pair, Verdict, failed_gates, judged, ratios, side_by_side, verdict
+from wirebench.stats.ratio import CONFIDENCE
+from wirebench.stats.summary import CellSummary, summarise
+from wirebench.store import Run, RunInfo
+
+#: The chance that `Across.regressions` names any cell where none is slower beyond the margin.
+FALSE_ALARMS = (1 - CONFIDENCE) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Pair):
+    """One cell in two runs: the `subject` is head's, the `baseline` base's.
+
+    The verdict is withheld as well for the `reasons` that keep figures of such runs apart. `p_value` is one-sided and
+    of what is judged: the chance of a ratio that much worse, were the cell slower by just the margin; None where no
+    verdict can be had. `regressed` says whether it is slower beyond the margin, and that with certainty over all cells.
+    """
+
+    reasons: tuple[str, ...]
+    p_value: float | None
+    regressed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """Two runs; `changes` in the order of head's cells, and the cells that only one of the runs has.
+
+    `differences` are those that concern any cell in both. `margin` is head's.
+    """
+
+    base: RunInfo
+    head: RunInfo
+    margin: float
+    differences: tuple[Difference, ...]
+    changes: tuple[Change, ...]
+    only_in_base: tuple[CellSummary, ...]
+    only_in_head: tuple[CellSummary, ...]
+
+    @property
+    def regressions(self) -> tuple[Change, ...]:
+        """The cells that are slower beyond the margin, with certainty."""
+        return tuple(change for change in self.changes if change.regressed)
+
+    def with_verdict(self, *verdicts: Verdict) -> tuple[Change, ...]:
+        """Return the cells with one of these verdicts."""
+        return tuple(change for change in self.changes if change.verdict in verdicts)
+
+
+def across(base: Run, head: Run) -> Across:
+    """Compare two runs by their cells of equal factors, of which both must have one. Raises UsageError.
+
+    Their blocks don't pair: a ratio is that of the geometric means of both sides, with Welch's interval.
+    """
+    if base.info.id == head.info.id:
+        raise UsageError(f"{head.info.id}: a run is no other than itself", "name two runs: `wirebench list` shows them")
+    of_base, of_head = ({_key(cell): cell for cell in summarise(run.records)} for run in (base, head))
+    both = [key for key in of_head if key in of_base]
+    if not both:
+        raise UsageError(
+            f"no cell of {head.info.id} is in {base.info.id}: their factors differ",
+            "compare runs of one scenario: `wirebench list` shows them",
+        )
+    margin = head.info.equivalence_margin
+    found = differences(base, head)
+    changes = [_change(of_base[key], of_head[key], margin, found) for key in both]
+    return Across(
+        base=base.info,
+        head=head.info,
+        margin=margin,
+        differences=tuple(each for each in found if any(each.concerns(change.subject.factors) for change in changes)),
+        changes=_find_regressions(changes),
+        only_in_base=tuple(cell for key, cell in of_base.items() if key not in of_head),
+        only_in_head=tuple(cell for key, cell in of_head.items() if key not in of_base),
+    )
+
+
+def _key(cell: CellSummary) -> tuple[object, ...]:
+    return tuple(sorted(cell.factors.items()))
+
+
+def _change(base: CellSummary, head: CellSummary, margin: float, found: Sequence[Difference]) -> Change:
+    metric = judged(base)
+    measured = ratios(base, head, side_by_side)
+    gates = failed_gates(base, head, metric)
+    reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
+    ratio = measured.get(metric.name)
+    withheld = ratio is None or bool(gates or reasons)
+    p_value = None
+    if ratio is not None and not withheld:
+        least_worse = 1 / (1 + margin) if metric.higher_is_better else 1 + margin
+        p_value = ratio.p_value(least_worse, below=metric.higher_is_better)
+    return Change(
+        subject=head,
+        baseline=base,
+        metric=metric,
+        ratios=measured,
+        verdict=verdict(ratio, metric, margin, withheld=withheld),
+        failed_gates=gates,
+        reasons=reasons,
+        p_value=p_value,
+    )
+
+
+def _find_regressions(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Mark the changes for the worse that hold for all cells together.
+
+    Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole.
+    """
+    tested = {place: each.p_value for place, each in enumerate(changes) if each.p_value is not None}
+    regressed = dict(zip(tested, holds(tuple(tested.values()), FALSE_ALARMS), strict=True))
+    return tuple(replace(each, regressed=regressed.get(place, False)) for place, each in enumerate(changes))
