@@ -22,6 +22,7 @@ STAGES = (
     "generator",
     "store",
     "stats",
+    "index",
     "report",
     "runner",
     "cli",
@@ -47,7 +48,7 @@ def modules(package: str) -> list[Path]:
 
 @pytest.mark.parametrize("path", modules("wirebench"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_stage_imports_only_stages_to_its_left(path: Path) -> None:
-    """`scenario → targets → drivers → measure → store → stats → report`, and no way back."""
+    """`scenario → targets → drivers → measure → store → stats → index → report`, and no way back."""
     stage = path.relative_to(ROOT / "wirebench").parts[0].removesuffix(".py")
     if stage == "__init__":
         return

@@ -175,6 +175,18 @@ def of_link(factor: str, level: object) -> str:
     return none if level is None else some.format(level)
 
 
+def machine_name(machine: Mapping[str, str]) -> str:
+    """Name what a run was measured on in one short line, the same for the same hardware: `Some CPU, 4 cores`.
+
+    `machine` is what run.json says of it; the nodes of a cluster that are machines of their own are named by what they
+    run and by their CPU.
+    """
+    cores = machine.get("cores", "")
+    if cores.isdecimal():
+        return f"{machine.get('cpu', 'unknown CPU')}, {counted(int(cores), 'core')}"
+    return ", ".join(filter(None, (machine.get("cluster"), cores))) or "unknown"
+
+
 def _work(factors: Factors) -> str:
     operation, payload = str(factors["operation"]), factors["payload"]
     if factors["stream_items"]:

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from wirebench.drivers.histogram_file import most_frequent
 from wirebench.scenario.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls
@@ -33,12 +33,22 @@ def _of_streams(figure: Callable[[StreamFigures], float | None]) -> Callable[[Re
     return lambda record: figure(record.streams) if record.streams else None
 
 
-def _latency(quantile: str) -> Callable[[Record], float | None]:
-    """Take the response clock where there is one: it is what a user waits."""
+def clock_of(record: Record) -> Literal["service", "response"] | None:
+    """Return the clock that says what users waited: the response clock where there is one.
 
+    None where no request succeeded, and for streams: what counts of those is their items.
+    """
+    if record.streams:
+        return None
+    if record.response:
+        return "response"
+    return "service" if record.service else None
+
+
+def _latency(quantile: str) -> Callable[[Record], float | None]:
     def of(record: Record) -> float | None:
-        latency = None if record.streams else record.response or record.service
-        return getattr(latency, quantile) if latency else None
+        clock = clock_of(record)
+        return getattr(getattr(record, clock), quantile) if clock else None
 
     return of
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -48,13 +48,27 @@ class DamagedRun:
     reason: str
 
 
+class RunFollower(Protocol):
+    """Is told what of a run is on disk now. Nothing that goes wrong with it may reach the run."""
+
+    def changed(self, info: RunInfo) -> None:
+        """Hear what is said of the run: first that it has begun, last how it has ended."""
+
+    def added(self, record: Record) -> None:
+        """Hear of a record."""
+
+    def discarded(self, info: RunInfo) -> None:
+        """Hear that the run has been removed."""
+
+
 class RunWriter:
     """Writes a run while it goes; what was written stays readable whatever happens next."""
 
-    def __init__(self, folder: Path, info: RunInfo) -> None:
-        """Make the run's folder and say there that the run has begun."""
+    def __init__(self, folder: Path, info: RunInfo, follower: RunFollower | None = None) -> None:
+        """Make the run's folder and say there, and to the follower, that the run has begun."""
         self.folder = folder / info.id
         self.info = info
+        self._follower = follower
         try:
             self.folder.mkdir(parents=True)  # not one that is there: another run may have begun in this second
             for name in ("records", "histograms", "logs"):
@@ -74,6 +88,8 @@ class RunWriter:
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all."""
         write_whole(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
+        if self._follower:
+            self._follower.added(record)
 
     def keep(self, path: Path, name: str) -> None:
         """Put a copy of a file that the run depends on into its folder, under this name. Raises WirebenchError."""
@@ -91,6 +107,8 @@ class RunWriter:
     def discard(self) -> None:
         """Remove the run's folder: nothing in it is worth keeping."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self._follower:
+            self._follower.discarded(self.info)
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
         """Change what is said of the run."""
@@ -99,6 +117,8 @@ class RunWriter:
 
     def _write_info(self) -> None:
         write_whole(self.folder / "run.json", self.info.model_dump_json(indent=1))
+        if self._follower:
+            self._follower.changed(self.info)
 
 
 def run_id(scenario: str, now: datetime | None = None) -> str:
@@ -108,16 +128,31 @@ def run_id(scenario: str, now: datetime | None = None) -> str:
 
 def load_run(folder: Path) -> Run:
     """Read a run. Raises WirebenchError that names the file if one can't be read."""
+    return Run(folder, load_info(folder), load_records(folder))
+
+
+def load_info(folder: Path) -> RunInfo:
+    """Read what is said of a run. Raises WirebenchError that names the file if it can't be read."""
     info = _read(folder / "run.json", RunInfo)
     if info.status == "running" and not _is_alive(info.pid):
-        info = info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
-    records = [_read(path, Record) for path in (folder / "records").glob("*.json")]
-    return Run(folder, info, tuple(sorted(records, key=lambda record: (record.block, record.order))))
+        return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
+    return info
+
+
+def load_records(folder: Path) -> tuple[Record, ...]:
+    """Read the records of a run. Raises WirebenchError that names the file if one can't be read."""
+    records = (_read(path, Record) for path in record_paths(folder))
+    return tuple(sorted(records, key=lambda record: (record.block, record.order)))
+
+
+def record_paths(folder: Path) -> Iterator[Path]:
+    """Yield the files of a run's records, in no order."""
+    return (folder / "records").glob("*.json")
 
 
 def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
     """Yield the runs of a results folder, oldest first. Raises UsageError if it is no folder."""
-    return map(_load_if_whole, _run_folders(folder))
+    return map(_load_if_whole, run_folders(folder))
 
 
 def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
@@ -126,7 +161,7 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[Dam
     `on_damaged` is told of each newer run that can't be read. Raises UsageError if there is no such run, WirebenchError
     if the one that is named can't be read.
     """
-    folders = _run_folders(folder)
+    folders = run_folders(folder)
     if name == LAST:
         for found in map(_load_if_whole, reversed(folders)):
             if isinstance(found, Run):
@@ -140,7 +175,7 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[Dam
     raise UsageError(f"no run {name!r} in {folder}/", "`wirebench list` shows the runs")
 
 
-def _run_folders(folder: Path) -> list[Path]:
+def run_folders(folder: Path) -> list[Path]:
     """Return the folders of the runs, oldest first. Raises UsageError."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder}: not a folder", "name the folder that the runs are in")

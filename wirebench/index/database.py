@@ -1,0 +1,168 @@
+"""The connection to the database of the index: one way to read, one way to write, and one kind of error."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, select, text
+from sqlalchemy.exc import DBAPIError
+
+from wirebench.errors import WirebenchError
+from wirebench.index import url as urls
+from wirebench.index.migrations import SCHEMA, VERSION_TABLE
+
+#: As long as we wait for a server, and for another writer, in seconds: who waits may be between two windows.
+_CONNECT_TIMEOUT_S = 5
+_LOCK_TIMEOUT_S = 5
+#: What says on PostgreSQL that somebody writes; any number that nobody else uses will do.
+_WRITING = 0x77697265  # "wire"
+#: What a step may take that nobody wrote down yet.
+_REBUILD = "`wirebench index --rebuild` makes it anew from the runs"
+
+
+class IndexUnusableError(WirebenchError):
+    """The index can't be read or written; the runs on disk are as they were."""
+
+
+class Database:
+    """A database whose tables are those of this version.
+
+    Readers see one state of it from the first row to the last, and wait for nobody; of writers there is one at a time.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Connect, and make the tables if they aren't there. Raises UsageError, IndexUnusableError."""
+        parsed = urls.parse(url)
+        self.name = urls.without_password(url)
+        self._password = parsed.password
+        with self._in_words():
+            self._engine = _engine(parsed)
+            try:
+                self._migrate()
+            except BaseException:
+                self._engine.dispose()
+                raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Have one state of the database to read. Raises IndexUnusableError."""
+        with self._in_words(), self._engine.connect() as connection:
+            if self._is_server:
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with connection.begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Be the one who writes; all that was written is there at the end, or nothing. Raises IndexUnusableError."""
+        with self._in_words(), self._writing() as connection:
+            yield connection
+
+    @property
+    def _is_server(self) -> bool:
+        return self._engine.dialect.name == "postgresql"
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._engine.connect() as connection:
+            connection.info["begin"] = "BEGIN IMMEDIATE"
+            try:
+                with connection.begin():
+                    if self._is_server:
+                        connection.execute(select(func.pg_advisory_xact_lock(_WRITING)))
+                    yield connection
+            finally:
+                connection.info.pop("begin", None)
+
+    def _migrate(self) -> None:
+        """Bring the tables to this version. Raises IndexUnusableError if they are a newer version's."""
+        with self._engine.connect() as connection:
+            if _schema(connection) == SCHEMA:
+                return
+        # Imported late: it takes longer than most of what the index is asked.
+        from alembic import command  # noqa: PLC0415
+        from alembic.config import Config  # noqa: PLC0415
+        from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+        with self._writing() as connection:
+            found = _schema(connection)
+            if found is not None and found not in known:
+                raise IndexUnusableError(
+                    f"the index in {self.name} is a newer version's: its schema is {found}, this version's {SCHEMA}",
+                    f"use that version, or another database: {urls.URL_VARIABLE}",
+                )
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    @contextlib.contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Turn the errors of databases into ours: one line, without the password."""
+        try:
+            yield
+        except (DBAPIError, sqlite3.Error, OSError) as error:
+            cause = getattr(error, "orig", None) or error
+            line = str(cause).strip().partition("\n")[0]
+            if self._password:
+                line = line.replace(str(self._password), "…")
+            raise IndexUnusableError(f"the index in {self.name} can't be used: {line}", _REBUILD) from None
+
+
+def _schema(connection: Connection) -> str | None:
+    """Return the step that a database has reached; None if it has no tables of ours."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608 - a constant
+    return found
+
+
+def _engine(url: URL) -> Engine:
+    if url.drivername == "sqlite":
+        Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT_S, "isolation_level": None}, **_JSON)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    options = f"-c lock_timeout={_LOCK_TIMEOUT_S}s -c timezone=UTC"
+    arguments = {"connect_timeout": _CONNECT_TIMEOUT_S, "options": options, "application_name": "wirebench"}
+    # A connection that the server has closed meanwhile is made anew.
+    return create_engine(url, connect_args=arguments, pool_pre_ping=True, **_JSON)
+
+
+_JSON: dict[str, Any] = {
+    "json_serializer": lambda value: orjson.dumps(value).decode(),
+    "json_deserializer": orjson.loads,
+}
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Let readers read while somebody writes, and rows refer to rows that are there."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last records may have to be caught up
+    connection.execute("PRAGMA foreign_keys = ON")
+    try:
+        connection.execute("SELECT exp(ln(1.0))")
+    except sqlite3.OperationalError:  # built without mathematics
+        connection.create_function("exp", 1, math.exp, deterministic=True)
+        connection.create_function("ln", 1, _ln, deterministic=True)
+
+
+def _ln(value: float | None) -> float | None:
+    return math.log(value) if value is not None and value > 0 else None
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin as we mean it: pysqlite would begin a transaction only at its first change."""
+    connection.exec_driver_sql(connection.info.get("begin", "BEGIN"))

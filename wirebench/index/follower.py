@@ -1,0 +1,64 @@
+"""The index follows a run: what is on disk is put into it, and whatever fails there harms nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from wirebench.errors import WirebenchError
+from wirebench.index.index import Index
+from wirebench.store import Record, RunInfo
+
+
+class IndexFollower:
+    """Puts a run into the index as it is written: between windows, in the thread that measures.
+
+    The first failure is told, and the index left alone until the run is over; then the whole run is put at once.
+    """
+
+    def __init__(self, url: str, folder: Path, warn: Callable[[WirebenchError], None]) -> None:
+        """Take the database, the folder of the runs, and who is told of the first failure."""
+        self._url = url
+        self._folder = folder
+        self._warn = warn
+        self._index: Index | None = None
+        self._has_failed = False
+
+    def __enter__(self) -> Self:
+        """Wait for a run to follow."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close the index."""
+        if self._index:
+            self._index.close()
+
+    def changed(self, info: RunInfo) -> None:
+        """Put what is said of the run now."""
+        if not self._has_failed:
+            self._try(lambda index: index.put_run(info))
+        elif info.status != "running":
+            self._try(lambda index: index.catch_up_run(self._folder / info.id))
+
+    def added(self, record: Record) -> None:
+        """Put a record."""
+        if not self._has_failed:
+            self._try(lambda index: index.add_record(record))
+
+    def discarded(self, info: RunInfo) -> None:
+        """Take the run out: nothing of it was worth keeping."""
+        self._try(lambda index: index.remove_run(info.id))
+
+    def _try(self, write: Callable[[Index], object]) -> None:
+        try:
+            if self._index is None:
+                self._index = Index.open(self._url)
+            write(self._index)
+        except WirebenchError as error:
+            if not self._has_failed:
+                self._warn(error)
+            self._has_failed = True

@@ -1,0 +1,118 @@
+"""What is asked of the index, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+#: A page has no more rows.
+PAGE_ROWS_MAX = 1000
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What rows must be like: each filter that is set holds, with any of its levels.
+
+    `protocol` is the transport, `client` the driver. `since` and `until` bound the start of the run, both included;
+    they are aware. Filters of cells find the runs that have such a cell.
+    """
+
+    run_id: tuple[str, ...] = ()
+    scenario: tuple[str, ...] = ()
+    protocol: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+    concurrency: tuple[int, ...] = ()
+    operation: tuple[str, ...] = ()
+    machine: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One cell of one run: the figures of its typical block (the geometric mean), and sums of counts over its blocks.
+
+    Latencies are on the response clock where there is one. Of streams there are no figures of requests but those of
+    items; of requests there are none of items. A figure that no block has is None.
+    """
+
+    run_id: str
+    scenario: str
+    started_at: datetime
+    target: str
+    machine: str
+    cell: str
+    protocol: str
+    client: str
+    operation: str
+    concurrency: int
+    blocks: int
+    #: Successful and failed requests a second.
+    throughput: float | None
+    p50_latency_ms: float | None
+    p90_latency_ms: float | None
+    p95_latency_ms: float | None
+    p99_latency_ms: float | None
+    p99_9_latency_ms: float | None
+    cpu_ms_per_request: float | None
+    item_rate_per_s: float | None
+    first_item_ms: float | None
+    p99_item_gap_ms: float | None
+    cpu_us_per_item: float | None
+    total_samples: int
+    successful: int
+    failed: int
+    #: Items of streams; None where there are no streams.
+    items: int | None
+    #: Gates that failed in any block.
+    failed_gates: tuple[str, ...]
+    factors: dict[str, str | int | float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run: `records` of its `cells` × `blocks` are there."""
+
+    run_id: str
+    scenario: str
+    question: str
+    started_at: datetime
+    duration_s: float | None
+    status: str
+    reason: str
+    target: str
+    machine: str
+    versions: dict[str, str]
+    commit: str | None
+    seed: int
+    blocks: int
+    cells: int
+    records: int
+    #: Gates that failed in any record.
+    failed_gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Some of the rows that were asked for; `total` is how many there are, `next_cursor` is None on the last page."""
+
+    rows: tuple[Row, ...]
+    total: int
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """The levels that each filter has in the index, sorted."""
+
+    scenarios: tuple[str, ...]
+    protocols: tuple[str, ...]
+    clients: tuple[str, ...]
+    concurrencies: tuple[int, ...]
+    operations: tuple[str, ...]
+    machines: tuple[str, ...]
+    targets: tuple[str, ...]
