@@ -114,7 +114,7 @@ func BenchmarkOutputMemory(b *testing.B) {
 	const requests, batchRequests, mibMax = 10_000_000, 1000, 64
 	for b.Loop() {
 		path := filepath.Join(b.TempDir(), "cell.json")
-		out, err := histogram.New(output.Params{ConfigArgument: "warmup=1s,window=1h,path=" + path})
+		out, err := histogram.New(output.Params{ConfigArgument: "warmup=1s,window=1h,path=" + path + ",snapshot=" + snapshotOf(path)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func (r k6Run) command(t testing.TB) (*exec.Cmd, string) {
 		"-e", "WARMUP_S=" + r.warmup, "-e", "DURATION_S=" + r.window,
 	}
 	if !r.withoutOutput {
-		output := "wirebench=path=" + path + ",warmup=" + r.warmup + "s,window=" + r.window + "s"
+		output := "wirebench=path=" + path + ",warmup=" + r.warmup + "s,window=" + r.window + "s,snapshot=" + snapshotOf(path)
 		if r.by != "" {
 			output += ",by=" + r.by
 		}
@@ -62,6 +62,9 @@ func (r k6Run) command(t testing.TB) (*exec.Cmd, string) {
 	started.Env = append(os.Environ(), asK6+"=1", "K6_AUTO_EXTENSION_RESOLUTION=false")
 	return started, path
 }
+
+// snapshotOf says where a run tells how it goes; wirebench asks every run to.
+func snapshotOf(path string) string { return path + ".snapshot" }
 
 // run returns the histogram file of a run that went well.
 func (r k6Run) run(t testing.TB) cell {

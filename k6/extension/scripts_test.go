@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -257,5 +258,28 @@ func TestAFileThatCannotBeWrittenStopsTheRunAtItsStart(t *testing.T) {
 	output, err := command.CombinedOutput()
 	if err == nil || !strings.Contains(string(output), "can't write the histogram file: open /nowhere/cell.json.tmp") {
 		t.Errorf("want a failure with the path, got %v\n%s", err, output)
+	}
+}
+
+func TestALoadTellsHowItGoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	service := plain()
+	startREST(t, service)
+	load := k6Run{
+		script: "../rest.js", warmup: "0.1", window: "1.1",
+		variables: map[string]string{"ADDRESS": service.address, "CONCURRENCY": "2"},
+	}
+	command, path := load.command(t)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("k6: %v\n%s", err, output)
+	}
+	var told struct{ Seconds, Successful, Failed int64 }
+	if text, err := os.ReadFile(snapshotOf(path)); err != nil || json.Unmarshal(text, &told) != nil {
+		t.Fatalf("no snapshot: %v, %s", err, text)
+	}
+	if total := readCell(t, path).RequestsTotal["ok"]; told.Seconds != 1 || told.Successful == 0 || told.Successful > total || told.Failed != 0 {
+		t.Errorf("want the first second's part of %d requests, got %+v", total, told)
 	}
 }

@@ -21,6 +21,8 @@ type config struct {
 	// calls is how many requests the load has in all, if it is a number of them: the window then ends
 	// with the last one, and the latency of each is kept.
 	calls int
+	// snapshot is a file that tells each second how the load goes; empty if none is to.
+	snapshot string
 }
 
 // slicesMax bounds the memory: each slice of each operation takes a quarter of a megabyte.
@@ -29,8 +31,8 @@ const slicesMax = 100
 // callsMax bounds the file: each call takes some ten characters of it.
 const callsMax = 100_000
 
-// parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due`, `slices=50` and
-// `calls=500`.
+// parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due`, `slices=50`,
+// `calls=500` and `snapshot=FILE`.
 func parseConfig(argument string) (config, error) {
 	var parsed config
 	for _, part := range strings.Split(argument, ",") {
@@ -49,8 +51,10 @@ func parseConfig(argument string) (config, error) {
 			parsed.slices, err = strconv.Atoi(value)
 		case "calls":
 			parsed.calls, err = strconv.Atoi(value)
+		case "snapshot":
+			parsed.snapshot = value
 		default:
-			err = errors.New("there are path, warmup, window, by, slices and calls")
+			err = errors.New("there are path, warmup, window, by, slices, calls and snapshot")
 		}
 		if err != nil {
 			return config{}, fmt.Errorf("--out wirebench: %q: %w", part, err)

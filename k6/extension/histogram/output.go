@@ -1,5 +1,6 @@
 // Package histogram is the k6 output `--out wirebench=path=FILE,warmup=500ms,window=1500ms`: it folds
-// all samples of a load into one small file, which docs/histogram-file.md describes.
+// all samples of a load into one small file, and tells in another how the load goes, if it is asked to:
+// docs/histogram-file.md describes both.
 package histogram
 
 import (
@@ -20,6 +21,7 @@ const Name = "wirebench"
 type Output struct {
 	config    config
 	fold      *fold
+	teller    *teller // nil if nobody is to be told how the load goes.
 	temporary *os.File
 }
 
@@ -29,7 +31,11 @@ func New(params output.Params) (output.Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Output{config: parsed, fold: newFold(parsed)}, nil
+	made := &Output{config: parsed, fold: newFold(parsed)}
+	if parsed.snapshot != "" {
+		made.teller = &teller{path: parsed.snapshot}
+	}
+	return made, nil
 }
 
 // Description is what k6 prints about the output.
@@ -52,10 +58,20 @@ func (o *Output) Start() error {
 // AddMetricSamples folds at once, on k6's own goroutine, rather than keep samples for one of ours: it
 // takes a fraction of a microsecond a sample, which is what keeping them would cost, and memory can't
 // grow when the processor is busy.
-func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) { o.fold.add(batch) }
+//
+// k6 calls it every 50 ms, also without any samples.
+func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
+	o.fold.add(batch)
+	if o.teller != nil {
+		o.teller.tell(o.fold, time.Now())
+	}
+}
 
 // Stop writes the file, also after an interrupt: what was measured until then counts.
 func (o *Output) Stop() error {
+	if o.teller != nil {
+		o.teller.end()
+	}
 	made, err := o.fold.report(driverVersion(), time.Now())
 	if err == nil {
 		err = made.writeTo(o.temporary, o.config.path)

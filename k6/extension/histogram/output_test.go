@@ -98,7 +98,7 @@ func TestAPathThatCannotBeWrittenFailsAtTheStart(t *testing.T) {
 
 func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
 	for argument, words := range map[string]string{
-		"":                                 "there are path, warmup, window, by, slices and calls",
+		"":                                 "there are path, warmup, window, by, slices, calls and snapshot",
 		"window=1s":                        "path=FILE is missing",
 		"path=x":                           "window=DURATION must be given",
 		"path=x,window=soon":               "window=soon",

@@ -1,0 +1,130 @@
+package histogram
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.k6.io/k6/metrics"
+	"go.k6.io/k6/output"
+)
+
+// told returns the snapshot that is there after what a teller was told at this moment; nil if none is.
+func told(t *testing.T, teller *teller, fold *fold, after time.Duration) *snapshot {
+	t.Helper()
+	teller.tell(fold, start.Add(after))
+	teller.end()
+	teller.writing.Unlock()
+	text, err := os.ReadFile(teller.path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := &snapshot{}
+	if err := json.Unmarshal(text, read); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func newTeller(t *testing.T) *teller {
+	t.Helper()
+	return &teller{path: filepath.Join(t.TempDir(), "cell.snapshot.json")}
+}
+
+func TestASnapshotTellsOfTheLastFullSecondAlone(t *testing.T) {
+	fake, fold, teller := newMaker(), newFold(config{warmup: 100 * ms, window: 3500 * ms}), newTeller(t)
+	fold.add(batch{fake.ok(ms, ms), fake.ok(200*ms, 2*ms), fake.ok(300*ms, 2*ms), fake.http(400*ms, ms, "name", "users.get", "status", "404")})
+	if got := told(t, teller, fold, 1149*ms); got != nil {
+		t.Errorf("want nothing before a second's samples have come, got %+v", got)
+	}
+	first := told(t, teller, fold, 1150*ms)
+	if first == nil || first.Seconds != 1 || first.Successful != 2 || first.Failed != 1 || first.Items != nil {
+		t.Fatalf("want 2 that succeeded and 1 that failed, got %+v", first)
+	}
+	if first.Latency.Clock != "service" || !near(first.Latency.P50NS, 2*ms) || !near(first.Latency.P99NS, 2*ms) {
+		t.Errorf("want 2 ms, got %+v", first.Latency)
+	}
+	fold.add(batch{fake.ok(1200*ms, 7*ms), fake.http(1300*ms, 7*ms, "name", "users.list", "status", "200")})
+	second := told(t, teller, fold, 2200*ms)
+	if second.Seconds != 2 || second.Successful != 2 || second.Failed != 0 || !near(second.Latency.P50NS, 7*ms) {
+		t.Errorf("want both operations of the second second, and nothing of the first, got %+v, %+v", second, second.Latency)
+	}
+}
+
+func TestASecondWithoutRepliesIsTold(t *testing.T) {
+	fake, fold, teller := newMaker(), newFold(config{window: 5 * time.Second}), newTeller(t)
+	fold.add(batch{fake.ok(ms, ms)})
+	told(t, teller, fold, 1060*ms)
+	fold.add(batch{})
+	if got, want := told(t, teller, fold, 2060*ms), (&snapshot{Schema: snapshotSchema, Seconds: 2}); !reflect.DeepEqual(got, want) {
+		t.Errorf("want %+v, got %+v", want, got)
+	}
+}
+
+func TestAPartOfASecondAtTheEndIsNotTold(t *testing.T) {
+	fake, fold, teller := newMaker(), newFold(config{window: 1500 * ms}), newTeller(t)
+	fold.add(batch{fake.ok(ms, ms), fake.ok(1400*ms, ms)})
+	if got := told(t, teller, fold, 5*time.Second); got.Seconds != 1 || got.Successful != 1 {
+		t.Errorf("want the first second, got %+v", got)
+	}
+}
+
+func TestASnapshotHasTheResponseClockWhereRequestsWereDue(t *testing.T) {
+	fake, fold, teller := newMaker(), newFold(config{window: 2 * time.Second}), newTeller(t)
+	late := fake.ok(50*ms, 10*ms)
+	late.Metadata = due(20 * ms)
+	fold.add(batch{late})
+	if got := told(t, teller, fold, 1100*ms).Latency; got.Clock != "response" || !near(got.P99NS, 30*ms) {
+		t.Errorf("want 30 ms since it was due, got %+v", got)
+	}
+}
+
+func TestASnapshotOfStreamsTellsOfItems(t *testing.T) {
+	fake, fold, teller := newMaker(), newFold(config{window: 2 * time.Second}), newTeller(t)
+	fold.add(batch{fake.items(0, 0, 20*ms, 25*ms, 30*ms)})
+	got := told(t, teller, fold, 1100*ms)
+	if got.Items == nil || *got.Items != 3 || got.Latency.Clock != "gap" || !near(got.Latency.P99NS, 5*ms) {
+		t.Errorf("want 3 items, 5 ms from each other, got %+v, %+v", got, got.Latency)
+	}
+}
+
+func TestNoSnapshotBeforeTheFirstRequest(t *testing.T) {
+	if got := told(t, newTeller(t), newFold(config{window: time.Second}), time.Hour); got != nil {
+		t.Errorf("unexpected %+v", got)
+	}
+}
+
+func TestALoadGoesOnWhereItsSnapshotsCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.json")
+	made, err := New(output.Params{ConfigArgument: "window=10s,path=" + path + ",snapshot=" + filepath.Join(path, "no")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Start(); err != nil {
+		t.Fatal(err)
+	}
+	made.AddMetricSamples([]metrics.SampleContainer{newMaker().ok(ms, ms)}) // Long ago: a second is over.
+	if err := made.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, path).RequestsTotal[codeOK] != 1 {
+		t.Error("want the request in the file")
+	}
+}
+
+// BenchmarkSnapshot gives what a second's snapshot takes of k6's time, without writing it.
+func BenchmarkSnapshot(b *testing.B) {
+	fake, fold, teller := newMaker(), newFold(config{window: time.Hour}), &teller{seconds: 1}
+	for n := range 100_000 {
+		fold.add(batch{fake.ok(time.Duration(n)*10*time.Microsecond, time.Duration(n)*100)})
+	}
+	for b.Loop() {
+		teller.take(fold)
+	}
+}
