@@ -10,10 +10,11 @@ from pathlib import Path
 from wirebench.errors import WirebenchError
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, *, lasting: bool = True) -> None:
     """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError.
 
-    A reader never meets a part: the text is on disk, under a name of its own, before it gets the right one.
+    A reader never meets a part: the text is on disk, under a name of its own, before it gets the right one. What isn't
+    to last doesn't wait for the disk, and after a power failure there may be anything.
     """
     if path.is_dir():
         raise cannot_write(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
@@ -22,7 +23,8 @@ def write_whole(path: Path, text: str) -> None:
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         raise cannot_write(path, error) from error

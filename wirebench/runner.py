@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from wirebench import network
 from wirebench.drivers import DRIVERS, Job, room
@@ -26,6 +25,7 @@ from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
+from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
 from wirebench.store import RunInfo, RunWriter
@@ -33,16 +33,6 @@ from wirebench.targets import Description, Disrupted, Endpoint, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 _VERIFIED_MILLICORES = 250
-
-
-class Progress(Protocol):
-    """Is told how a run goes."""
-
-    def step(self, text: str) -> None:
-        """Hear that something has begun that takes a moment."""
-
-    def measured(self, record: Record, done: int, total: int) -> None:
-        """Hear that a cell's record is on disk; `done` of `total` are."""
 
 
 @dataclass(slots=True)
@@ -136,6 +126,21 @@ class _Execution:
         self.writer.update(notes=(*self.writer.info.notes, note))
 
     def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
+        # What a load in pods tells stays there until its end.
+        tells = DRIVERS[planned.cell.driver].tells_each_second and self.target.load_pods is None
+        snapshot = self.writer.snapshot_path if tells else None
+        self.progress.measuring(planned, snapshot)
+        try:
+            record = self._measure_cell(planned, endpoint, snapshot)
+            self.progress.measured(record, self._number(planned), self.plan.cells_total)
+        finally:
+            self.writer.remove_snapshot()
+
+    def _number(self, planned: PlannedCell) -> int:
+        """Return which of the run's cells it is, from 1 on."""
+        return (planned.block - 1) * len(self.plan.cells) + planned.order + 1
+
+    def _measure_cell(self, planned: PlannedCell, endpoint: Endpoint, snapshot: Path | None) -> Record:
         cell, output = planned.cell, self.writer.histogram_path(planned.id)
         job = Job(
             cell=cell,
@@ -146,6 +151,7 @@ class _Execution:
             output=output,
             log=self.writer.log_path(planned.id),
             cores=self.target.cores.generator if self.target.cores else None,
+            snapshot=snapshot,
             tls=endpoint.tls,
         )
         try:
@@ -173,8 +179,7 @@ class _Execution:
         record = make_record(subject, observed, output, disrupted)
         self.writer.add(record)
         self.measured_s += job.load.warmup_s + record.window_s
-        cells = len(self.plan.cells)
-        self.progress.measured(record, (planned.block - 1) * cells + planned.order + 1, cells * len(self.plan.blocks))
+        return record
 
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Disrupted | None]:
         if not self.target.load_pods:
@@ -285,11 +290,14 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
     However it ends, services are stopped, and the run is marked complete, or incomplete with the reason. Where nothing
     was measured, the folder stays only for what a failed process has said. Raises WirebenchError, Interrupted.
     """
-    execution = _Execution(plan, target, writer, progress, _lay_out_ids(plan, target), target.describe())
+    file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
+    everyone = Everyone((progress, file))
+    execution = _Execution(plan, target, writer, everyone, _lay_out_ids(plan, target), target.describe())
     status, reason, logs_count = "incomplete", "it failed", True
     try:
-        for block in plan.blocks:
-            execution.run_block(block)
+        with file:
+            for block in plan.blocks:
+                execution.run_block(block)
         status, reason = "complete", ""
     except Interrupted as interrupt:
         reason, logs_count = f"it was interrupted ({interrupt})", False

@@ -24,6 +24,7 @@ STAGES = (
     "stats",
     "index",
     "report",
+    "progress",
     "runner",
     "cli",
 )

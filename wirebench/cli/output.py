@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Self, TextIO
 
 from rich.console import Console
@@ -15,6 +16,8 @@ from rich.table import Table
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
+from wirebench.progress import TimeLeft
+from wirebench.scenario import PlannedCell
 from wirebench.stats import METRICS, CellSummary, compare, series, summarise
 from wirebench.stats.handshakes import handshakes
 from wirebench.stats.names import counted, full_name
@@ -61,12 +64,9 @@ def visible(text: str) -> str:
 class TerminalProgress:
     """Shows how far a run is and how long it will take: a bar on a terminal, plain lines elsewhere."""
 
-    def __init__(self, total: int, cell_s: float) -> None:
-        """Take the number of cells, and how long one takes as far as is known, in seconds."""
-        self._cell_s = cell_s
-        self._total = total
-        self._done = 0
-        self._started = time.monotonic()
+    def __init__(self, total: int, time_left: TimeLeft) -> None:
+        """Take the number of cells, and how long they will take."""
+        self._time_left = time_left
         self._last_line = 0.0
         self._console = Console(stderr=True)
         self._bar = RichProgress(
@@ -94,11 +94,13 @@ class TerminalProgress:
         self._bar.update(self._task, description=text)
         self._say(text, always=True)
 
+    def measuring(self, planned: PlannedCell, snapshot: Path | None) -> None:  # noqa: ARG002 - figures come at the end
+        """Say how long the rest will take, as services were started meanwhile."""
+        self._bar.update(self._task, left=self._left())
+
     def measured(self, record: Record, done: int, total: int) -> None:
         """Say what was measured, and how long the rest will take."""
-        self._done = done
-        # What starting took is part of it: blocks to come start services too.
-        self._cell_s = (time.monotonic() - self._started) / done
+        self._time_left.measured(done)
         text = f"{record.factors['transport']} {record.factors['operation']} c={record.factors['concurrency']}"
         rate = f"{record.rate_achieved_per_s:,.0f}/s"
         if record.streams:
@@ -109,7 +111,7 @@ class TerminalProgress:
         )
 
     def _left(self) -> str:
-        seconds = round(self._cell_s * (self._total - self._done))
+        seconds = round(self._time_left.seconds())
         return f"{seconds // 60}:{seconds % 60:02d}"
 
     def _say(self, text: str, *, always: bool) -> None:

@@ -34,6 +34,7 @@ from wirebench.cli.output import TerminalProgress, print_run, stdout_console
 from wirebench.cli.results import as_json
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
+from wirebench.progress import TimeLeft
 from wirebench.scenario import Plan, make_plan, read_scenario
 from wirebench.scenario.contract import TargetName
 from wirebench.scenario.model import BLOCKS_MAX
@@ -44,8 +45,6 @@ from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 from wirebench.targets.kubernetes import KubernetesTarget
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
-#: What a cell takes besides warm-up and window, in seconds: for the first guess of the time left.
-_CELL_OVERHEAD_S = {"local": 0.5, "external": 0.5, "kubernetes": 9.0}
 
 
 def run(  # noqa: PLR0913 - one parameter an option
@@ -96,10 +95,9 @@ def run(  # noqa: PLR0913 - one parameter an option
             case "kubernetes":
                 chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
         writer = _begin(plan, path, chosen, out, run_name)
-        cell_s = read.load.warmup_s + read.load.window_s + _CELL_OVERHEAD_S[kind]
         try:
             _announce(plan, chosen, writer)
-            with TerminalProgress(sum(map(len, plan.blocks)), cell_s) as progress:
+            with TerminalProgress(plan.cells_total, TimeLeft.of(plan, kind)) as progress:
                 runner.execute(plan, chosen, writer, progress)
         except Interrupted:
             _say_what_is_left(writer)

@@ -40,7 +40,8 @@ class Job:
     `address` is host:port; where the client is to balance, `replicas` are the addresses that the host's name stands
     for. `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
     tool prints. Of several generators that share the load, `generator` says which this one is, and of how many. `live`
-    is told how it goes. `tls` is what the tool needs for a service that speaks TLS; None is plain text.
+    is told how it goes. `snapshot` is a file for a driver to tell how it goes (`wirebench.drivers.snapshot`), if it
+    tells at all. `tls` is what the tool needs for a service that speaks TLS; None is plain text.
     """
 
     cell: Cell
@@ -54,6 +55,7 @@ class Job:
     replicas: tuple[str, ...] = ()
     generator: tuple[int, int] = (0, 1)
     live: Live | None = None
+    snapshot: Path | None = None
     tls: ClientTls | None = None
 
 
@@ -65,6 +67,8 @@ class Driver(Protocol):
     setup: str
     #: How many cores it can use; None if as many as there are.
     cores_max: int | None
+    #: Whether it writes a job's snapshot once a second, rather than tell nothing before it ends.
+    tells_each_second: bool
 
     def path(self) -> Path:
         """Where the tool is."""

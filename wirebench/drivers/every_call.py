@@ -51,6 +51,7 @@ class EveryCall(ABC):
     name: str
     setup: str
     cores_max: int | None = None
+    tells_each_second = False
     #: What it is told by environment variables.
     environment: dict[str, str] = {}  # noqa: RUF012 - not changed
 

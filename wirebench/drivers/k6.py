@@ -43,6 +43,7 @@ class K6:
     name = "k6"
     setup = SETUP
     cores_max: int | None = None
+    tells_each_second = True
 
     def path(self) -> Path:
         """Where our build of k6 is."""
@@ -83,6 +84,8 @@ class K6:
         if cell.shape:
             # By when they end, those that a burst makes wait would be counted after it, or not at all.
             output += f",by=due,slices={_SLICES}"
+        if job.snapshot:
+            output += f",snapshot={job.snapshot}"
         environment = {
             "ADDRESS": ",".join(job.replicas) or job.address,
             **_work(job),

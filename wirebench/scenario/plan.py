@@ -61,6 +61,11 @@ class Plan:
     left_out: tuple[str, ...] = ()
 
     @property
+    def cells_total(self) -> int:
+        """How many cells all blocks have together."""
+        return len(self.cells) * len(self.blocks)
+
+    @property
     def services(self) -> tuple[ServiceSpec, ...]:
         """The distinct services, in the order of the cells."""
         return tuple(dict.fromkeys(cell.service for cell in self.cells))

@@ -2,10 +2,12 @@
 
 results/20261121T101500Z-quick/
     run.json  records/*.json  histograms/*.json  logs/*.log  report.html  timing.json (of a replay)
+    progress.json  snapshot.json (both only while it goes)
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -84,6 +86,16 @@ class RunWriter:
     def log_path(self, name: str) -> Path:
         """Where a process logs to."""
         return self.folder / "logs" / f"{name}.log"
+
+    @property
+    def snapshot_path(self) -> Path:
+        """Where the driver of the cell that is being measured tells how it goes."""
+        return self.folder / "snapshot.json"
+
+    def remove_snapshot(self) -> None:
+        """Forget what a load has told that is over."""
+        with contextlib.suppress(OSError):
+            self.snapshot_path.unlink()
 
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all."""

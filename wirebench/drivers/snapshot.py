@@ -1,0 +1,39 @@
+"""What a load that goes on tells of itself, once a second: docs/histogram-file.md, "The snapshot"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SnapshotLatency(_Frozen):
+    """Percentiles of what came since the snapshot before, in nanoseconds: of requests, or of the gaps between items."""
+
+    clock: Literal["service", "response", "gap"]
+    p50_ns: NonNegativeInt
+    p99_ns: NonNegativeInt
+
+
+class Snapshot(_Frozen):
+    """The last full second of a window; `seconds` of it are over. `items` is None without streams."""
+
+    schema_version: Literal["wirebench.snapshot/1"] = Field(alias="schema")
+    seconds: PositiveInt
+    successful: NonNegativeInt
+    failed: NonNegativeInt
+    items: NonNegativeInt | None = None
+    latency: SnapshotLatency | None = None
+
+
+def read_snapshot(path: Path) -> Snapshot | None:
+    """Return what a load has told last; None if it has told nothing yet, or nothing that can be read."""
+    try:
+        return Snapshot.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None

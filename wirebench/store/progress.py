@@ -1,0 +1,94 @@
+"""`progress.json`: how a run goes, in its folder for as long as it does. Whoever shows it needs nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+
+from wirebench.files import write_whole
+
+#: How many points a history has at most: two minutes of seconds.
+HISTORY_MAX = 120
+_FILE = "progress.json"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Figures(_Frozen):
+    """What was measured: in the last full second of a cell's window, or in the whole of it.
+
+    `rate_per_s` are successful requests; for streams those that ended, and `items_per_s` what they brought. The
+    percentiles are of `clock`: of successful requests, or of the gaps between items; None where there were none.
+    """
+
+    cell: str
+    rate_per_s: float
+    failed_per_s: float
+    items_per_s: float | None
+    clock: Literal["service", "response", "gap"] | None
+    p50_ms: float | None
+    p99_ms: float | None
+
+
+class Point(_Frozen):
+    """One second of a cell, or the whole of one that tells nothing before it ends; `cell` is its number, from 1 on."""
+
+    at: AwareDatetime
+    cell: PositiveInt
+    #: Requests, or items of streams.
+    rate_per_s: float
+    p99_ms: float | None
+
+
+class RunProgress(_Frozen):
+    """How a run goes. `left_s` is how long it will still take, in seconds, by what its cells have taken so far."""
+
+    schema_version: Literal["wirebench.progress/1"] = "wirebench.progress/1"
+    updated_at: AwareDatetime
+    #: Cells whose records are on disk, and all.
+    done: NonNegativeInt
+    total: PositiveInt
+    #: What is happening, in words.
+    step: str
+    left_s: float = Field(ge=0)
+    #: The cell whose load is being sent, in words; None between two of them.
+    cell: str | None
+    driver: str | None
+    #: Whether its driver tells how it goes, rather than nothing before its end.
+    tells_each_second: bool
+    #: The last full second of that cell's window, and the last cell that is done.
+    now: Figures | None
+    last: Figures | None
+    history: tuple[Point, ...] = Field(max_length=HISTORY_MAX)
+
+    def silent_s(self, now: datetime | None = None) -> float:
+        """Return how long nothing was heard of the run, in seconds: it tells once a second for as long as it lives."""
+        return max(0.0, ((now or datetime.now(UTC)) - self.updated_at).total_seconds())
+
+
+def write_progress(folder: Path, progress: RunProgress) -> None:
+    """Say in a run's folder how it goes, whole or not at all. Raises WirebenchError."""
+    write_whole(folder / _FILE, progress.model_dump_json(), lasting=False)
+
+
+def read_progress(folder: Path) -> RunProgress | None:
+    """Return how a run goes, or went when it was killed; None where it is over, has told nothing yet, or it's damaged.
+
+    Whether it goes on is for `run.json` to say, and for how long it has been silent.
+    """
+    try:
+        return RunProgress.model_validate_json((folder / _FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def remove_progress(folder: Path) -> None:
+    """Say that a run is over; does nothing where nothing was said of it."""
+    with contextlib.suppress(OSError):
+        (folder / _FILE).unlink()
