@@ -1,11 +1,16 @@
-"""Certificates for tests, made by the openssl command for an hour or so; their clients trust nobody else."""
+"""Certificates for tests, made by the openssl command for a day; their clients trust nobody else."""
 
 from __future__ import annotations
 
+import datetime as dt
 import ssl
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 #: Kinds of keys, as `openssl req -newkey` takes them.
 EC = ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
@@ -50,3 +55,26 @@ def make(folder: Path, name: str, key: tuple[str, ...] = EC) -> Certificate:
         "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
     )  # fmt: skip
     return made
+
+
+def dated(folder: Path, name: str, first_h: float, last_h: float) -> Certificate:
+    """Make a certificate that is good between two times, in hours from now; openssl makes none of the past."""
+    made, now = make(folder, name), dt.datetime.now(dt.UTC)
+    good = x509.load_pem_x509_certificate(made.cert.read_bytes())
+    builder = (
+        x509.CertificateBuilder(extensions=list(good.extensions))
+        .subject_name(good.subject)
+        .issuer_name(good.issuer)
+        .public_key(good.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + dt.timedelta(hours=first_h))
+        .not_valid_after(now + dt.timedelta(hours=last_h))
+    )
+    key = cast("ec.EllipticCurvePrivateKey", serialization.load_pem_private_key(made.key.read_bytes(), None))
+    made.cert.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    return made
+
+
+def expired(folder: Path, name: str) -> Certificate:
+    """Make a certificate that was good until an hour ago."""
+    return dated(folder, name, -24, -1)

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import http.client
 import json
+import re
 import socket
 import ssl
 import struct
@@ -43,7 +44,10 @@ from tests.contract.services import (
     started,
     wait_until,
 )
+from wirebench.clients import ClientError, connect
 from wirebench.clients.address import Address
+from wirebench.errors import UsageError
+from wirebench.tls import ClientTls
 
 SEEDED_ID = 1_000_001
 #: The beginning of a handshake: a record of 200 bytes, a ClientHello, of which no more comes.
@@ -232,10 +236,15 @@ def test_a_wrong_authority_is_refused(secure: Service, certificate: Certificate,
 def test_clients_need_a_certificate_where_one_is_asked_for(
     kind: Kind, certificate: Certificate, identity: Certificate, stranger: Certificate, tmp_path: Path
 ) -> None:
-    """With --tls-client-ca, a client of that authority is served, and others are refused: neither noise nor a stop."""
-    flags = (*certificate.flags, "--tls-client-ca", identity.cert)
+    """With --tls-client-ca, a client of that authority is served, until its certificate expires; others are refused.
+
+    They cause neither noise nor a stop.
+    """
+    expired, authorities = certificates.expired(tmp_path, "expired"), tmp_path / "authorities"
+    authorities.write_bytes(identity.cert.read_bytes() + expired.cert.read_bytes())
+    flags = (*certificate.flags, "--tls-client-ca", authorities)
     with started(kind, tmp_path, *flags, "--read-timeout-s", 2) as service:
-        for unknown in (None, stranger):
+        for unknown in (None, stranger, expired):
             with (
                 pytest.raises((OSError, grpc.RpcError, struct.error), match=REFUSED),
                 connected(service, certificate, unknown) as calls,
@@ -246,6 +255,21 @@ def test_clients_need_a_certificate_where_one_is_asked_for(
 
         assert ", mutual TLS); admin on" in service.logged()
         assert 1 == len(service.logged().splitlines()), service.logged()
+
+
+@every_runtime
+def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certificate, tmp_path: Path) -> None:
+    """Our client says whose certificate it is, the service's or its own, and what to do."""
+    theirs, ours = certificates.expired(tmp_path, "service"), certificates.expired(tmp_path, "client")
+    with started(kind, tmp_path, *theirs.flags, "--tls-client-ca", identity.cert) as service:
+        expected = f"{service.address}: its certificate is not to be trusted: certificate has expired"
+        with pytest.raises(ClientError, match=re.escape(expected)) as told:
+            connect(kind.transport, str(service.address), tls=ClientTls(theirs.cert, identity.cert, identity.key))
+        assert "renew it, or set this machine's clock" == told.value.hint
+
+        with pytest.raises(UsageError, match=rf"our certificate {ours.cert} expired at \d{{4}}-") as own:
+            connect(kind.transport, str(service.address), tls=ClientTls(theirs.cert, ours.cert, ours.key))
+        assert "renew it, or set this machine's clock" == own.value.hint
 
 
 @pytest.mark.parametrize("sent", [GET, b"WB1J", b"hello\n", b"\x00" * 100, b""])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import certificates
 from wirebench.cli.external import as_found
 from wirebench.cli.options import given_tls
 from wirebench.errors import UsageError
@@ -58,6 +59,17 @@ def test_files_that_can_not_be_used_are_named(tmp_path: Path) -> None:
     for files, said in cases:
         with pytest.raises(UsageError, match=said):
             given_tls(*files)
+
+
+@pytest.mark.parametrize(
+    ("first_h", "last_h", "said"), [(-24, -1, "expired at 2"), (1, 24, "is not valid before 2")], ids=["past", "future"]
+)
+def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int, said: str, tmp_path: Path) -> None:
+    """A service that refuses one need not say why."""
+    made = certificates.dated(tmp_path, "client", first_h, last_h)
+    with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as refused:
+        given_tls(None, made.cert, made.key)
+    assert "renew it, or set this machine's clock" == refused.value.hint
 
 
 def test_drivers_without_tls_are_refused() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from wirebench.clients import ClientError, connect
+from wirebench.clients import connect
 from wirebench.drivers import HistogramFile, Job
 from wirebench.drivers.driver import SEEDED_FIRST_ID
 from wirebench.drivers.histogram_file import OK
+from wirebench.errors import WirebenchError
 
 
 def explained(file: HistogramFile, job: Job) -> HistogramFile:
@@ -25,6 +26,6 @@ def _ask(job: Job) -> str:
     try:
         with connect(cell.transport, address, codec=cell.codec, tls=job.tls) as client:
             client.call("users.get", {"id": SEEDED_FIRST_ID})
-    except ClientError as error:
+    except WirebenchError as error:
         return f"{error.message}: {error.hint}"
     return ""
