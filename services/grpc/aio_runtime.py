@@ -14,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.domain import stores
 from services.domain.errors import Code
+from services.grpc import silent_clients
 from services.grpc.calls import STATUSES, answer, answer_async, begin, refuse_unknown
 from services.grpc.health import AioHealth
 from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
@@ -52,7 +53,9 @@ async def _serve(worker: Worker) -> None:
     worker.stopping.set()
     await states.enter_graceful_shutdown()
     # Sends GOAWAY, and cancels what is left after the time-out.
-    await server.stop(settings.drain_timeout_s)
+    stopped = asyncio.ensure_future(server.stop(settings.drain_timeout_s))
+    while not (await asyncio.wait({stopped}, timeout=silent_clients.CHECK_INTERVAL_S))[0]:
+        silent_clients.hang_up(settings.port)
 
 
 def _handler(worker: Worker, operation: Operation) -> RpcHandler:

@@ -11,6 +11,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.domain.errors import Code
+from services.grpc import silent_clients
 from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
 from services.grpc.health import SyncHealth
 from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
@@ -44,7 +45,9 @@ def run(worker: Worker) -> None:
         worker.stopping.set()
         states.enter_graceful_shutdown()
         # Sends GOAWAY, and cancels what is left after the time-out.
-        server.stop(settings.drain_timeout_s).wait()
+        stopped = server.stop(settings.drain_timeout_s)
+        while not stopped.wait(silent_clients.CHECK_INTERVAL_S):
+            silent_clients.hang_up(settings.port)
 
 
 def _handler(worker: Worker, slow_clients: SlowClients, operation: Operation) -> RpcHandler:

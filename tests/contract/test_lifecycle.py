@@ -21,6 +21,7 @@ from tests.contract.services import (
     DEFAULT_KINDS,
     GO_KINDS,
     GOROUTINES,
+    GRPC_KINDS,
     GTHREAD,
     GUNICORN_SYNC,
     HOST,
@@ -221,6 +222,26 @@ def test_a_kept_connection_does_not_hold_up_a_stop(tmp_path: Path) -> None:
             return time.monotonic() - before
 
     assert min(stop_s() for _ in range(3)) < 1.8
+
+
+@pytest.mark.parametrize("kind", GRPC_KINDS, ids=str)
+def test_clients_that_never_speak_do_not_hold_up_a_stop(kind: Kind, tmp_path: Path) -> None:
+    """GRPC gives clients time to open HTTP/2: those that say nothing, or not enough, don't get it from a stop."""
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    with (
+        started(kind, tmp_path, *kind.doubled) as service,
+        service.connect() as client,
+        contextlib.ExitStack() as clients,
+    ):
+        for said in (b"", preface[:8], preface):
+            silent = clients.enter_context(socket.create_connection(service.address, TIMEOUT_S))
+            silent.sendall(said)
+        assert client.call("users.get", {"id": 1_000_001}).ok
+        before = time.monotonic()
+
+        assert 0 == service.stop()
+
+        assert time.monotonic() - before < 4  # the read time-out and the drain's are 10 s
 
 
 def has_ipv6() -> bool:

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -58,21 +59,21 @@ var statuses = map[domain.Code]codes.Code{
 
 // Server answers calls.
 type Server struct {
-	worker     *platform.Worker
-	grpc       *grpc.Server
-	health     *healthService
-	handshakes *handshakes
+	worker   *platform.Worker
+	grpc     *grpc.Server
+	health   *healthService
+	openings *openings
 }
 
 // New returns a server; it serves nothing yet.
 func New(worker *platform.Worker) platform.Server {
-	s := &Server{worker: worker, health: newHealthService()}
-	options := append(options(worker.Settings), grpc.UnknownServiceHandler(s.refuseUnknown))
+	of := insecure.NewCredentials()
 	if worker.Settings.TLS != nil {
-		s.handshakes = newHandshakes(credentials.NewTLS(worker.Settings.TLS))
-		options = append(options, grpc.Creds(s.handshakes))
+		of = credentials.NewTLS(worker.Settings.TLS)
 	}
-	s.grpc = grpc.NewServer(options...)
+	s := &Server{worker: worker, health: newHealthService(), openings: newOpenings(of)}
+	s.grpc = grpc.NewServer(
+		append(options(worker.Settings), grpc.UnknownServiceHandler(s.refuseUnknown), grpc.Creds(s.openings))...)
 	for _, each := range services {
 		description := &grpc.ServiceDesc{ServiceName: each.name, HandlerType: (*any)(nil), Metadata: each.file}
 		for method, name := range each.methods {
@@ -95,12 +96,10 @@ func New(worker *platform.Worker) platform.Server {
 // Serve takes connections until Shutdown is called.
 func (s *Server) Serve(listener net.Listener) error { return s.grpc.Serve(listener) }
 
-// Shutdown ends health watches and handshakes, sends GOAWAY, and finishes the calls that have begun.
+// Shutdown ends health watches and what clients haven't opened, sends GOAWAY, and finishes the calls that have begun.
 func (s *Server) Shutdown(ctx context.Context) {
 	s.health.stop()
-	if s.handshakes != nil {
-		s.handshakes.stop()
-	}
+	s.openings.stop()
 	finished := make(chan struct{})
 	go func() {
 		s.grpc.GracefulStop()
