@@ -66,6 +66,13 @@ class PostgresServer:
             subprocess.run(migrate, env=environment, cwd=ROOT, check=True, capture_output=True, timeout=_TIMEOUT_S)
         return self._create("wirebench")
 
+    def replace(self, url: str) -> None:
+        """Put a database with nothing in it into the place of this one, whoever uses it."""
+        name = url.rpartition("/")[2]
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+            connection.execute(f"CREATE DATABASE {name}".encode())
+
     def _create(self, template: str) -> str:
         name = f"test_{next(self._numbers)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:

@@ -93,20 +93,33 @@ def test_an_outage_is_said_and_gets_over(postgres: PostgresServer, tmp_path: Pat
         assert 1 == services[0].logged().count("can't be reached")
 
 
-def test_a_server_with_nothing_in_it_is_an_outage(postgres: PostgresServer, tmp_path: Path) -> None:
-    """As after a pod of PostgreSQL's is replaced: it gets over when the tables are made."""
+def test_an_empty_server_in_the_place_of_the_one_before_is_filled(postgres: PostgresServer, tmp_path: Path) -> None:
+    """As when a pod of PostgreSQL's is replaced: an outage, until readiness is asked; one of all makes the tables."""
     url = postgres.fresh()
     with all_runtimes(tmp_path, url) as services, contextlib.ExitStack() as stack:
         clients = [stack.enter_context(service.connect()) for service in services]
-        with psycopg.connect(url) as connection:
-            connection.execute("DROP TABLE wirebench_schema, users, balances, transactions")
+        postgres.replace(url)
         for client in clients:
             assert says(client).endswith("The store is unavailable. Try again later.")
-        assert [503] * 7 == [service.admin("/readyz")[0] for service in services]
-        assert 0 == migrate(url).returncode
-        for service in services:
-            wait_until(partial(is_ready, service), "the service is ready again")
+        with ThreadPoolExecutor(len(services)) as pool:
+            list(pool.map(lambda each: wait_until(partial(is_ready, each), "the service is ready again"), services))
         assert ["ok: User retrieved successfully"] * 7 == [says(client) for client in clients]
+        made = "the database was empty; made its tables anew: 0001_users, 0002_ledger"
+        assert 1 == sum(service.logged().count(made) for service in services)
+
+
+def test_a_database_that_is_not_empty_is_left_alone(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Who has tables of the same names may want them: the service isn't ready, and says once why."""
+    url = postgres.fresh()
+    flags = ("--store-url-file", url_file(tmp_path, url))
+    with started(GTHREAD._replace(store="postgres"), tmp_path, *flags) as service, psycopg.connect(url) as connection:
+        connection.execute("DROP TABLE wirebench_schema")
+        connection.execute("DELETE FROM users WHERE id > 1000001")
+        connection.commit()
+        assert [503] * 3 == [service.admin("/readyz")[0] for _ in range(3)]
+        problem = "the database has lost wirebench's tables, and can't get new ones: relation \"users\" already exists"
+        assert 1 == service.logged().count(problem)
+        assert (1,) == connection.execute("SELECT count(*) FROM users").fetchone()
 
 
 def is_ready(service: Service) -> bool:

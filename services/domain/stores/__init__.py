@@ -56,7 +56,7 @@ def watched(settings: StoreSettings) -> Iterator[Callable[[], bool]]:
     if settings.kind != "postgres":
         yield lambda: True
         return
-    from services.domain.stores.postgres_connection import Probe  # noqa: PLC0415
+    from services.domain.stores.postgres_probe import Probe  # noqa: PLC0415
 
     with contextlib.closing(Probe(settings)) as probe:
         yield probe.answers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import select
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,37 +71,3 @@ def translated() -> Iterator[None]:
     except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.UndefinedTable):
         # There were tables when the service started: another server is in that one's place.
         raise Unavailable("The store is unavailable. Try again later.") from None
-
-
-class Probe:
-    """Tells whether the server answers, and has our tables, on a connection of its own; safe from any thread."""
-
-    def __init__(self, settings: StoreSettings) -> None:
-        self._settings = settings
-        self._connection: psycopg.Connection | None = None
-        self._lock = threading.Lock()
-
-    def answers(self) -> bool:
-        """Ask the server; a thread that finds another one waiting for its answer doesn't wait too."""
-        if not self._lock.acquire(timeout=1.0):
-            return False
-        try:
-            if self._connection is None:
-                self._connection = connect(self._settings)
-            self._connection.execute("SELECT FROM wirebench_schema")
-        except psycopg.Error:
-            self._hang_up()
-            return False
-        finally:
-            self._lock.release()
-        return True
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._hang_up()
-
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
