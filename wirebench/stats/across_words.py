@@ -56,6 +56,8 @@ def remarks(found: Across) -> Iterator[str]:
     if tested > 1:
         chance = f"up to {tested * (1 - CONFIDENCE):.1f} of {tested} verdicts are expected to say faster or slower"
         yield f"Where nothing has changed, {chance}: each has an interval of its own, at {CONFIDENCE * 100:g} %."
+    if any(ratio.low is None for change in found.changes for ratio in change.ratios.values()):
+        yield "One block says nothing of its own spread: for verdicts, give both runs two or more (--blocks)."
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
             yield f"Only in {name}: {'; '.join(in_common(cell.factors) for cell in cells)}."
@@ -72,6 +74,6 @@ def difference(of: Difference) -> str:
 def _how_much_more(change: Change) -> str:
     least = least_seen(change)
     if not least:
-        return " One block says nothing of its own spread: run two or more (--blocks)."
+        return ""
     head, base = (len(cell.by_block(change.metric)) for cell in (change.subject, change.baseline))
     return f" {head} against {base} blocks as noisy as these don't see differences under {least}; more blocks would."
