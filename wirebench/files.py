@@ -5,23 +5,33 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from wirebench.errors import WirebenchError
 
 
 def write_whole(path: Path, text: str, *, lasting: bool = True) -> None:
-    """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError.
+    """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError."""
+    with whole_file(path, lasting=lasting) as file:
+        file.write(f"{text}\n".encode())
 
-    A reader never meets a part: the text is on disk, under a name of its own, before it gets the right one. What isn't
-    to last doesn't wait for the disk, and after a power failure there may be anything.
+
+@contextlib.contextmanager
+def whole_file(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
+    """Yield a file to write; what is written gets this name when the block ends well, and otherwise nothing changes.
+
+    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. What isn't to
+    last doesn't wait for the disk, and after a power failure there may be anything. Raises WirebenchError for every
+    OSError, in the block as well.
     """
     if path.is_dir():
         raise cannot_write(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with temporary.open("wb") as file:
+            yield file
             file.flush()
             if lasting:
                 os.fsync(file.fileno())

@@ -109,7 +109,7 @@ def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> 
             "the loads differ",
         ),
         ({"scenario_text": "no: scenario"}, "the loads may differ"),
-        ({"scenario_text": "[" * 5000}, "the loads may differ"),
+        ({"scenario_text": "[" * 2000}, "the loads may differ"),
     ],
 )
 def test_what_is_measured_on_or_with_keeps_figures_apart(make: Maker, info: dict[str, Any], reason: str) -> None:
@@ -184,4 +184,4 @@ def test_runs_with_nothing_in_common_are_refused(make: Maker, names: tuple[str, 
 def test_a_machine_is_its_hardware() -> None:
     """A cluster's is the number of its nodes as well, and not the versions that they run."""
     cluster = {"cpu": "c", "cores": "2", "memory": "9 GiB", "cluster": "3 nodes, each Debian, containerd://1"}
-    assert {"cpu": "c", "cores": "2", "nodes": "3 nodes"} == hardware(cluster)
+    assert {"cpu": "c", "cores": "2 cores", "nodes": "3 nodes"} == hardware(cluster)

@@ -23,6 +23,7 @@ STAGES = (
     "store",
     "stats",
     "index",
+    "history",
     "report",
     "progress",
     "runner",

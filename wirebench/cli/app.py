@@ -7,7 +7,7 @@ from typing import cast
 import typer
 from pydantic import ValidationError
 
-from wirebench.cli import client, compare, doctor, list_, load, report, results, run, timing, verify
+from wirebench.cli import client, compare, doctor, history, list_, load, report, results, run, timing, verify
 from wirebench.cli.options import help_without_command
 from wirebench.errors import UsageError
 from wirebench.findings import in_words
@@ -27,6 +27,7 @@ app.command("list")(list_.list_)
 app.command("results")(results.results)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.command("history")(history.history)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.add_typer(timing.app, name="timing")

@@ -39,7 +39,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Compare two runs by the cells that both have: with intervals, a verdict a cell, and what the runs differ in."""
-    found = across(*(find_run(name, out, warn_of_damaged) for name in (base, head)))
+    found = across(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
     if json:
         sys.stdout.write(orjson.dumps(as_data(found), option=orjson.OPT_INDENT_2).decode() + "\n")
     else:

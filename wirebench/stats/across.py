@@ -10,7 +10,7 @@ from wirebench.stats.differences import Difference, differences
 from wirebench.stats.holm import holds
 from wirebench.stats.pair import Pair, Verdict, failed_gates, judged, ratios, side_by_side, verdict
 from wirebench.stats.ratio import CONFIDENCE
-from wirebench.stats.summary import CellSummary, summarise
+from wirebench.stats.summary import CellSummary, Metric, summarise
 from wirebench.store import Run, RunInfo
 
 #: The chance that `Across.regressions` names any cell where none is slower beyond the margin.
@@ -56,10 +56,11 @@ class Across:
         return tuple(change for change in self.changes if change.verdict in verdicts)
 
 
-def across(base: Run, head: Run) -> Across:
+def across(base: Run, head: Run, metric: Metric | None = None) -> Across:
     """Compare two runs by their cells of equal factors, of which both must have one. Raises UsageError.
 
-    Their blocks don't pair: a ratio is that of the geometric means of both sides, with Welch's interval.
+    Each cell is judged by `metric`, or else by what its load has it judged by. Their blocks don't pair: a ratio is that
+    of the geometric means of both sides, with Welch's interval.
     """
     if base.info.id == head.info.id:
         raise UsageError(f"{head.info.id}: a run is no other than itself", "name two runs: `wirebench list` shows them")
@@ -72,7 +73,7 @@ def across(base: Run, head: Run) -> Across:
         )
     margin = head.info.equivalence_margin
     found = differences(base, head)
-    changes = [_change(of_base[key], of_head[key], margin, found) for key in both]
+    changes = [_change(of_base[key], of_head[key], metric or judged(of_base[key]), margin, found) for key in both]
     return Across(
         base=base.info,
         head=head.info,
@@ -88,8 +89,7 @@ def _key(cell: CellSummary) -> tuple[object, ...]:
     return tuple(sorted(cell.factors.items()))
 
 
-def _change(base: CellSummary, head: CellSummary, margin: float, found: Sequence[Difference]) -> Change:
-    metric = judged(base)
+def _change(base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]) -> Change:
     measured = ratios(base, head, side_by_side)
     gates = failed_gates(base, head, metric)
     reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))

@@ -15,7 +15,7 @@ import yaml
 
 from wirebench.scenario import Load, Scenario
 from wirebench.scenario.contract import Driver
-from wirebench.stats.names import Factors
+from wirebench.stats.names import Factors, counted
 from wirebench.store import Run
 from wirebench.store.results import TIMING_FILE
 
@@ -72,8 +72,10 @@ def differences(base: Run, head: Run) -> tuple[Difference, ...]:
 
 
 def hardware(machine: Mapping[str, str]) -> dict[str, str]:
-    """Return what tells one machine from another: not what an update or a setting may change."""
+    """Return what tells one machine from another, in words by name: not what an update or a setting may change."""
     told = {name: machine[name] for name in _HARDWARE if name in machine}
+    if told.get("cores", "").isdecimal():
+        told["cores"] = counted(int(told["cores"]), "core")
     if "cluster" in machine:
         told["nodes"] = machine["cluster"].partition(",")[0]
     return told

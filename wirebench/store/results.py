@@ -138,9 +138,12 @@ def run_id(scenario: str, now: datetime | None = None) -> str:
     return f"{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%SZ')}-{scenario}"
 
 
-def load_run(folder: Path) -> Run:
-    """Read a run. Raises WirebenchError that names the file if one can't be read."""
-    return Run(folder, load_info(folder), load_records(folder))
+def load_run(folder: Path, cell: str = "") -> Run:
+    """Read a run, with the records of this cell alone if one is named.
+
+    Raises WirebenchError that names the file if one can't be read.
+    """
+    return Run(folder, load_info(folder), load_records(folder, cell))
 
 
 def load_info(folder: Path) -> RunInfo:
@@ -151,9 +154,10 @@ def load_info(folder: Path) -> RunInfo:
     return info
 
 
-def load_records(folder: Path) -> tuple[Record, ...]:
-    """Read the records of a run. Raises WirebenchError that names the file if one can't be read."""
-    records = (_read(path, Record) for path in record_paths(folder))
+def load_records(folder: Path, cell: str = "") -> tuple[Record, ...]:
+    """Read the records of a run, or of a cell. Raises WirebenchError that names the file if one can't be read."""
+    paths = (path for path in record_paths(folder) if not cell or path.stem.partition("-")[2] == cell)
+    records = (_read(path, Record) for path in paths)
     return tuple(sorted(records, key=lambda record: (record.block, record.order)))
 
 

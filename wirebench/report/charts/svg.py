@@ -15,8 +15,7 @@ from wirebench.report.charts.style import CSS_VARIABLES, MUTED
 WIDTH = 380
 FONT_SIZE = 12.5
 SMALL_FONT_SIZE = 11.5
-
-_UNITS_PER_INCH = 72
+UNITS_PER_INCH = 72
 _PROLOGUE = re.compile(r"\A.*?(?=<svg )", re.DOTALL)
 _DEFAULT_STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>\s*", re.DOTALL)
 _NAMESPACE = re.compile(r' xmlns(?::xlink)?="[^"]*"')  # HTML knows them
@@ -30,7 +29,7 @@ _COLOUR = re.compile("|".join(CSS_VARIABLES))
 
 def new_axes(height: float, *, left: float, right: float, top: float, bottom: float) -> tuple[Figure, Axes]:
     """Return a figure of `WIDTH` by height and its only axes, with these margins; all in the SVG's units."""
-    figure = Figure(figsize=(WIDTH / _UNITS_PER_INCH, height / _UNITS_PER_INCH))
+    figure = Figure(figsize=(WIDTH / UNITS_PER_INCH, height / UNITS_PER_INCH))
     inner = (WIDTH - left - right, height - top - bottom)
     axes = figure.add_axes((left / WIDTH, bottom / height, inner[0] / WIDTH, inner[1] / height))
     axes.patch.set_visible(False)

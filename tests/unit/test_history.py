@@ -1,0 +1,188 @@
+"""A figure over runs: machines apart, changes from run to run, and what is told of it, drawn and refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell
+from tests.unit.test_cli_output import wirebench
+from wirebench.history import CELLS_MAX
+from wirebench.scenario import Cell
+from wirebench.stats.history import history
+from wirebench.store import Record, Run, load_run
+
+SMALL = {"cpu": "Small CPU", "cores": "2", "memory": "4 GiB"}
+LARGE = {"cpu": "Large CPU", "cores": "64", "memory": "512 GiB"}
+REST = cell("rest")
+
+
+def write(
+    folder: Path,
+    day: int,
+    rate_per_s: float = 1000.0,
+    *cells: Cell,
+    fit: bool = True,
+    info: Mapping[str, Any] = {},
+) -> Run:
+    """Write a run of a day in November whose two blocks are about that fast."""
+    about = {"id": f"202611{day:02d}T100000Z-quick", "started_at": f"2026-11-{day:02d}T10:00:00Z", "machine": SMALL}
+    run = RunBuilder(cells=cells or (REST,), blocks=2, samples=300, info={**about, **info}).write(folder)
+    gates = {} if fit else {"gates": (GENERATOR_GATE,)}
+    for path in (run.folder / "records").iterdir():
+        record = Record.model_validate_json(path.read_bytes())
+        changed = {"rate_achieved_per_s": rate_per_s * (1 + record.block / 1000), **gates}
+        path.write_text(record.model_copy(update=changed).model_dump_json())
+    return load_run(run.folder)
+
+
+def ask(folder: Path, *arguments: object) -> tuple[int, str, str]:
+    """Run `wirebench history` on the scenario that is written here."""
+    return wirebench("history", "--scenario", "quick", "--out", folder, *arguments)
+
+
+def test_machines_and_targets_are_kept_apart(tmp_path: Path) -> None:
+    """A run is held against the one before on the same machine and target, whatever came between."""
+    runs = [
+        write(tmp_path, 1),
+        write(tmp_path, 2, 5000, info={"machine": LARGE}),
+        write(tmp_path, 3, 900),
+        write(tmp_path, 4, 100, info={"target": "kubernetes"}),
+        write(tmp_path, 5, 4000, info={"machine": LARGE}),
+    ]
+    found = history(runs)
+    assert found is not None
+    assert ["local: Small CPU, 2 cores", "local: Large CPU, 64 cores", "kubernetes: Small CPU, 2 cores"] == [
+        line.name for line in found.lines
+    ]
+    changes = [[point.change and point.change.verdict for point in line.points] for line in found.lines]
+    assert [[None, "slower"], [None, "slower"], [None]] == changes
+
+
+def test_another_figure_is_judged_by_itself(tmp_path: Path) -> None:
+    """--metric has its own verdicts and gates: that on the generator says nothing of the server's CPU."""
+    write(tmp_path, 1)
+    write(tmp_path, 2, 500, fit=False)
+    _, by_rate, _ = ask(tmp_path)
+    _, by_cpu, _ = ask(tmp_path, "--metric", "cpu")
+    assert "no verdict (failed gates: generator CPU)" in by_rate
+    assert "0.50×" in by_rate
+    assert "server CPU per request, ms (less is better)" in by_cpu
+    assert "generator_cpu" not in by_cpu
+
+
+def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
+    """With date, version, figure, interval, change, and the same on a strip; hollow where a gate failed."""
+    write(tmp_path, 1, info={"commit": "c0ffee"})
+    write(tmp_path, 2, 800, fit=False)
+    status, shown, complaint = ask(tmp_path)
+    assert (0, "") == (status, complaint)
+    first, second = (line for line in shown.splitlines() if "T100000Z-quick" in line)
+    assert all(part in first for part in ("2026-11-01 10:00", "c0ffee", "1,001", "–", "●", "ok"))
+    assert all(
+        part in second for part in ("2026-11-02 10:00", "0123456789abcdef01", "801", "0.80×", "○", "generator_cpu")
+    )
+
+
+def test_programs_get_every_point(tmp_path: Path) -> None:
+    """--json has figures with their bounds, versions, gates and changes."""
+    write(tmp_path, 1)
+    write(tmp_path, 2, 800)
+    (found,) = json.loads(ask(tmp_path, "--json")[1])["cells"]
+    assert ("REST users.get, 16 connections", "throughput", True) == (
+        found["name"], found["metric"], found["higher_is_better"],
+    )  # fmt: skip
+    (line,) = found["lines"]
+    first, second = line["runs"]
+    assert first["low"] < first["figure"] < first["high"]
+    assert (None, "slower") == (first["change"], second["change"]["verdict"])
+    assert "1.8.1" == second["versions"]["k6"]
+
+
+def test_cells_are_chosen_by_name_id_or_factor(tmp_path: Path) -> None:
+    """A whole name or id is that cell alone, though others begin with it."""
+    write(tmp_path, 1, 1000, *(cell("rest", concurrency=count) for count in (1, 10, 100)))
+    for arguments, expected in (
+        (("--cell", "REST users.get, 10 connections"), ["10"]),
+        (("--cell", cell("rest", concurrency=1).id), ["1"]),
+        (("--cell", "C10"), ["10", "100"]),
+        (("--factor", "concurrency=1", "--factor", "concurrency=100", "--factor", "rate_per_s=none"), ["1", "100"]),
+    ):
+        found = json.loads(ask(tmp_path, "--json", *arguments)[1])["cells"]
+        assert expected == sorted(str(each["factors"]["concurrency"]) for each in found)
+
+
+def test_of_many_cells_one_has_to_be_chosen(tmp_path: Path) -> None:
+    """They are listed, with how to choose; nothing else is shown."""
+    write(tmp_path, 1, 1000, *(cell("rest", concurrency=count) for count in range(1, CELLS_MAX + 2)))
+    status, shown, complaint = ask(tmp_path)
+    assert (2, "") == (status, shown)
+    assert "error: 5 cells of quick match" in complaint
+    assert (
+        "REST users.get, 3 connections  (rest-gunicorn-gthread-w1-memory-json-keep-users.get-c3-k6; 1 run)" in complaint
+    )
+    assert "next: choose with --cell" in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--scenario", "other"), "there are runs of quick"),
+        (("--cell", "grpc"), "no cell of quick is like that\n  | REST users.get, 16 connections"),
+        (("--factor", "workers=9"), "no cell of quick is like that"),
+        (("--factor", "colour=red"), "no factor 'colour'"),
+        (("--factor", "workers"), "no NAME=LEVEL"),
+        (("--metric", "speed"), "no figure 'speed'\nnext: figures are throughput, p50"),
+        (("--metric", "gap"), "no run has p99 gap between items of REST"),
+        (("--since", "yesterday"), "no date"),
+        (("--since", "2026-12-01"), "no run of quick since 2026-12-01"),
+        (("--plot", "picture.pdf"), "a plot is an .svg or a .png"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    """One clear line, a next step, status 2; no file is written."""
+    write(tmp_path, 1)
+    status, shown, complaint = ask(tmp_path, *arguments)
+    assert (2, "") == (status, shown)
+    assert said in complaint
+    assert "next: " in complaint
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    """Who looks for runs in the wrong place leaves nothing behind."""
+    status, _, complaint = ask(tmp_path / "nowhere")
+    assert 2 == status
+    assert "no runs in" in complaint
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_run_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    """The others are shown, and it is named."""
+    damaged = write(tmp_path, 1)
+    write(tmp_path, 2)
+    ask(tmp_path)  # which puts both into the index
+    next((damaged.folder / "records").iterdir()).write_text("{")
+    status, shown, complaint = ask(tmp_path)
+    assert 0 == status
+    assert "warning: passed over" in complaint
+    assert damaged.info.id in complaint
+    assert damaged.info.id not in shown
+
+
+def test_plots_are_files_that_stand_alone(tmp_path: Path) -> None:
+    """An SVG with colours for light and dark, which says in words what it shows; or a PNG."""
+    write(tmp_path, 1, info={"machine": LARGE | {"cpu": "<Large> & CPU"}})
+    write(tmp_path, 2, fit=False)
+    svg, png = tmp_path / "plot.svg", tmp_path / "plot.png"
+    assert (0, 0) == (ask(tmp_path, "--plot", svg)[0], ask(tmp_path, "--plot", png)[0])
+    root = ET.fromstring(svg.read_text())  # noqa: S314 - we have written it
+    assert "{http://www.w3.org/2000/svg}svg" == root.tag
+    assert "requests/s of REST users.get, 16 connections, local: <Large> & CPU" in root.attrib["aria-label"]
+    assert "prefers-color-scheme: dark" in svg.read_text()
+    assert "#000001" not in svg.read_text()
+    assert b"\x89PNG" == png.read_bytes()[:4]

@@ -1,0 +1,194 @@
+"""`wirebench history`: a figure over runs, machines and targets kept apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from wirebench.cli.options import Json, Out
+from wirebench.cli.output import stdout_console, visible, warn_of_damaged
+from wirebench.cli.strips import Strip
+from wirebench.errors import UsageError
+from wirebench.history import Query, histories
+from wirebench.index import Index, database_url
+from wirebench.report.numbers import ABSENT, number
+from wirebench.stats import METRICS, Change, Metric
+from wirebench.stats.across_words import withheld_for
+from wirebench.stats.history import History, Line, Point
+from wirebench.stats.names import in_common
+from wirebench.stats.words import interval
+from wirebench.store.results import DEFAULT_FOLDER
+
+_VERSION_LENGTH = 18
+_VERDICT_STYLES = {"faster": "green", "slower": "red"}
+
+
+def history(  # noqa: PLR0913 - one parameter an option
+    *,
+    scenario: Annotated[str, typer.Option(metavar="NAME", help="The scenario whose runs are looked at.")],
+    cell: Annotated[str, typer.Option(metavar="TEXT", help="A cell's name or id, or a part of it.")] = "",
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LEVEL", help="Only cells with this level of a factor; given twice: either."),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"The figure: {', '.join(METRICS)}; default: what verdicts are on."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Only runs from then on: 2026-11-21, or with a time, in UTC.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as well, into an .svg or a .png.")] = None,
+    out: Out = DEFAULT_FOLDER,
+    json: Json = False,
+) -> None:
+    """Show a cell's figure over all runs: with intervals, and what has changed from one run to the next."""
+    if not out.is_dir():
+        raise UsageError(f"no runs in {out}/", "`make bench` makes one")
+    query = Query(scenario, cell, _factors(factor or []), _moment(since))
+    with Index.open(database_url(out)) as index:
+        index.catch_up(out)
+        found = histories(index, out, query, _metric(metric), warn_of_damaged)
+    if plot:
+        _draw(found, plot)
+    if json:
+        data = {"scenario": scenario, "cells": [_as_data(each) for each in found]}
+        sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
+        return
+    console = stdout_console()
+    for each in found:
+        _print(each, console)
+    if plot:
+        console.print(f"\n{plot}")
+
+
+def _factors(given: Sequence[str]) -> dict[str, list[str]]:
+    """Return the levels that were asked for by factor. Raises UsageError."""
+    factors: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, level = text.partition("=")
+        if not (name and equals):
+            raise UsageError(f"--factor {text}: no NAME=LEVEL", "write --factor concurrency=16")
+        factors.setdefault(name, []).append(level)
+    return factors
+
+
+def _metric(name: str | None) -> Metric | None:
+    """Return the metric of a name. Raises UsageError."""
+    if name is not None and name not in METRICS:
+        raise UsageError(f"--metric: no figure {name!r}", f"figures are {', '.join(METRICS)}")
+    return METRICS[name] if name else None
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Return a moment, in UTC where it doesn't say otherwise. Raises UsageError."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--since {text}: no date", "write 2026-11-21, or 2026-11-21T18:00") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _draw(found: Sequence[History], path: Path) -> None:
+    # Imported late: matplotlib takes longer to load than the rest to run.
+    from wirebench.report.charts import file, history  # noqa: PLC0415
+
+    file.write(history.draw(found), path, history.describe(found))
+
+
+def _print(found: History, console: Console) -> None:
+    """Print a table a machine and target; all of them have one scale."""
+    metric = found.metric
+    heading = f"{metric.label}{'' if metric.unit == '1/s' else f', {metric.unit}'}"
+    better = "more" if metric.higher_is_better else "less"
+    console.print(f"\n{in_common(found.factors)}: {heading} ({better} is better)", style="bold")
+    strip = Strip.of([point.figure for line in found.lines for point in line.points])
+    for line in found.lines:
+        console.print(_table(line, heading, strip))
+
+
+def _table(line: Line, heading: str, strip: Strip) -> Table:
+    table = Table(title=visible(line.name), title_justify="left")
+    table.add_column("run")
+    table.add_column("began (UTC)")
+    table.add_column("version")
+    table.add_column("blocks", justify="right")
+    table.add_column(heading, justify="right")
+    table.add_column("95 % CI", justify="right")
+    table.add_column(strip.heading)
+    table.add_column("against the run before")
+    table.add_column("gates")
+    for point in line.points:
+        change = point.change
+        table.add_row(
+            point.run.id,
+            f"{point.started_at:%Y-%m-%d %H:%M}",
+            visible(point.version[:_VERSION_LENGTH]),
+            str(point.figure.blocks),
+            number(point.figure.estimate),
+            _interval(point),
+            strip.draw(point.figure, fit=not point.failed_gates),
+            _changed(change) if change else ABSENT,
+            ", ".join(gate.name for gate in point.failed_gates) or "ok",
+            style=_VERDICT_STYLES.get(change.verdict) if change else None,
+        )
+    return table
+
+
+def _interval(point: Point) -> str:
+    figure = point.figure
+    return ABSENT if figure.low is None else f"{number(figure.low)}–{number(figure.high)}"
+
+
+def _changed(change: Change) -> str:
+    ratio = interval(change.ratios[change.metric.name])
+    if change.verdict == "withheld":
+        return f"{ratio}: no verdict ({visible(withheld_for(change))})"
+    return f"{ratio}: {change.verdict}"
+
+
+def _as_data(found: History) -> dict[str, Any]:
+    return {
+        "name": in_common(found.factors),
+        "factors": found.factors,
+        "metric": found.metric.name,
+        "unit": found.metric.unit,
+        "higher_is_better": found.metric.higher_is_better,
+        "lines": [
+            {"target": line.target, "machine": line.machine, "runs": [_point(point) for point in line.points]}
+            for line in found.lines
+        ],
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    change = point.change
+    return {
+        "run": point.run.id,
+        "started_at": point.started_at,
+        "commit": point.run.commit,
+        "versions": point.run.versions,
+        "cell": point.cell.cell,
+        "blocks": point.figure.blocks,
+        "figure": point.figure.estimate,
+        "low": point.figure.low,
+        "high": point.figure.high,
+        "failed_gates": [gate.name for gate in point.failed_gates],
+        "change": change
+        and {
+            "verdict": change.verdict,
+            "ratio": change.ratios[change.metric.name],
+            "failed_gates": [gate.name for gate in change.failed_gates],
+            "reasons": list(change.reasons),
+        },
+    }

@@ -1,0 +1,87 @@
+"""One cell over many runs: a figure by the time of its run, machines and targets kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from wirebench.stats.across import Change, across
+from wirebench.stats.differences import hardware
+from wirebench.stats.names import Factors
+from wirebench.stats.pair import judged
+from wirebench.stats.ratio import Ratio, mean
+from wirebench.stats.summary import CellSummary, Metric, summarise
+from wirebench.store import Gate, Run, RunInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A cell in one run: the geometric mean of its blocks' figures, with its interval where there are two or more.
+
+    `change` is what has become of it since the point before on the same line; None of the first.
+    """
+
+    run: RunInfo
+    cell: CellSummary
+    figure: Ratio
+    failed_gates: tuple[Gate, ...]
+    change: Change | None
+
+    @property
+    def started_at(self) -> datetime:
+        """When the run began, in UTC."""
+        return datetime.fromisoformat(self.run.started_at).astimezone(UTC)
+
+    @property
+    def version(self) -> str:
+        """What was measured: the commit, or else the version of the services."""
+        return self.run.commit or self.run.versions.get("wirebench-services", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What was measured on one machine and target, the oldest first."""
+
+    target: str
+    machine: str
+    points: tuple[Point, ...]
+
+    @property
+    def name(self) -> str:
+        """Name where it was measured."""
+        return f"{self.target}: {self.machine}"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A cell over its runs: a line for each machine and target, in the order of their first runs."""
+
+    factors: Factors
+    metric: Metric
+    lines: tuple[Line, ...]
+
+
+def history(runs: Iterable[Run], metric: Metric | None = None) -> History | None:
+    """Return the history of a cell, by default of the figure that verdicts are on.
+
+    `runs` stand in the order of their time, each with the records of this cell alone. Those without the figure are left
+    out; None if all are.
+    """
+    measured = [(run, cell) for run in runs for cell in summarise(run.records)]
+    if not measured:
+        return None
+    metric = metric or judged(measured[-1][1])
+    lines: dict[tuple[str, str], list[Point]] = {}
+    before: dict[tuple[str, str], Run] = {}
+    for run, cell in measured:
+        figures = list(cell.by_block(metric).values())
+        if not figures:
+            continue
+        where = (run.info.target, ", ".join(hardware(run.info.machine).values()))
+        change = across(before[where], run, metric).changes[0] if where in before else None
+        lines.setdefault(where, []).append(Point(run.info, cell, mean(figures), cell.failed_gates(metric), change))
+        before[where] = run
+    if not lines:
+        return None
+    return History(cell.factors, metric, tuple(Line(*where, tuple(points)) for where, points in lines.items()))
