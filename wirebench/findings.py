@@ -20,6 +20,7 @@ _WORDS = {
     "finite_number": "must be a finite number",
     "string_type": "must be text",
     "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "must match {pattern}",
     "string_too_long": "must be {max_length} characters at most",
     "greater_than": "must be over {gt}",
     "greater_than_equal": "must be at least {ge}",
@@ -37,7 +38,8 @@ _WITHOUT_VALUE = ("missing", "json_invalid", "value_error")
 
 def in_words(finding: ErrorDetails) -> str:
     """Say what is wrong, and what is there, if that is short: `must be a whole number (it is 'x')`."""
-    words = _WORDS.get(finding["type"], finding["msg"]).format_map(_context(finding))
+    known = _WORDS.get(finding["type"])
+    words = known.format_map(_context(finding)) if known else finding["msg"]
     given = finding["input"]
     if finding["type"] in _WITHOUT_VALUE or not isinstance(given, str | int | float | None):
         return words

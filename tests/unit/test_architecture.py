@@ -27,6 +27,7 @@ STAGES = (
     "report",
     "progress",
     "runner",
+    "share",
     "cli",
 )
 #: What every stage may use.

@@ -7,7 +7,21 @@ from typing import cast
 import typer
 from pydantic import ValidationError
 
-from wirebench.cli import client, compare, doctor, history, list_, load, report, results, run, timing, verify
+from wirebench.cli import (
+    bundle,
+    client,
+    compare,
+    doctor,
+    history,
+    import_,
+    list_,
+    load,
+    report,
+    results,
+    run,
+    timing,
+    verify,
+)
 from wirebench.cli.options import help_without_command
 from wirebench.errors import UsageError
 from wirebench.findings import in_words
@@ -24,6 +38,8 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("load")(load.load)
 app.command("list")(list_.list_)
+app.command("bundle")(bundle.bundle)
+app.command("import")(import_.import_)
 app.command("results")(results.results)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)

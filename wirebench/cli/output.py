@@ -7,12 +7,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as RichProgress
 from rich.table import Table
+from rich.text import Text
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
@@ -39,16 +40,24 @@ def complain(error: WirebenchError) -> None:
         lines += [f"  | {line}" for line in error.details.splitlines()]
     if error.hint:
         lines.append(f"next: {error.hint}")
-    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.write(_visible_lines("\n".join(lines)) + "\n")
 
 
 def stdout_console(file: TextIO | None = None) -> Console:
     """Return what to print results on (by default stdout): as wide as the terminal; without one, nothing is cut.
 
-    All text is shown as it is: none of it is markup.
+    All text is shown as it is: none of it is markup, and none steers the terminal.
     """
     width = None if (file or sys.stdout).isatty() else _PLAIN_WIDTH
-    return Console(file=file, width=width, markup=False, highlight=False)
+    return _PlainConsole(file=file, width=width, markup=False, highlight=False)
+
+
+class _PlainConsole(Console):
+    """Shows control characters as what they are: questions, versions and reasons may be of an imported run."""
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's, handed on
+        """Turn a text into what is shown, line by line."""
+        return super().render_str(_visible_lines(text), **options)
 
 
 def warn_of_damaged(run: DamagedRun) -> None:
@@ -59,6 +68,10 @@ def warn_of_damaged(run: DamagedRun) -> None:
 def visible(text: str) -> str:
     """Return the text with control characters escaped: what others have stored must not steer our terminal."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
 
 
 class TerminalProgress:

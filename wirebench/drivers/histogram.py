@@ -6,6 +6,8 @@ Layout and indexing are HdrHistogram's (https://hdrhistogram.github.io/HdrHistog
 
 from __future__ import annotations
 
+import base64
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,9 @@ _HALF_BITS = 10  # sub-buckets are halves of 2,048: what 3 significant digits ta
 _HALF = 1 << _HALF_BITS
 _BUCKETS = 26  # 2,048 << 25 is the first limit over 60 s
 _SIZE = (_BUCKETS + 1) * _HALF
+_OUTER_HEADER_BYTES = 8
+#: A header, and of each count nine bytes at most.
+_UNPACKED_BYTES_MAX = 40 + 9 * _SIZE
 
 
 def _values_of_indexes() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -56,6 +61,7 @@ class Histogram:
     def decode(cls, text: str) -> Histogram:
         """Read HdrHistogram's V2 compressed base64 form. Raises ValueError if it is not one of this layout."""
         try:
+            _check_size(text)
             decoded = HdrHistogram.decode(text)
         except Exception as error:  # noqa: BLE001 - the library raises its own types, zlib's and struct's
             message = f"not an HdrHistogram: {error}"
@@ -112,6 +118,14 @@ class Histogram:
     def stdev_ns(self) -> float:
         """The standard deviation in nanoseconds, of the values as a population."""
         return float(np.sqrt(self.counts @ (_MIDDLE - self.mean_ns) ** 2 / self.count))
+
+
+def _check_size(text: str) -> None:
+    """Raise ValueError for what would unpack to more than a histogram: the library unpacks whatever it is given."""
+    compressed = base64.b64decode(text)[_OUTER_HEADER_BYTES:]
+    if len(zlib.decompressobj().decompress(compressed, _UNPACKED_BYTES_MAX + 1)) > _UNPACKED_BYTES_MAX:
+        message = f"unpacks to over {_UNPACKED_BYTES_MAX} bytes"
+        raise ValueError(message)
 
 
 _MIDDLE: NDArray[np.float64] = _LOWEST + (_WIDTH - 1) / 2

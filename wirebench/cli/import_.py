@@ -1,0 +1,69 @@
+"""`wirebench import`: a run that was bundled elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from wirebench.cli.options import Out
+from wirebench.cli.output import visible
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.index import Index, database_url
+from wirebench.measure import environment
+from wirebench.store.results import DEFAULT_FOLDER
+
+STDIN = "-"
+
+
+def import_(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What `wirebench bundle` has made; - is stdin.")],
+    *,
+    out: Out = DEFAULT_FOLDER,
+) -> None:
+    """Take a bundled run in, once everything in it is checked; its report is drawn anew, from its records."""
+    # Imported late: the report brings matplotlib with it.
+    from wirebench.share import import_bundle  # noqa: PLC0415
+
+    with opened(file) as stream:
+        taken = import_bundle(stream, file, out)
+    info = taken.run.info
+    _put_into_index(out, taken.run.folder)
+    if not taken.is_new:
+        sys.stdout.write(f"{taken.run.folder} is here already, the same\ndigest {taken.digest}\n")
+        return
+    machine = visible(f"{info.machine.get('cpu', 'a machine without a name')}, {info.machine.get('cores', '?')} cores")
+    elsewhere = "" if info.machine == environment.machine() else ", which isn't this one as it is now"
+    sys.stdout.write(f"{taken.run.folder}\nmeasured on {machine}{elsewhere}\n")
+    if info.status != "complete":
+        sys.stdout.write(f"this run is {info.status}: {visible(info.reason)}\n")
+    sys.stdout.write(f"{len(taken.run.records)} of {info.cells * info.blocks} records; digest {taken.digest}\n")
+
+
+def _put_into_index(results: Path, folder: Path) -> None:
+    """Have the run found by its figures; where that fails it is here all the same."""
+    try:
+        with Index.open(database_url(results)) as index:
+            index.catch_up_run(folder)
+    except WirebenchError as error:
+        sys.stderr.write(f"warning: {visible(error.message)}; the run is in {folder}, and not in the index\n")
+
+
+@contextlib.contextmanager
+def opened(file: str) -> Iterator[BinaryIO]:
+    """Yield a file, or stdin for `-`, to be read. Raises UsageError if it can't be."""
+    if file == STDIN:
+        if sys.stdin.isatty():
+            raise UsageError("-: stdin is this terminal", "name a file, or pipe one in")
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = Path(file).open("rb")  # noqa: SIM115 - closed below; the block's own errors aren't ours
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}", "name a file that `wirebench bundle` has made") from None
+    with stream:
+        yield stream

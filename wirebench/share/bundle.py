@@ -1,0 +1,137 @@
+"""Making a bundle of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.files import whole_file
+from wirebench.report import write_report
+from wirebench.share.archive import Writer
+from wirebench.share.check import checked_run
+from wirebench.share.manifest import MANIFEST, REPORT, RUN, SCENARIO, Manifest, Member, digest_of
+from wirebench.store import Run, RunInfo
+from wirebench.store.results import TIMING_FILE
+
+SUFFIX = ".wirebench.tar.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle that was made: where it is, what names its run, and how many bytes it has."""
+
+    path: Path
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A member's path in the bundle, and its bytes or where they are."""
+
+    path: str
+    content: Path | bytes
+
+    def read(self) -> bytes:
+        """Return the bytes. Raises WirebenchError."""
+        if isinstance(self.content, bytes):
+            return self.content
+        try:
+            return self.content.read_bytes()
+        except OSError as error:
+            raise WirebenchError(f"can't read {self.content}: {error.strerror}", "is the run whole?") from error
+
+    def member(self) -> Member:
+        """Return what the manifest says of it."""
+        content = self.read()
+        return Member(path=self.path, size=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def version() -> str:
+    """Return this wirebench's version."""
+    return metadata.version("wirebench")
+
+
+def write_bundle(run: Run, output: Path | None = None, *, with_logs: bool = False) -> Bundle:
+    """Put a run into one file, by default one of its name here, whole or not at all; the same run, the same bytes.
+
+    Raises UsageError for a run that goes on or is damaged, WirebenchError if the file can't be written.
+    """
+    path = output or Path(f"{run.info.id}{SUFFIX}")
+    if run.info.status == "running":
+        raise UsageError(f"run {run.info.id} goes on", "wait for its end, or interrupt it")
+    try:
+        checked_run(run.folder)
+    except UsageError as error:
+        hint = "a bundle of it would be refused; nothing was written"
+        raise UsageError(f"{run.folder} is damaged: {error.message}", hint) from None
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as drawn:
+        members = tuple(members_of(run))
+        attachments = tuple(_attachments(run, Path(drawn), with_logs=with_logs))
+        manifest = _manifest(run.info.id, members, attachments)
+        with whole_file(path) as file, Writer(file, run.info.id, _started_unix_s(run)) as archive:
+            archive.add(MANIFEST, f"{manifest.model_dump_json(indent=1)}\n".encode())
+            for source, member in zip((*members, *attachments), manifest.everything, strict=True):
+                content = source.read()
+                if hashlib.sha256(content).hexdigest() != member.sha256:
+                    raise WirebenchError(f"{source.path} has changed meanwhile", "try again once nothing writes there")
+                archive.add(source.path, content)
+    return Bundle(path, manifest.digest, path.stat().st_size)
+
+
+def run_digest(run: Run) -> str:
+    """Return the digest that a bundle of the run has. Raises WirebenchError if a file of it can't be read."""
+    return digest_of(source.member() for source in members_of(run))
+
+
+def members_of(run: Run) -> Iterator[_Source]:
+    """Yield what a run is, in the order of the paths: what no record names is none of it."""
+    sources = [_Source(RUN, _run_json(run))]
+    if (run.folder / TIMING_FILE).is_file():
+        sources.append(_Source(TIMING_FILE, run.folder / TIMING_FILE))
+    for record in run.records:
+        path = f"records/{record.id}.json"
+        sources.append(_Source(path, run.folder / path))
+        sources.append(_Source(record.histogram_file, run.folder / record.histogram_file))
+    yield from sorted(sources, key=lambda source: source.path)
+
+
+def _run_json(run: Run) -> Path | bytes:
+    """Return run.json; of a run that was killed, with that said: elsewhere its process id is somebody else's."""
+    path = run.folder / RUN
+    if RunInfo.model_validate_json(path.read_bytes()) == run.info:
+        return path
+    return f"{run.info.model_dump_json(indent=1)}\n".encode()
+
+
+def _attachments(run: Run, drawn: Path, *, with_logs: bool) -> Iterator[_Source]:
+    """Yield what goes along for people to read; `drawn` is where the report is drawn anew."""
+    if with_logs:
+        logs = (path for path in (run.folder / "logs").glob("*.log") if path.is_file())
+        yield from (_Source(f"logs/{path.name}", path) for path in sorted(logs))
+    yield _Source(REPORT, write_report(run, drawn / REPORT))
+    yield _Source(SCENARIO, run.info.scenario_text.encode())
+
+
+def _manifest(run: str, members: Iterable[_Source], attachments: Iterable[_Source]) -> Manifest:
+    listed = tuple(source.member() for source in members)
+    try:
+        return Manifest(
+            wirebench=version(),
+            run=run,
+            digest=digest_of(listed),
+            members=listed,
+            attachments=tuple(source.member() for source in attachments),
+        )
+    except ValueError as error:
+        raise UsageError(f"run {run} can't be bundled: {error}", "share its report instead") from None
+
+
+def _started_unix_s(run: Run) -> int:
+    return int(datetime.fromisoformat(run.info.started_at).timestamp())

@@ -1,0 +1,133 @@
+"""Whether all in a run's folder fits together: asked of a run before it leaves, and of one before it is taken in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from datetime import datetime
+from pathlib import Path
+from typing import NoReturn
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from wirebench.drivers.histogram import Histogram
+from wirebench.drivers.histogram_file import HistogramFile
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.findings import in_words
+from wirebench.scenario import Cell
+from wirebench.store import Record, Run, RunInfo, load_run
+
+_CELL = TypeAdapter(Cell)
+_CELL_FIELDS = frozenset(field.name for field in fields(Cell))
+#: Where whole numbers of 64 bits end, which is what databases and arrays take, and how many characters those have.
+_INT_END = 2**63
+_DIGITS_MAX = 20
+
+
+def checked_run(folder: Path) -> Run:
+    """Read a run, and see that its records are its own, and that its histograms can be read.
+
+    What is read may be of anybody's making. Raises UsageError that says what doesn't fit.
+    """
+    try:
+        _check_numbers(folder / "run.json")
+        for path in sorted((folder / "records").glob("*.json")):
+            _check_numbers(path)
+        run = load_run(folder)
+        _check_info(run.info)
+        levels: dict[str, Mapping[str, object]] = {}
+        for record in run.records:
+            _check_record(record, run.info)
+            _check_factors(record)
+            if levels.setdefault(record.cell, record.factors) != record.factors:
+                raise _misfit(_path(record), "its factors are others than those of its cell in other blocks")
+            _check_histograms(folder, record)
+    except WirebenchError as error:
+        raise UsageError(error.message.replace(f"{folder}/", "")) from None
+    return run
+
+
+def _misfit(path: str, reason: str) -> UsageError:
+    return UsageError(f"{path}: {reason}")
+
+
+def _path(record: Record) -> str:
+    return f"records/{record.id}.json"
+
+
+def _check_info(info: RunInfo) -> None:
+    begun, _, scenario = info.id.partition("-")
+    if scenario != info.scenario:
+        raise _misfit("run.json", f"run {info.id!r} isn't of the scenario {info.scenario!r}")
+    try:
+        started = datetime.fromisoformat(info.started_at)
+    except ValueError:
+        raise _misfit("run.json", f"started_at: {info.started_at[:40]!r} is no moment") from None
+    if started.tzinfo is None or not begun:
+        raise _misfit("run.json", "started_at has no time zone")
+    if info.blocks < 1 or info.cells < 1:
+        raise _misfit("run.json", "a run has a block and a cell at least")
+
+
+def _check_record(record: Record, info: RunInfo) -> None:
+    expected = {
+        "run": info.id,
+        "scenario": info.scenario,
+        "machine": info.machine,
+        "id": f"b{record.block:03d}-{record.cell}",
+        "histogram_file": f"histograms/{record.id}.json",
+    }
+    for name, value in expected.items():
+        if getattr(record, name) != value:
+            raise _misfit(_path(record), f"{name} isn't that of run.json and of its block and cell")
+    if not (1 <= record.block <= info.blocks and 0 <= record.order < info.cells):
+        raise _misfit(_path(record), "its block and order aren't those of the run's plan")
+
+
+def _check_factors(record: Record) -> None:
+    if unknown := sorted(record.factors.keys() - _CELL_FIELDS):
+        raise _misfit(_path(record), f"factors: {unknown[0][:40]!r} is not known here")
+    try:
+        _CELL.validate_json(orjson.dumps(record.factors), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _misfit(_path(record), f"factors: {'.'.join(map(str, first['loc']))}: {in_words(first)}") from None
+
+
+def _check_histograms(folder: Path, record: Record) -> None:
+    path = folder / record.histogram_file
+    _check_numbers(path)
+    file = HistogramFile.read(path)
+    for place, text in enumerate(_texts(file)):
+        try:
+            Histogram.decode(text)
+        except ValueError as error:
+            raise _misfit(record.histogram_file, f"histogram {place + 1}: {error}") from None
+
+
+def _texts(file: HistogramFile) -> Iterator[str]:
+    yield from (each.histogram for each in file.series)
+    yield from (text for each in file.slices for text in each.histograms if text)
+
+
+def _check_numbers(path: Path) -> None:
+    """Raise UsageError for a number that nothing can be calculated with: infinite, none at all, over 64 bits."""
+
+    def refuse(number: str) -> NoReturn:
+        parent = f"{path.parent.name}/" if path.parent.name in ("records", "histograms") else ""
+        raise _misfit(f"{parent}{path.name}", f"{number[:40]} is no figure")
+
+    def whole(number: str) -> int:
+        # Short ones only: how long it takes to read one grows with the square of its digits.
+        return value if len(number) <= _DIGITS_MAX and abs(value := int(number)) < _INT_END else refuse(number)
+
+    def fraction(number: str) -> float:
+        return value if math.isfinite(value := float(number)) else refuse(number)
+
+    # What is no JSON, or isn't there, is left to who reads it next and says so.
+    with contextlib.suppress(ValueError, RecursionError, OSError):
+        json.loads(path.read_bytes(), parse_int=whole, parse_float=fraction, parse_constant=refuse)
