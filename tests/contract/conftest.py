@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,3 +49,15 @@ def client(service: Service) -> Iterator[Client]:
 def user_id() -> int:
     """Return an id that no other test uses."""
     return next(fresh_ids)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that writes a scenario file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "tiny.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.contract.test_run import only_run, running, wirebench
+from tests.contract.runs import only_run, running, wirebench
 from wirebench import network
 from wirebench.drivers import DRIVERS
 

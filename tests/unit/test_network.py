@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.unit.report_run import RunBuilder, cell
-from tests.unit.test_scenario import GOOD, read
+from tests.unit.scenario_text import GOOD, read
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.record import Proxy
 from wirebench.network import Toxiproxy

@@ -1,0 +1,203 @@
+"""`wirebench run` when something goes wrong: one clear line, nothing left running, and what was measured kept."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import certificates
+from tests.contract.runs import LONG, ONE_CELL, WIREBENCH, interruptible_run, needs_tools, only_run, running, wirebench
+from tests.contract.services import ASYNCIO, started
+from wirebench.scenario import ServiceSpec
+from wirebench.targets import LocalTarget, divide_cores
+
+pytestmark = needs_tools
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
+    scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ctrl-C and `kill` end with status 130; what was finished stays, marked incomplete."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=2) as (process, _):
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+        assert 130 == process.returncode
+    assert "stopping …" in errors
+    assert "Traceback" not in errors
+    run = only_run(out)
+    assert ("incomplete", f"it was interrupted ({number.name})") == (run.info.status, run.info.reason)
+    assert len(run.records) >= 2
+    assert 0 == wirebench("results", "--run", "last", "--out", out).returncode
+
+
+def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Even SIGKILL, which nobody can handle, ends services and driver; the records stay readable."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=1) as (process, _):
+        process.kill()
+    assert ("incomplete", "it was killed") == (only_run(out).info.status, only_run(out).info.reason)
+
+
+def test_a_service_that_dies_is_named_with_its_last_words(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """One clear line, the service's log, status 1."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=1) as (process, family):
+        supervisor = next(each for each in family if "wirebench-socket" in " ".join(each.cmdline()))
+        supervisor.children()[0].kill()
+        _, errors = process.communicate(timeout=60)
+        assert 1 == process.returncode
+    assert "error: the service socket-asyncio-w1-memory ended with status 1" in errors
+    assert "SIGKILL" in errors
+    assert "Traceback" not in errors
+    assert "incomplete" == only_run(out).info.status
+
+
+def test_a_driver_that_fails_is_named(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """A driver that is ended from outside is one clear line and status 1."""
+    out = tmp_path / "results"
+    with running(scenario(LONG), out, records=1) as (process, _):
+        deadline = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < deadline:
+            for each in psutil.Process(process.pid).children():
+                if each.name() in {"k6", "ghz"}:
+                    each.kill()
+            time.sleep(0.02)
+        _, errors = process.communicate(timeout=60)
+        assert 1 == process.returncode
+    assert "was ended by SIGKILL" in errors
+    assert "Traceback" not in errors
+
+
+def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
+    """Workers that don't even notice that their supervisor was killed are gone when the target has stopped."""
+    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
+    (endpoint,) = target.start([ServiceSpec("rest", "gunicorn-gthread", 2, None, "sqlite")]).values()
+    supervisor = psutil.Process(endpoint.replicas[0].root_pid)
+    family = supervisor.children(recursive=True)
+    for each in family:
+        each.suspend()
+    supervisor.kill()
+    target.stop()
+    assert len(family) > 2
+    assert [] == [each for each in family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_figures_that_cannot_be_printed_cost_no_report(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Nobody reads, or the disk is full: the report is written all the same, and one line says what was lost."""
+    text = "question: Is it written?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [WIREBENCH, "run", scenario(text), "--out", tmp_path / "results"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=110,
+        )  # fmt: skip
+    assert 1 == done.returncode
+    assert "can't print the figures: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (only_run(tmp_path / "results").folder / "report.html").is_file()
+
+
+def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """The figures are printed before, the error says how to have the report written, and nothing half is left."""
+    out = tmp_path / "results"
+    # A folder of that name is in the way of the report, whoever writes it.
+    script = "until run=$(ls -d results/*/) && mkdir $run/report.html; do sleep 0.05; done"
+    with subprocess.Popen(["timeout", "60", "bash", "-c", script], cwd=tmp_path, stderr=subprocess.DEVNULL):
+        done = wirebench("run", scenario(ONE_CELL), "--out", out)
+    assert 1 == done.returncode
+    assert "How fast is one?" in done.stdout
+    assert "wirebench report --run" in done.stderr
+    assert "Traceback" not in done.stderr
+    run = only_run(out)
+    assert ("complete", 1) == (run.info.status, len(run.records))
+    assert [] == list(run.folder.glob("*.tmp"))
+
+
+def test_an_interrupted_report_can_be_had_later(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Ctrl-C after the last cell ends with status 130, and the next step is said: nothing has to be measured again."""
+    out = tmp_path / "results"
+    with interruptible_run(scenario(ONE_CELL), out) as process:
+        assert process.stdout is not None
+        while "How fast is one?" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert 130 == process.returncode
+    assert f"wirebench report --run {only_run(out).folder}" in errors
+    assert "Traceback" not in errors
+    assert 0 == wirebench("report", "--out", out).returncode
+
+
+def test_a_run_that_is_interrupted_before_its_first_cell_leaves_nothing(
+    scenario: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A folder without a record would only be in the way of the last run that measured something."""
+    out = tmp_path / "results"
+    with interruptible_run(scenario(ONE_CELL), out) as process:
+        assert process.stderr is not None
+        while "starting services" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert 130 == process.returncode
+    assert "nothing had been measured" in errors
+    assert [] == list(out.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_ctrl_c_is_understood_while_modules_are_loaded(tmp_path: Path) -> None:
+    """Even a command that has hardly begun ends with status 130 and one word."""
+    with subprocess.Popen([WIREBENCH, "list"], stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        status = Path(f"/proc/{process.pid}/status")
+        deadline = time.monotonic() + 30
+        # Python itself handles SIGINT alone: when SIGTERM is handled too, wirebench's first lines have run.
+        while not int(re.findall(r"SigCgt:\s*(\w+)", status.read_text())[0], 16) >> (signal.SIGTERM - 1) & 1:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (130, "interrupted\n") == (process.returncode, errors)
+
+
+def test_a_results_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """No room or no right to write is said before services start."""
+    (tmp_path / "file").write_text("")
+    done = wirebench("run", "quick", "--out", tmp_path / "file")
+    assert 1 == done.returncode
+    assert "can't write" in done.stderr
+
+
+def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
+    """An address where nobody listens is one clear line."""
+    addresses = ["--rest", "127.0.0.1:1", "--grpc", "127.0.0.1:1", "--socket", "127.0.0.1:1"]
+    done = wirebench("run", "quick", "--target", "external", *addresses, "--out", tmp_path / "results")
+    assert 1 == done.returncode
+    assert "nothing answers at 127.0.0.1:1 for rest" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_tls_that_can_not_be_had_ends_a_run_before_it_begins(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
+    """Plain text where TLS is spoken, and the other way round: one line, and what to do."""
+    certificate = certificates.make(tmp_path, "service")
+    path = scenario(ONE_CELL)
+    with started(ASYNCIO, tmp_path, *certificate.flags) as secure, started(ASYNCIO, tmp_path) as plain:
+        for address, files, said in (
+            (secure.address, (), "speaks TLS, and this was plain text"),
+            (f"tls://{secure.address}", (), "its certificate is not to be trusted"),
+            (f"tls://{plain.address}", ("--cacert", certificate.cert), "doesn't speak TLS"),
+        ):
+            done = wirebench("run", path, "--target", "external", "--socket", str(address), *files, "--out", tmp_path)
+            assert 1 == done.returncode
+            assert said in done.stderr
+            assert "next: " in done.stderr
+        good = wirebench("verify", path, "--socket", f"tls://{secure.address}", "--cacert", certificate.cert)
+        assert 0 == good.returncode, good.stderr

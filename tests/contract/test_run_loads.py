@@ -1,0 +1,121 @@
+"""`wirebench run` with each kind of load, and over TLS: real services and real tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.contract.runs import ONE_CELL, TINY, WIREBENCH, needs_tools, only_run, wirebench
+from wirebench.drivers import DRIVERS
+from wirebench.store import load_run
+
+pytestmark = needs_tools
+
+
+def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """At a fixed rate every request has both clocks, and waits at least as long as it is served."""
+    text = TINY.replace("model: closed", "model: open").replace("  driver: {grpc: [k6, ghz]}\n", "  rate_per_s: 200\n")
+    done = wirebench("run", scenario(text), "--blocks", "1", "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    for record in only_run(tmp_path / "results").records:
+        assert record.service is not None
+        assert record.response is not None
+        assert record.service.count == record.response.count
+        assert record.response.mean_ms >= record.service.mean_ms * 0.99
+        assert 200 == record.rate_asked_per_s
+        assert 200 == pytest.approx(record.rate_achieved_per_s, rel=0.25)
+
+
+OTHERS = [name for name in ("fortio", "locust") if DRIVERS[name].version()]
+
+
+@pytest.mark.skipif(len(OTHERS) < 2, reason="fortio or locust is not installed: make driver-fortio driver-locust")
+def test_other_drivers_send_what_the_services_count(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """They are held against k6 on the same service, which has counted each of their requests and found none wrong."""
+    text = """\
+question: Do others measure what k6 does?
+factors:
+  transport: [rest, grpc]
+  driver: {rest: [k6, fortio, locust], grpc: [k6, fortio]}
+  concurrency: 2
+load: {warmup_s: 0.4, window_s: 0.6}
+blocks: 1
+compare: driver
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 5 == len(run.records)
+    for record in run.records:
+        assert {} == record.errors
+        assert [] == [gate.name for gate in record.gates if gate.name in {"counts", "conformance"} and not gate.passed]
+        assert str(record.factors["driver"]) in run.info.versions
+    said = " ".join(done.stdout.split())
+    assert 3 == len(re.findall(r"on the same service, (?:fortio|locust) measured .*? of k6", said))
+
+
+def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """All are due in the window and counted there, to the one; the recording travels with the run."""
+    timing = tmp_path / "timing.json"
+    timing.write_text(json.dumps([0, *[0.5] * 60, *(0.8 + each / 100 for each in range(40))]), encoding="utf-8")
+    text = ONE_CELL.replace("socket", "socket, concurrency: 100").replace("load: {", "load: {model: replay, timing: ")
+    text = text.replace("timing: warmup_s: 0.1, window_s: 0.5", "timing: timing.json, speedup: 2, warmup_s: 0.3")
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    (record,) = run.records
+    assert 101 == record.requests + record.dropped_iterations
+    assert record.response is not None
+    assert 101 == sum(each.requests_ok for each in record.over_time) + record.dropped_iterations
+    # The burst is due at a quarter of a second, all of it in one slice.
+    assert 60 == round(max(each.rate_asked_per_s * (each.end_s - each.start_s) for each in record.over_time))
+    assert "drift" not in {gate.name for gate in record.gates}
+    assert timing.read_text() == (run.folder / "timing.json").read_text()
+    assert [] == list(run.folder.glob("histograms/*arrivals*"))
+
+
+def test_a_ramp_grows_to_its_rate(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """What is asked for grows from slice to slice; the figure on the whole window is the mean."""
+    text = ONE_CELL.replace("socket", "socket, concurrency: 50, rate_per_s: 400")
+    text = text.replace("warmup_s: 0.1, window_s: 0.5", "model: ramp, from_rate_per_s: 100, warmup_s: 0.2, window_s: 1")
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    (record,) = only_run(tmp_path / "results").records
+    assert 250 == record.rate_asked_per_s == record.requests + record.dropped_iterations
+    first, *_, last = (
+        sum(each.rate_asked_per_s for each in record.over_time[place : place + 10]) / 10 for place in (0, 40)
+    )
+    assert (130, 370) == pytest.approx((first, last), rel=0.1)
+
+
+def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
+    """All agree on the same and say so, nothing fails, and the keys are gone."""
+    path = scenario(
+        "question: What do handshakes cost?\n"
+        "factors: {transport: [rest, grpc, socket], tls: mutual, connection: [keep, reopen]}\n"
+        "load: {warmup_s: 0.2, window_s: 0.5}\nblocks: 1\ncompare: connection\n"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = subprocess.run(
+        [WIREBENCH, "run", path, "--out", tmp_path / "out"],
+        capture_output=True, text=True, timeout=110, check=False, env={**os.environ, "TMPDIR": str(temporary)},
+    )  # fmt: skip
+
+    assert 0 == done.returncode, done.stderr
+    (folder,) = (tmp_path / "out").iterdir()
+    records = load_run(folder).records
+    assert [{}] * 6 == [record.errors for record in records]
+    agreed = {(each.version, each.cipher_suite, each.key_exchange, each.resumed) for r in records for each in r.tls}
+    assert 1 == len(agreed), agreed
+    assert ("TLS 1.3", "X25519", False) == tuple(next(iter(agreed))[place] for place in (0, 2, 3))
+    assert "All connections with TLS agreed on TLS 1.3" in done.stdout
+    assert [] == list(temporary.iterdir())
+    for file in filter(Path.is_file, folder.rglob("*")):
+        assert b"PRIVATE KEY" not in file.read_bytes()

@@ -1,0 +1,147 @@
+"""Loads of scenario files: workloads and payloads, sweeps, numbers of calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.scenario_text import read
+from wirebench.errors import UsageError
+from wirebench.scenario import make_plan
+
+WORKLOADS = """\
+question: Which transport?
+factors:
+  transport: [rest, grpc]
+  operation: [crud, shop]
+  payload: profile
+  concurrency: 10
+load:
+  workloads:
+    crud: {sequence: [users.create, users.update, users.get, users.delete]}
+    shop:
+      clients:
+        readers: {users: 9, mix: {users.get: 8, users.list: 1}}
+        editors: {mix: {users.create: 2, users.delete: 1}}
+"""
+
+
+def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
+    """A scenario names sequences, mixes and kinds of clients, and measures them as it does operations."""
+    plan = make_plan(read(tmp_path, WORKLOADS), seed=1)
+    assert ["crud", "shop", "crud", "shop"] == [cell.operation for cell in plan.cells]
+    shop = plan.scenario.load.workload("shop")
+    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.kinds.items()}
+    assert ("users.get", "users.list", "users.create", "users.delete") == shop.operations
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
+        ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
+        ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
+        (
+            "payload: profile",
+            "payload: huge",
+            "5: factors.payload: must be one of small, profile, list, batch, 512k, or",
+        ),
+        ("payload: profile", "payload: 0", "5: factors.payload: must be one of small, profile, list, batch, 512k, or"),
+        ("payload: profile", "payload: true", "5: factors.payload: must be one of small"),
+        ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
+        ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs either a"),
+        ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
+        ("[users.create, users.update,", "[users.make,", "9: load.workloads.crud.sequence: must be one of users.get,"),
+        (
+            "sequence: [users.create",
+            "mix: {users.get: 0}, sequence: [users.create",
+            "9: load.workloads.crud.mix.users.get",
+        ),
+        ("users: 9", "users: 0", "12: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
+        ("  payload: profile", "  workers: 2", "on 2 workers with a store in each one's memory"),
+        (
+            "  payload: profile",
+            "  driver: {grpc: ghz}",
+            "5: factors.driver.grpc: ghz can't drive crud: it sends one call over",
+        ),
+        ("  concurrency: 10", "  concurrency: 4", "13: load.workloads.shop.clients.editors: none of 4 users is one of"),
+        ("    crud:", "    Crud:", "9: load.workloads.Crud"),
+    ],
+)
+def test_workloads_and_payloads_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Each mistake in a workload or payload is one line with its place."""
+    assert old in WORKLOADS
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, WORKLOADS.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+SWEEP = """\
+question: Where does it break?
+factors: {transport: [rest, grpc]}
+load: {model: sweep, concurrency_max: 48}
+"""
+
+
+def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
+    """A sweep's levels are the powers of two up to the last one, which is where it was told to end."""
+    plan = make_plan(read(tmp_path, SWEEP), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 48] == [cell.concurrency for cell in plan.cells if cell.transport == "rest"]
+    to_the_end = make_plan(read(tmp_path, SWEEP.replace(", concurrency_max: 48", "")), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] == [
+        cell.concurrency for cell in to_the_end.cells if cell.transport == "rest"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[rest, grpc]}", "[rest, grpc], concurrency: 4}", "2: factors.concurrency: a sweep has its own numbers"),
+        ("[rest, grpc]}", "[rest, grpc], rate_per_s: 4}", "2: factors.rate_per_s: a closed load has no rate"),
+        ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
+        ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
+    ],
+)
+def test_sweeps_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """What a sweep decides itself, or what isn't one, is named."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, SWEEP.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+CALLS = """\
+question: What do 500 calls take?
+factors: {transport: [rest, grpc]}
+load: {model: calls, calls: 500}
+"""
+
+
+def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
+    """Every call counts from the first one on, and the window is only a limit."""
+    load = read(tmp_path, CALLS).load
+    assert (500, 0, 60) == (load.calls, load.warmup_s, load.window_s)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (", calls: 500", "", "3: load.model: it needs a number of calls"),
+        ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
+        ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
+        ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
+        ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
+        ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver: ghz sends for a time, and not a number"),
+        (
+            "grpc]}",
+            "grpc], concurrency: 1000}",
+            "3: load.calls: 500 calls on each of 1000 connections are over 100,000",
+        ),
+        ("grpc]}", "grpc], rate_per_s: 10}", "2: factors.rate_per_s: a closed load has no rate"),
+    ],
+)
+def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Each is one line with its place."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, CALLS.replace(old, new)), seed=1)
+    assert expected in error.value.message
