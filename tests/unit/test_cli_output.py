@@ -59,7 +59,8 @@ def test_an_error_of_one_cell_names_it(tmp_path: Path) -> None:
     """Blocks add up, and a message can't steer the terminal."""
     text = ErrorText(code="unavailable", message="\x1b[2J gone", count=3)
     run = RunBuilder(cells=[cell("rest")], blocks=2, record={"error_texts": (text,)}).write(tmp_path)
-    assert "! 6× unavailable: \\x1b[2J gone (users.get, 16 connections: REST)\n" in shown(run)
+    assert "! 6× unavailable: \\x1b[2J gone (REST)\n" in shown(run)
+    assert "The cell: users.get, 16 connections\n" in shown(run)
 
 
 def test_one_block_is_said_once(tmp_path: Path) -> None:

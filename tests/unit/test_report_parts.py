@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from wirebench.report.facts import command
 from wirebench.report.latencies import curve_of, read_latencies
 from wirebench.report.numbers import duration, moment, number
 from wirebench.scenario.contract import Driver
-from wirebench.stats import Comparison, Ratio, compare, names, summarise, words
+from wirebench.stats import Comparison, Ratio, compare, names, remarks, summarise, words
 from wirebench.store import Gate, Run
 
 
@@ -152,6 +153,37 @@ def test_a_name_says_what_is_not_the_default() -> None:
     assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.cell_name(changed.factors)
     go = cell("grpc", implementation="go", runtime="grpc-go")
     assert "gRPC in Go" == names.cell_name(go.factors)
+
+
+def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
+    """What all cells share is said once; verdicts, which are read alone, say it all the same."""
+    alike: dict[str, Any] = {"workers": 2, "store": "sqlite", "payload": "profile"}
+    cells = [cell("rest", concurrency=count, **alike) for count in (1, 16)]
+    run = RunBuilder(cells=[*cells, cell("grpc", codec="protobuf", **alike)], blocks=2).write(tmp_path)
+    summaries = summarise(run.records)
+    assert ["1 connection: REST", "16 connections: REST", "16 connections: gRPC"] == [
+        each.full_name for each in summaries
+    ]
+    assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
+    assert "users.get (profile), 2 workers, with sqlite" == remarks.throughout(summaries)
+    (only,) = comparisons_of(run)
+    assert "users.get (profile), 16 connections, 2 workers, with sqlite" == words.situation(only)
+
+
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [
+        ((), "users.create (4,096), 100 requests/s over 16 users on 4 connections"),
+        (("operation",), "a payload of 4,096, 100 requests/s over 16 users on 4 connections"),
+        (("operation", "payload"), "100 requests/s over 16 users on 4 connections"),
+        (("rate_per_s", "concurrency"), "users.create (4,096), on 4 connections"),
+        (("operation", "payload", "rate_per_s", "concurrency", "connections"), ""),
+    ],
+)
+def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expected: str) -> None:
+    """Whatever is left is said in the same words."""
+    one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=100.0, connections=4)
+    assert expected == names.load(one.factors, without)
 
 
 def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:

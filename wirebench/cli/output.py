@@ -21,8 +21,8 @@ from wirebench.progress import TimeLeft
 from wirebench.scenario import PlannedCell
 from wirebench.stats import METRICS, CellSummary, compare, series, summarise
 from wirebench.stats.handshakes import handshakes
-from wirebench.stats.names import counted, full_name
-from wirebench.stats.remarks import disruptions, proxy_cost, sweep
+from wirebench.stats.names import counted
+from wirebench.stats.remarks import disruptions, proxy_cost, sweep, throughout
 from wirebench.stats.words import caveat, sentence
 from wirebench.store import DamagedRun, Run
 
@@ -146,6 +146,8 @@ def print_run(run: Run, console: Console) -> None:
         )
     if not cells:
         return
+    if alike := throughout(cells):
+        console.print(f"{'All cells' if len(cells) > 1 else 'The cell'}: {alike}", soft_wrap=True)
     console.print(_table(cells))
     comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
     for comparison in comparisons:
@@ -231,7 +233,7 @@ def _errors(cells: Sequence[CellSummary]) -> Iterator[str]:
     met: dict[str, Counter[str]] = {}
     for cell in cells:
         for error in cell.errors:
-            met.setdefault(f"{error.code}: {error.message}", Counter())[full_name(cell.factors)] += error.count
+            met.setdefault(f"{error.code}: {error.message}", Counter())[cell.full_name] += error.count
     by_count = sorted(met.items(), key=lambda each: -each[1].total())
     for text, counts in by_count[:_ERROR_TEXTS_SHOWN]:
         cell_name, _ = counts.most_common(1)[0]

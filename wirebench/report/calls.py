@@ -14,7 +14,6 @@ from wirebench.report.charts.curves import Curve
 from wirebench.report.charts.style import Style
 from wirebench.report.picture import Picture
 from wirebench.stats import CellSummary
-from wirebench.stats.names import cell_name
 from wirebench.store import Run
 
 #: More points than these in a line can't be told apart; in one that goes up and down, fewer can.
@@ -34,7 +33,7 @@ def pictures(run: Run, groups: Mapping[str, Sequence[CellSummary]], looks: Mappi
     for title, cells in groups.items():
         for cell in cells:
             for operation, blocks in _read(run, cell).items():
-                one = (looks[cell_name(cell.factors)], {operation: blocks})
+                one = (looks[cell.name], {operation: blocks})
                 drawn.setdefault(title, {}).setdefault(operation, []).append(one)
     return tuple(
         picture

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wirebench.stats import METRICS, CellSummary
-from wirebench.stats.names import full_name, gate_name
+from wirebench.stats.names import gate_name
 from wirebench.store import Gate
 
 
@@ -46,7 +46,7 @@ def _gather(worst: Gate, cells: Sequence[CellSummary], checks: int) -> FailedGat
         failures += len(blocks)
         if blocks:
             plural = "s" if len(blocks) > 1 else ""
-            where.append(f"{full_name(cell.factors)} (block{plural} {', '.join(blocks)})")
+            where.append(f"{cell.full_name} (block{plural} {', '.join(blocks)})")
     return FailedGate(
         name=gate_name(worst.name),
         worst=_amount(worst.value, worst.unit),

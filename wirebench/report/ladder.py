@@ -9,7 +9,7 @@ from wirebench.report.charts import steps
 from wirebench.report.charts.style import Style
 from wirebench.report.picture import Picture
 from wirebench.stats import METRICS, CellSummary, Ladder, ladders
-from wirebench.stats.names import cell_name, gate_name, load
+from wirebench.stats.names import gate_name, load
 from wirebench.stats.words import interval
 
 _DRAWN = {"cpu": "server CPU, ms a request", "p50": "median latency, ms"}
@@ -58,7 +58,7 @@ def _pictures(index: int, title: str, ladder: Ladder, looks: Mapping[str, Style]
     for name, heading in _DRAWN.items():
         values = ladder.values(METRICS[name])
         rows = [
-            steps.Step(looks[cell_name(rung.cell.factors)], value, rung.step)
+            steps.Step(looks[rung.cell.name], value, rung.step)
             for rung, value in zip(ladder.rungs, values, strict=False)
         ]
         if rows:

@@ -12,7 +12,6 @@ from wirebench.report.latencies import CellLatency, quantile_ms
 from wirebench.report.numbers import count, number
 from wirebench.report.picture import Groups, Picture
 from wirebench.stats import CellSummary
-from wirebench.stats.names import cell_name
 from wirebench.store import OperationFigures
 
 HEADINGS = (("requests/s", ""), ("p50", "ms"), ("p99", "ms"), ("max", "ms"), ("requests", "in windows"), ("failed", ""))
@@ -31,7 +30,7 @@ def rows(groups: Groups, latencies: Mapping[str, CellLatency]) -> dict[str, tupl
     """Return the rows of each group whose cells have several operations, operations together."""
     by_group = {
         title: tuple(
-            OperationRow(operation, cell_name(cell.factors), tuple(_figures(cell, operation, latencies)))
+            OperationRow(operation, cell.name, tuple(_figures(cell, operation, latencies)))
             for operation in _operations(cells)
             for cell in cells
         )
@@ -83,4 +82,4 @@ def _bar(cell: CellSummary, operation: str, looks: Mapping[str, Style]) -> bars.
     medians = [clock.p50_ms for clock in clocks if clock and clock.p50_ms > 0]
     if not medians:
         return None
-    return bars.Bar(looks[cell_name(cell.factors)], statistics.geometric_mean(medians), tuple(medians))
+    return bars.Bar(looks[cell.name], statistics.geometric_mean(medians), tuple(medians))

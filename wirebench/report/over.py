@@ -58,7 +58,8 @@ def _chapter(cells: Sequence[CellSummary], factor: str) -> Chapter:
 
 
 def _name(of: Series) -> str:
-    return cell_name(of.cells[0].factors, without=of.factor)
+    cell = of.cells[0]
+    return cell_name(cell.factors, {of.factor, *cell.shared})
 
 
 def _pictures(found: Sequence[Series], metric: Metric, looks: dict[str, Style], label: str) -> tuple[Picture, ...]:
@@ -66,7 +67,7 @@ def _pictures(found: Sequence[Series], metric: Metric, looks: dict[str, Style], 
     for each in found:
         points = tuple(_points(each, metric))
         if len(points) > 1:
-            title = load(each.cells[0].factors, without=each.factor)
+            title = load(each.cells[0].factors, {each.factor})
             by_title.setdefault(title, []).append(lines.Line(looks[_name(each)], points))
     if not by_title:
         return ()

@@ -12,7 +12,6 @@ from wirebench.report.charts.curves import Curve
 from wirebench.report.charts.style import Style
 from wirebench.report.picture import Groups, Picture
 from wirebench.stats import CellSummary
-from wirebench.stats.names import cell_name
 
 _AXIS = "s from the window's start"
 
@@ -31,12 +30,12 @@ def pictures(groups: Groups, looks: Mapping[str, Style]) -> tuple[Picture, ...]:
 
 
 def _of_group(name: str, title: str, cells: Sequence[CellSummary], looks: Mapping[str, Style]) -> Iterator[Picture]:
-    asked = [curve for cell in cells if (curve := _asked(cell, looks[cell_name(cell.factors)]))]
+    asked = [curve for cell in cells if (curve := _asked(cell, looks[cell.name]))]
     # All cells of a group are asked for the same.
     chart = curves.draw(f"{name}-asked", f"Requests a second asked for, {title}", asked[:1], _AXIS, is_log=False)
     yield Picture(f"requests/s asked for: {title}", chart)
     for what, field in (("p50", "p50_ms"), ("slowest", "max_ms")):
-        waited = [curve for cell in cells if (curve := _waited(cell, looks[cell_name(cell.factors)], field))]
+        waited = [curve for cell in cells if (curve := _waited(cell, looks[cell.name], field))]
         if waited:
             chart = curves.draw(f"{name}-{field}", f"{what} response time, {title}", waited, _AXIS, is_log=True)
             yield Picture(f"{what}, ms: {title}", chart)

@@ -54,6 +54,8 @@ class Page:
 
     run: Run
     command: str
+    #: What all cells are alike in.
+    throughout: str
     summary: tuple[str, ...]
     caveat: str
     claims: Mapping[str, Sequence[Claim]]
@@ -118,6 +120,7 @@ def gather(run: Run) -> Page:
     return Page(
         run=run,
         command=command(run.info),
+        throughout=remarks.throughout(cells),
         summary=tuple(names.capitalised(sentence) for sentence in words.summary(judged)),
         caveat=words.caveat(comparisons),
         claims=_claims(judged, forest),
@@ -156,7 +159,7 @@ def _group(cells: Sequence[CellSummary]) -> dict[str, list[CellSummary]]:
         groups.setdefault(names.load(cell.factors), []).append(cell)
     for group in groups.values():
         transports = [cell.factors["transport"] for cell in group]
-        group.sort(key=lambda cell: (transports.index(cell.factors["transport"]), len(names.cell_name(cell.factors))))
+        group.sort(key=lambda cell: (transports.index(cell.factors["transport"]), len(cell.name)))
     return groups
 
 
@@ -177,4 +180,4 @@ def _dim_intervals(sentence: str) -> Markup:
 
 def _errors(cells: Sequence[CellSummary]) -> list[CellError]:
     """List each cell's errors, the most frequent first."""
-    return [CellError(names.full_name(cell.factors), str(error)) for cell in cells for error in cell.errors]
+    return [CellError(cell.full_name, str(error)) for cell in cells for error in cell.errors]

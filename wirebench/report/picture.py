@@ -12,7 +12,6 @@ from wirebench.report.charts.style import Style
 from wirebench.report.latencies import CellLatency
 from wirebench.report.numbers import number
 from wirebench.stats import CellSummary, Metric
-from wirebench.stats.names import cell_name
 
 #: Cells by what they have in common: their operation and load.
 Groups = Mapping[str, Sequence[CellSummary]]
@@ -41,7 +40,7 @@ def curves(
     pictures = []
     for index, (title, cells) in enumerate(groups.items()):
         drawn = [
-            (looks[cell_name(cell.factors)], latencies[cell.cell])
+            (looks[cell.name], latencies[cell.cell])
             for cell in cells
             if cell.cell in latencies and latencies[cell.cell].curve
         ]
@@ -70,7 +69,7 @@ def bars_of(
     for title, cells in groups.items():
         for cell in cells:
             if (typical := cell.typical(metric)) is not None:
-                bar = bars.Bar(looks[cell_name(cell.factors)], typical, tuple(cell.by_block(metric).values()))
+                bar = bars.Bar(looks[cell.name], typical, tuple(cell.by_block(metric).values()))
                 drawn.setdefault(title, []).append(bar)
     everything = [bar for group in drawn.values() for bar in group]
     pictures, is_log = [], False

@@ -10,7 +10,7 @@ from typing import TypeVar
 from wirebench.report.latencies import CellLatency
 from wirebench.report.numbers import ABSENT, count, number
 from wirebench.stats import METRICS, CellSummary
-from wirebench.stats.names import cell_name, gate_name
+from wirebench.stats.names import gate_name
 from wirebench.store import Record
 
 _T = TypeVar("_T", int, float)
@@ -65,7 +65,7 @@ def make_table(
 
 def _row(cell: CellSummary, latency: CellLatency | None, columns: Iterable[Column]) -> Row:
     return Row(
-        name=cell_name(cell.factors),
+        name=cell.name,
         figures=tuple(column.figure(cell, latency) for column in columns),
         failed_gates=tuple(gate_name(gate.name) for gate in cell.failed_gates()),
     )

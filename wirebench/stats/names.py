@@ -5,7 +5,7 @@ What a name doesn't say is the default: "gRPC" is gRPC on its first runtime, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import cast, get_args
 
 from wirebench.scenario.contract import CLUSTER_DEFAULTS, Driver, Implementation, Transport, defaults
@@ -56,9 +56,6 @@ NOUNS = {
     "kill-pod": "the loss of a pod",
 }
 
-#: Factors that are said with the operation.
-_OF_WORK = ("payload", "stream_items", "stream_rate_limit_per_s")
-
 #: How factors are called below a plot over their levels.
 FACTOR_LABELS = {
     "concurrency": "connections",
@@ -91,26 +88,32 @@ _OF_LINK = {
 }
 
 
-def cell_name(factors: Factors, without: str = "") -> str:
+def cell_name(factors: Factors, without: Collection[str] = ()) -> str:
     """Name a cell among those of the same operation and load: its transport, and what isn't the default.
 
-    `without` is a factor that is left out.
+    `without` are factors that are left out.
     """
-    return named(factors, [name for name in WITH_TRANSPORT if name != without])
+    return named(factors, [name for name in WITH_TRANSPORT if name not in without])
 
 
-def load(factors: Factors, without: str = "") -> str:
+def load(factors: Factors, without: Collection[str] = ()) -> str:
     """Say an operation and its load: what one cell shares with those that it can be compared with.
 
-    `without` is a factor that is left out.
+    `without` are factors that are left out.
     """
-    work = str(factors["operation"]) if without in _OF_WORK else _work(factors)
-    return ", ".join(filter(None, (work, _connections(factors, without))))
+    return ", ".join(filter(None, (_work(factors, without), _connections(factors, without))))
 
 
-def full_name(factors: Factors) -> str:
-    """Name a cell among all of a run."""
-    return f"{load(factors)}: {cell_name(factors)}"
+def full_name(factors: Factors, without: Collection[str] = ()) -> str:
+    """Name a cell among others of any operation and load; `without` are factors that are left out."""
+    return ": ".join(filter(None, (load(factors, without), cell_name(factors, without))))
+
+
+def settings(factors: Factors, without: Collection[str] = ()) -> tuple[str, ...]:
+    """Say what isn't the default in a cell, but for `without`; its transport and its load are said apart."""
+    return tuple(
+        said(name, factors) for name in WITH_TRANSPORT if name not in without and not is_default(name, factors)
+    )
 
 
 def in_common(factors: Factors, factor: str = "") -> str:
@@ -120,8 +123,7 @@ def in_common(factors: Factors, factor: str = "") -> str:
     """
     own = {factor, *(OF_TRANSPORT if factor == "transport" else ())}
     owner = f"{transport_name(factors)} " if factor != "transport" else ""
-    shared = [said(name, factors) for name in WITH_TRANSPORT if name not in own and not is_default(name, factors)]
-    return owner + ", ".join((load(factors, without=factor), *shared))
+    return owner + ", ".join((load(factors, {factor}), *settings(factors, own)))
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -147,7 +149,7 @@ def gate_name(name: str) -> str:
     return name.replace("_", " ").replace("cpu", "CPU")
 
 
-def named(factors: Factors, names: Sequence[str]) -> str:
+def named(factors: Factors, names: Iterable[str]) -> str:
     """Name a cell by its transport and, of these factors, those that aren't at their default."""
     others = ", ".join(said(name, factors) for name in names if not is_default(name, factors))
     return f"{transport_name(factors)} {others}".strip()
@@ -187,17 +189,22 @@ def machine_name(machine: Mapping[str, str]) -> str:
     return ", ".join(filter(None, (machine.get("cluster"), cores))) or "unknown"
 
 
-def _work(factors: Factors) -> str:
-    operation, payload = str(factors["operation"]), factors["payload"]
+def _work(factors: Factors, without: Collection[str]) -> str:
+    operation = "" if "operation" in without else str(factors["operation"])
     if factors["stream_items"]:
-        return f"{operation} ({_items(factors)})"
-    return f"{operation} ({_payload(payload)})" if payload else operation
+        details = _items(factors, without)
+    elif factors["payload"] and "payload" not in without:
+        details = _payload(factors["payload"]) if operation else payload_noun(factors["payload"])
+    else:
+        details = ""
+    return f"{operation} ({details})" if operation and details else operation or details
 
 
-def _items(factors: Factors) -> str:
+def _items(factors: Factors, without: Collection[str]) -> str:
+    items = "" if "stream_items" in without else counted(int(factors["stream_items"] or 0), "item")
     limit = factors["stream_rate_limit_per_s"]
     at = f"{limit:,}/s each" if limit else "as fast as they are read"
-    return f"{counted(int(factors['stream_items'] or 0), 'item')}, {at}"
+    return ", ".join(filter(None, (items, "" if "stream_rate_limit_per_s" in without else at)))
 
 
 def payload_noun(level: object) -> str:
@@ -209,19 +216,18 @@ def _payload(level: object) -> str:
     return f"{level:,}" if isinstance(level, int) else str(level)
 
 
-def _connections(factors: Factors, without: str = "") -> str:
-    count = factors["concurrency"]
-    connections = counted(int(count or 0), "connection")
-    if factors["connections"] and without != "connections":
-        connections = f"{counted(int(count or 0), 'user')} on {counted(int(factors['connections']), 'connection')}"
-    if without == "concurrency":
-        connections = ""
-    return " over ".join(filter(None, (_rate(factors, without), connections)))
+def _connections(factors: Factors, without: Collection[str]) -> str:
+    shared = factors["connections"]
+    users = counted(int(factors["concurrency"] or 0), "user" if shared else "connection")
+    asked = " over ".join(filter(None, (_rate(factors, without), "" if "concurrency" in without else users)))
+    on = f"on {counted(int(shared), 'connection')}" if shared and "connections" not in without else ""
+    return " ".join(filter(None, (asked, on)))
 
 
-def _rate(factors: Factors, without: str) -> str:
-    if factors["shape"] == "replay":
+def _rate(factors: Factors, without: Collection[str]) -> str:
+    shape = "" if "shape" in without else factors["shape"]
+    if shape == "replay":
         return "a recording"
-    if not factors["rate_per_s"] or without == "rate_per_s":
-        return "a ramp" if factors["shape"] else ""
-    return f"{'a ramp to ' if factors['shape'] else ''}{factors['rate_per_s']:g} requests/s"
+    if not factors["rate_per_s"] or "rate_per_s" in without:
+        return "a ramp" if shape else ""
+    return f"{'a ramp to ' if shape else ''}{factors['rate_per_s']:g} requests/s"

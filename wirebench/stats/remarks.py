@@ -5,12 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 
-from wirebench.stats.names import (
-    cell_name,
-    counted,
-    load,
-    transport_name,
-)
+from wirebench.stats.names import cell_name, counted, load, settings, transport_name
 from wirebench.stats.series import Series
 from wirebench.stats.summary import METRICS, CellSummary
 from wirebench.store import DisruptionRecord
@@ -31,6 +26,14 @@ _BROKEN = {
 _DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
 
 
+def throughout(cells: Sequence[CellSummary]) -> str:
+    """Say what all cells of a run are alike in, and their names don't tell: operation, load, what isn't the default."""
+    if not cells:
+        return ""
+    factors, varied = cells[0].factors, cells[0].factors.keys() - cells[0].shared
+    return ", ".join(filter(None, (load(factors, varied), *settings(factors, varied))))
+
+
 def disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
     """Say of each cell whose replicas were disrupted what that cost."""
     return tuple(sentence for cell in cells if (sentence := _disruption(cell)))
@@ -38,8 +41,8 @@ def disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
 
 def sweep(series: Series) -> str:
     """Say of a series over the concurrency what served the most, and what gave way first."""
-    factors = series.cells[0].factors
-    what = f"{cell_name(factors)}, {load(factors, without='concurrency')}"
+    first = series.cells[0]
+    what = f"{cell_name(first.factors, first.shared)}, {load(first.factors, {'concurrency'})}"
     greatest = counted(int(series.levels[-1]), "connection")
     if series.most is None:
         return f"{what}: not one request succeeded, up to {greatest}."

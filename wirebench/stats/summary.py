@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from wirebench.drivers.histogram_file import most_frequent
 from wirebench.scenario.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls
+from wirebench.stats.names import Factors, cell_name, full_name
 from wirebench.store import ErrorText, Gate, Record, StreamFigures
 
 
@@ -105,6 +106,18 @@ class CellSummary:
     cell: str
     factors: dict[str, str | int | float | None]
     records: tuple[Record, ...]
+    #: The factors that all cells of the run have the same level of: names in the run don't tell them.
+    shared: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Its name among the run's cells of the same operation and load."""
+        return cell_name(self.factors, self.shared)
+
+    @property
+    def full_name(self) -> str:
+        """Its name among all cells of the run."""
+        return full_name(self.factors, self.shared)
 
     @property
     def has_streams(self) -> bool:
@@ -161,15 +174,20 @@ class CellSummary:
 
 
 def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
-    """Group records by cell; cells in the order of their factors."""
+    """Group a run's records by cell; cells in the order of their factors."""
     by_cell: dict[str, list[Record]] = {}
     for record in records:
         by_cell.setdefault(record.cell, []).append(record)
+    shared = _shared([members[0].factors for members in by_cell.values()])
     summaries = (
-        CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)))
+        CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)), shared)
         for cell, members in by_cell.items()
     )
     return tuple(sorted(summaries, key=_by_factors))
+
+
+def _shared(cells: Sequence[Factors]) -> frozenset[str]:
+    return frozenset(name for name in (cells[0] if cells else ()) if len({factors[name] for factors in cells}) == 1)
 
 
 _TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}

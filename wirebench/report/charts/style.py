@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wirebench.stats import CellSummary
-from wirebench.stats.names import cell_name
 
 #: Colours that stand for the page's own: `svg.inline` puts the CSS variable in their place.
 INK, MUTED, GRID, PAPER, REST, GRPC, SOCKET, OTHER = (f"#00000{digit}" for digit in range(1, 9))
@@ -48,7 +47,7 @@ class Style:
 
 def styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
     """Give each name of a cell its look."""
-    return styles_of((cell_name(cell.factors), str(cell.factors["transport"])) for cell in cells)
+    return styles_of((cell.name, str(cell.factors["transport"])) for cell in cells)
 
 
 def styles_of(names: Iterable[tuple[str, str]]) -> dict[str, Style]:
