@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from tests.unit.test_cli_output import wirebench
+from tests.unit.test_measure import FAILING
 from wirebench.cli.load import duration_s
 from wirebench.cli.load_result import print_load
 from wirebench.cli.output import stdout_console
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.gates import check
 from wirebench.scenario import Cell, ServiceSpec
 from wirebench.store import ErrorText
 from wirebench.targets.kubernetes.deployed import Deployed, has_settled, read_service
@@ -99,10 +102,24 @@ def test_gates_that_failed_are_told_and_notes_come_last(tmp_path: Path) -> None:
     """A gate that passed says nothing, nor does one whose figure has a line of its own."""
     gates = (passed(), GENERATOR_GATE, passed("dropped_iterations", passed=False))
     lines = shown(tmp_path, cell("rest"), "prometheus: here", gates=gates)
-    assert [
-        "! generator_cpu (0.97 of its cores, limit 0.9): give the generator more cores, or lower the concurrency"
-    ] == [line for line in lines if line.startswith("!")]
+    advice = "the generator was the bottleneck: lower --concurrency or --rate"
+    told = [line for line in lines if line.startswith("!")]
+    assert [f"! generator_cpu (0.97 of its cores, limit 0.9): {advice}"] == told
     assert "prometheus: here" == lines[-1]
+
+
+def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Path) -> None:
+    """No keys of scenarios, which a load has none of, and no option that isn't there."""
+    gates = {gate.name: gate for _, evidence in FAILING for gate in check(evidence) if not gate.passed}
+    del gates["disruption"]  # which only a scenario can ask for
+    lines = shown(tmp_path, cell("rest"), gates=tuple(gates.values()))
+    told = [line for line in lines if line.startswith("! ")]
+    options = set(re.findall(r"--[a-z]+", wirebench("load", "--help")[1]))
+    assert len(gates) - 2 == len(told)  # two have lines of their own
+    assert 1 == sum("make load-* takes these options as RATE" in line for line in lines)
+    for line in told:
+        assert "load." not in line
+        assert set(re.findall(r"--[a-z]+", line)) <= options
 
 
 def a_deployment(**status: int) -> dict[str, Any]:

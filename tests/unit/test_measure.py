@@ -52,6 +52,29 @@ GOOD = Evidence(
     generator_throttled_periods=0,
 )
 CLOSED = replace(GOOD, rate_asked_per_s=None)
+#: What makes each gate fail.
+FAILING = [
+    ("generator_cpu", replace(GOOD, generator_cpu_share=0.95)),
+    ("dropped_iterations", replace(GOOD, dropped_iterations=1)),
+    ("rate_error", replace(GOOD, rate_achieved_per_s=900.0)),
+    ("error_rate", replace(GOOD, failed=100)),
+    ("connections", replace(CLOSED, concurrency=2000, in_flight=999.0)),
+    ("connections", replace(CLOSED, concurrency=2, in_flight=0.85, generator_cores_busy=0.6)),
+    ("connections", replace(CLOSED, concurrency=8, in_flight=6.0, generator_cores_busy=0.9)),
+    ("warmup", replace(CLOSED, p99_s=1.1)),
+    ("warmup", replace(CLOSED, warmup_s=0.0)),
+    ("error_rate", replace(GOOD, requests=0, failed=0)),
+    ("samples", replace(GOOD, requests=999)),
+    ("conformance", replace(GOOD, mismatches=1)),
+    ("drift", replace(GOOD, per_second=(1000, 1000, 700, 700))),
+    ("counts", replace(GOOD, counted_by_server=11_999)),
+    ("shared_cores", replace(GOOD, shares_cores=True)),
+    ("balance", replace(GOOD, worker_fairness=0.6)),
+    ("replica_balance", replace(GOOD, replica_fairness=0.6)),
+    ("disruption", replace(GOOD, outside_window_s=0.5)),
+    ("shared_host", replace(GOOD, host_share=1.1)),
+    ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
+]
 
 
 def test_only_a_load_that_should_be_steady_is_to_show_no_drift() -> None:
@@ -106,31 +129,7 @@ def test_good_evidence_passes_every_gate() -> None:
     assert 14 == len(gates)
 
 
-@pytest.mark.parametrize(
-    ("gate", "evidence"),
-    [
-        ("generator_cpu", replace(GOOD, generator_cpu_share=0.95)),
-        ("dropped_iterations", replace(GOOD, dropped_iterations=1)),
-        ("rate_error", replace(GOOD, rate_achieved_per_s=900.0)),
-        ("error_rate", replace(GOOD, failed=100)),
-        ("connections", replace(CLOSED, concurrency=2000, in_flight=999.0)),
-        ("connections", replace(CLOSED, concurrency=2, in_flight=0.85, generator_cores_busy=0.6)),
-        ("connections", replace(CLOSED, concurrency=8, in_flight=6.0, generator_cores_busy=0.9)),
-        ("warmup", replace(CLOSED, p99_s=1.1)),
-        ("warmup", replace(CLOSED, warmup_s=0.0)),
-        ("error_rate", replace(GOOD, requests=0, failed=0)),
-        ("samples", replace(GOOD, requests=999)),
-        ("conformance", replace(GOOD, mismatches=1)),
-        ("drift", replace(GOOD, per_second=(1000, 1000, 700, 700))),
-        ("counts", replace(GOOD, counted_by_server=11_999)),
-        ("shared_cores", replace(GOOD, shares_cores=True)),
-        ("balance", replace(GOOD, worker_fairness=0.6)),
-        ("replica_balance", replace(GOOD, replica_fairness=0.6)),
-        ("disruption", replace(GOOD, outside_window_s=0.5)),
-        ("shared_host", replace(GOOD, host_share=1.1)),
-        ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
-    ],
-)
+@pytest.mark.parametrize(("gate", "evidence"), FAILING)
 def test_each_gate_fails_for_its_cause(gate: str, evidence: Evidence) -> None:
     """What makes a measurement unfit is found by its gate, which says what to do."""
     failed = {each.name: each for each in check(evidence) if not each.passed}

@@ -14,6 +14,20 @@ _ERROR_TEXTS_SHOWN = 5
 _LABEL_WIDTH = 11
 #: Gates whose figure has a line of its own.
 _SHOWN_ELSEWHERE = frozenset({"error_rate", "dropped_iterations"})
+#: What to do about gates whose own advice is for scenarios: a load has options.
+_ADVICE = {
+    "generator_cpu": "the generator was the bottleneck: lower --concurrency or --rate",
+    "rate_error": "the load was not what was asked for: lower --rate, or raise --replicas or --workers",
+    "connections": "some were not open yet, or got no reply: lower --concurrency, or raise --replicas or --workers",
+    "warmup": "requests took longer than the second of warm-up: lower --concurrency, or raise --replicas or --workers",
+    "samples": "too few for a p99: raise --duration",
+    "drift": "it had not settled: send it again, now that the service is warm, and see what else runs there",
+    "shared_host": "the nodes are one machine, which hasn't the cores for all limits at once: lower --replicas",
+    "replica_balance": "some replicas had most of the connections: make --concurrency a multiple of --replicas",
+    "balance": "some workers had most of the connections: raise --concurrency",
+    "throttled_generator": "the generator met its CPU limit: lower --concurrency or --rate",
+}
+_OF_MAKE = "  make load-* takes these options as RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS"
 
 
 def print_load(record: Record, notes: Sequence[str], console: Console) -> None:
@@ -21,10 +35,13 @@ def print_load(record: Record, notes: Sequence[str], console: Console) -> None:
     console.print(_title(record), style="bold", soft_wrap=True)
     for label, text in _figures(record):
         console.print(f"  {label:{_LABEL_WIDTH}} {text}", soft_wrap=True)
-    for gate in record.gates:
-        if not gate.passed and gate.name not in _SHOWN_ELSEWHERE:
-            limit = f"{gate.value:.3g} {gate.unit}, limit {gate.limit:g}"
-            console.print(f"! {gate.name} ({limit}): {gate.advice}", style="yellow", soft_wrap=True)
+    failed = [gate for gate in record.gates if not gate.passed and gate.name not in _SHOWN_ELSEWHERE]
+    for gate in failed:
+        limit = f"{gate.value:.3g} {gate.unit}, limit {gate.limit:g}"
+        advice = _ADVICE.get(gate.name, gate.advice)
+        console.print(f"! {gate.name} ({limit}): {advice}", style="yellow", soft_wrap=True)
+    if any(gate.name in _ADVICE for gate in failed):
+        console.print(_OF_MAKE, style="yellow", soft_wrap=True)
     for note in notes:
         console.print(visible(note), soft_wrap=True)
 
