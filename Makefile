@@ -216,4 +216,4 @@ include chart.mk
 ##@ Help
 .PHONY: help
 help: ## this text
-	@awk -f scripts/help.awk $(MAKEFILE_LIST)
+	@awk -v columns="$${COLUMNS:-$$(tput cols 2>/dev/null || echo 100)}" -f scripts/help.awk $(MAKEFILE_LIST)

@@ -1,15 +1,40 @@
 # Prints the help text of the Makefile from its comments: `##@ section`, `target: … ## text`, `VARIABLE ?= default ## text`.
-/^##@ / { printf "%s%s\n", sections++ ? "\n" : "", substr($0, 5) }
+# `columns` is the width to print for; what is longer goes on below itself.
+/^##@ / { add("", substr($0, 5)) }
 
 /^[A-Z_]+ \?= .*## / {
-  name = $1
-  text = $0; sub(/^.*## /, "", text)
   value = $0; sub(/^[A-Z_]+ \?= */, "", value); sub(/ *## .*$/, "", value)
-  printf "  %-15s %s%s\n", name, text, value == "" ? "" : " [" value "]"
+  add($1, after_mark($0) (value == "" ? "" : " [" value "]"))
 }
 
-/^[a-z0-9-]+:.*## / {
-  name = $1; sub(/:.*$/, "", name)
-  text = $0; sub(/^.*## /, "", text)
-  printf "  %-15s %s\n", name, text
+/^[a-z0-9-]+:.*## / { name = $1; sub(/:.*$/, "", name); add(name, after_mark($0)) }
+
+END {
+  if (columns < 60) columns = 60
+  if (columns > 120) columns = 120
+  for (i = 1; i <= count; i++) {
+    if (names[i] == "") printf("%s%s\n", (i > 1 ? "\n" : ""), texts[i])
+    else print_entry(names[i], texts[i])
+  }
+}
+
+function add(name, text) {
+  names[++count] = name
+  texts[count] = text
+  if (length(name) > widest) widest = length(name)
+}
+
+function after_mark(line) { sub(/^.*## /, "", line); return line }
+
+function print_entry(name, text,    words, total, i, line) {
+  total = split(text, words, " ")
+  line = sprintf("  %-" widest "s ", name)
+  for (i = 1; i <= total; i++) {
+    if (length(line) + 1 + length(words[i]) > columns) {
+      print line
+      line = sprintf("  %-" widest "s ", "")
+    }
+    line = line " " words[i]
+  }
+  print line
 }
