@@ -35,17 +35,21 @@ type load struct {
 	duration    time.Duration
 	keepAlive   bool
 	calls       string
+	tls         fhttp.TLSOptions
 }
 
 func main() {
 	var asked load
-	flag.StringVar(&asked.target, "target", "", "`URL` to request, or host:port of a gRPC service")
+	flag.StringVar(&asked.target, "target", "", "`URL` to request, or host:port of a gRPC service, with https:// before it for TLS")
 	flag.StringVar(&asked.method, "grpc-method", "", "`Service/Method` to call, which the service describes by reflection")
 	flag.StringVar(&asked.payload, "payload", "", "`file` of the JSON to POST, or of the JSON form of the gRPC request")
 	flag.IntVar(&asked.connections, "connections", 1, "connections, each with one request at a time")
 	flag.DurationVar(&asked.duration, "duration", time.Second, "how long to go on")
 	flag.BoolVar(&asked.keepAlive, "keepalive", true, "keep HTTP connections")
 	flag.StringVar(&asked.calls, "calls", "", "`file` to write every call to, as JSON")
+	flag.StringVar(&asked.tls.CACert, "cacert", "", "`file` of the authorities to trust over https, if not the system's")
+	flag.StringVar(&asked.tls.Cert, "cert", "", "`file` of a certificate to show to services that ask for one")
+	flag.StringVar(&asked.tls.Key, "key", "", "`file` of its key")
 	version := flag.Bool("version", false, "print fortio's version")
 	flag.Parse()
 	if *version {
@@ -99,11 +103,13 @@ func send(asked load, options periodic.RunnerOptions) error {
 			Destination:   asked.target,
 			GrpcMethod:    asked.method,
 			Payload:       string(asked.body),
+			TLSOptions:    asked.tls,
 		})
 		return err
 	}
 	http := fhttp.HTTPOptions{HTTPReqTimeOut: requestTimeout, DisableKeepAlive: !asked.keepAlive}
 	http.Init(asked.target)
+	http.TLSOptions = asked.tls
 	if asked.body != nil {
 		http.Payload, http.ContentType = asked.body, "application/json"
 	}

@@ -17,9 +17,12 @@ import functools
 import itertools
 import json
 import random
+import ssl
 from array import array
 from pathlib import Path
 from typing import Any
+
+import gevent.ssl
 
 from locust import FastHttpUser, constant, events, task
 
@@ -43,6 +46,9 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--create-from", type=int, help="number from here on the users that the requests create")
     parser.add_argument("--calls", required=True, help="file to write every request to, as JSON")
     parser.add_argument("--operation", default="request", help="how locust's own statistics name the requests")
+    parser.add_argument("--cacert", help="PEM file of the authorities to trust over https, if not those of the system")
+    parser.add_argument("--cert", help="PEM file of a certificate to show to services that ask for one")
+    parser.add_argument("--key", help="PEM file of its key")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice")
 
 
@@ -75,8 +81,14 @@ class Load(FastHttpUser):
     wait_time = constant(0)
     network_timeout = TIMEOUT_S
     connection_timeout = TIMEOUT_S
+    insecure = False
     users = itertools.count()
     created = itertools.count()
+
+    def ssl_context_factory(self, **_: Any) -> ssl.SSLContext:
+        """Return what https connections are made with."""
+        options = self.environment.parsed_options
+        return tls_context(options.cacert, options.cert, options.key)
 
     def on_start(self) -> None:
         """Give each user random choices of its own."""
@@ -100,6 +112,15 @@ class Load(FastHttpUser):
             if not answers(reply, expected):
                 mismatches.append(reply.text)
         self.until_check -= self.until_check > 0
+
+
+@functools.cache  # by all users
+def tls_context(cacert: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
+    """Return a context that trusts these authorities, and can show this certificate."""
+    context = gevent.ssl.create_default_context(cafile=cacert)
+    if cert:
+        context.load_cert_chain(cert, key)
+    return context
 
 
 @functools.cache  # by all users

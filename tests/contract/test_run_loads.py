@@ -32,32 +32,35 @@ def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tm
         assert 200 == pytest.approx(record.rate_achieved_per_s, rel=0.25)
 
 
-OTHERS = [name for name in ("fortio", "locust") if DRIVERS[name].version()]
+OTHERS = [name for name in ("fortio", "oha", "locust") if DRIVERS[name].version()]
 
 
-@pytest.mark.skipif(len(OTHERS) < 2, reason="fortio or locust is not installed: make driver-fortio driver-locust")
-def test_other_drivers_send_what_the_services_count(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+@pytest.mark.skipif("fortio" not in OTHERS, reason="fortio is not installed: make driver-fortio")
+@pytest.mark.parametrize("tls", ["none", "mutual"])
+def test_other_drivers_send_what_the_services_count(tls: str, scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """They are held against k6 on the same service, which has counted each of their requests and found none wrong."""
-    text = """\
+    text = f"""\
 question: Do others measure what k6 does?
 factors:
   transport: [rest, grpc]
-  driver: {rest: [k6, fortio, locust], grpc: [k6, fortio]}
+  driver: {{rest: [k6, {", ".join(OTHERS)}], grpc: [k6, fortio]}}
   concurrency: 2
-load: {warmup_s: 0.4, window_s: 0.6}
+  tls: {tls}
+load: {{warmup_s: 0.4, window_s: 0.6}}
 blocks: 1
 compare: driver
 """
     done = wirebench("run", scenario(text), "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
-    assert 5 == len(run.records)
+    assert 3 + len(OTHERS) == len(run.records)
     for record in run.records:
-        assert {} == record.errors
+        assert {} == record.errors, record.error_texts
         assert [] == [gate.name for gate in record.gates if gate.name in {"counts", "conformance"} and not gate.passed]
         assert str(record.factors["driver"]) in run.info.versions
     said = " ".join(done.stdout.split())
-    assert 3 == len(re.findall(r"on the same service, (?:fortio|locust) measured .*? of k6", said))
+    others = "|".join(OTHERS)
+    assert 1 + len(OTHERS) == len(re.findall(rf"on the same service, (?:{others}) measured .*? of k6", said))
 
 
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:

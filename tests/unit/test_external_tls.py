@@ -70,9 +70,3 @@ def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int
     with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as refused:
         given_tls(None, made.cert, made.key)
     assert "renew it, or set this machine's clock" == refused.value.hint
-
-
-def test_drivers_without_tls_are_refused() -> None:
-    """A driver that our adapter tells nothing of TLS would only fail."""
-    with pytest.raises(UsageError, match="oha is driven in plain text only"):
-        make_plan(scenario(tls="server", driver={"rest": "oha"}), 1)

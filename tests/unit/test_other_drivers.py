@@ -22,6 +22,7 @@ from wirebench.scenario import Cell, Load, make_plan, read_scenario
 from wirebench.scenario import drivers as facts
 from wirebench.scenario.contract import TRANSPORTS, Transport
 from wirebench.targets import LocalTarget, divide_cores
+from wirebench.tls import ClientTls
 
 CELL = Cell(
     transport="rest",
@@ -83,6 +84,33 @@ def test_every_operation_that_may_be_asked_for_has_a_command(
     driver = DRIVERS[name]
     assert isinstance(driver, EveryCall)
     assert "16" in command(driver, part, transport=transport, operation=operation)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
+    """The service is asked by https, its authority is told, and our own certificate only where there is one."""
+    driver = DRIVERS[name]
+    assert isinstance(driver, EveryCall)
+    for tls, expected in (
+        (ClientTls(Path("ca"), Path("cert"), Path("key")), ["--cacert", "ca", "--cert", "cert", "--key", "key"]),
+        (ClientTls(Path("ca")), ["--cacert", "ca"]),
+        (ClientTls(), []),
+    ):
+        arguments = list(map(str, driver.arguments(dataclasses.replace(JOB, tls=tls), part)))
+        told = [place for place, each in enumerate(arguments) if each in {"--cacert", "--cert", "--key"}]
+        assert expected == [arguments[place + more] for place in told for more in (0, 1)]
+        written = " ".join((*arguments, *(path.read_text() for path in part.folder.glob("urls.txt"))))
+        assert "https://127.0.0.1:1" in written
+        assert "http://" not in written
+
+
+def test_fortio_speaks_tls_over_grpc_too(part: Part) -> None:
+    """It takes a scheme for it, and none for plain text."""
+    cell = dataclasses.replace(CELL, transport="grpc", driver="fortio")
+    job = dataclasses.replace(JOB, cell=cell)
+    assert "127.0.0.1:1" == value(list(map(str, Fortio().arguments(job, part))), "-target")
+    secure = dataclasses.replace(job, tls=ClientTls(Path("ca")))
+    assert "https://127.0.0.1:1" == value(list(map(str, Fortio().arguments(secure, part))), "-target")
 
 
 def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(

@@ -20,6 +20,7 @@ from wirebench.drivers.driver import Job
 from wirebench.drivers.histogram_file import DriverVersion, HistogramFile
 from wirebench.files import cannot_write
 from wirebench.processes import Child, ProcessError
+from wirebench.tls import ClientTls
 
 #: The longest single run: two cores' worth of ghz stay well under the million calls that it keeps in this time.
 PART_S_MAX = 20.0
@@ -43,6 +44,17 @@ class Part:
     def duration_s(self) -> float:
         """How long the load has to go on."""
         return self.warmup_s + self.window_s + _SLACK_S
+
+
+def tls_flags(tls: ClientTls | None) -> list[str | Path]:
+    """Return the flags that such a tool takes for TLS; it trusts the system's authorities where none is named."""
+    files = {"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key} if tls else {}
+    return [part for flag, path in files.items() if path for part in (flag, path)]
+
+
+def rest_url(job: Job) -> str:
+    """Return where the REST service is."""
+    return f"{'https' if job.tls else 'http'}://{job.address}"
 
 
 class EveryCall(ABC):

@@ -18,7 +18,7 @@ from wirebench import processes
 from wirebench.drivers import codes
 from wirebench.drivers.calls import Calls, Outcome, read_columns
 from wirebench.drivers.driver import Job
-from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
 from wirebench.drivers.histogram_file import OK
 from wirebench.drivers.requests import RPCS, as_rest, messages
 from wirebench.files import write_whole
@@ -53,6 +53,7 @@ class Fortio(EveryCall):
             f"{part.duration_s:.3f}s",
             "-calls",
             _output(part),
+            *tls_flags(job.tls),
         ]
         return [self.path(), *flags, *_request(job, part)]
 
@@ -73,9 +74,10 @@ def _request(job: Job, part: Part) -> list[str | Path]:
     payload = part.folder / "payload.json"
     if cell.transport == "grpc":
         write_whole(payload, json.dumps(message))
-        return ["-target", job.address, "-grpc-method", RPCS[cell.operation], "-payload", payload]
+        target = f"https://{job.address}" if job.tls else job.address
+        return ["-target", target, "-grpc-method", RPCS[cell.operation], "-payload", payload]
     request = as_rest(cell.operation, message)
-    flags: list[str | Path] = ["-target", f"http://{job.address}{request.path}"]
+    flags: list[str | Path] = ["-target", f"{rest_url(job)}{request.path}"]
     if request.body:
         write_whole(payload, request.body)
         flags += ["-payload", payload]

@@ -21,12 +21,11 @@ from wirebench import processes
 from wirebench.drivers import codes
 from wirebench.drivers.calls import Calls
 from wirebench.drivers.driver import ID_STEP, SETUP, Job
-from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.every_call import EveryCall, Part, tls_flags
 from wirebench.drivers.requests import RPCS, messages, new_user
 from wirebench.errors import WirebenchError
 from wirebench.files import write_whole
 from wirebench.places import CONTRACT, TOOLS
-from wirebench.tls import ClientTls
 
 DETAILS_MAX = 1_000_000
 
@@ -70,19 +69,12 @@ class Ghz(EveryCall):
             # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
             flags["--lb-strategy"], address = "round_robin", f"dns:///{address}"
         pairs = [each for flag, value in flags.items() for each in (flag, value)]
-        return [self.path(), *_tls_flags(job.tls), "--count-errors", *pairs, address]
+        # It speaks TLS unless it is told not to.
+        return [self.path(), *(tls_flags(job.tls) if job.tls else ["--insecure"]), "--count-errors", *pairs, address]
 
     def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
         """Read ghz's details. Raises WirebenchError."""
         return as_calls(_read_details(_output(part)))
-
-
-def _tls_flags(tls: ClientTls | None) -> list[str | Path]:
-    """Return how to connect: ghz speaks TLS unless it is told not to."""
-    if tls is None:
-        return ["--insecure"]
-    files = {"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key}
-    return [part for flag, path in files.items() if path for part in (flag, path)]
 
 
 @functools.cache  # asked for with every load

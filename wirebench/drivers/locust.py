@@ -16,7 +16,7 @@ from pathlib import Path
 from wirebench.drivers import codes
 from wirebench.drivers.calls import Calls, Outcome, read_columns
 from wirebench.drivers.driver import ID_STEP, Job
-from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
 from wirebench.drivers.histogram_file import OK
 from wirebench.drivers.requests import Message, as_rest, messages, new_user
 from wirebench.files import write_whole
@@ -51,7 +51,7 @@ class Locust(EveryCall):
         write_whole(requests, json.dumps(_requests(job)))
         flags: dict[str, str | Path] = {
             "--locustfile": LOCUSTFILE,
-            "--host": f"http://{job.address}",
+            "--host": rest_url(job),
             "--users": users,
             "--spawn-rate": users,
             "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
@@ -65,7 +65,8 @@ class Locust(EveryCall):
         }
         if job.cell.operation == "users.create":
             flags["--create-from"] = str(job.id_base + part.number * ID_STEP)
-        return [self.path(), "--headless", "--only-summary", *(each for pair in flags.items() for each in pair)]
+        pairs = (each for pair in flags.items() for each in pair)
+        return [self.path(), "--headless", "--only-summary", *pairs, *tls_flags(job.tls)]
 
     def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
         """Read what was requested. Raises WirebenchError."""

@@ -5,7 +5,7 @@ reply, of whatever status and warm-up included, so that every call is taken from
 without a reply is in neither, but in a count of error texts without a time. Each connection has one request at a time,
 and a latency holds connecting where a connection was opened for it, and the whole body. With `--latency-correction` it
 also tells when a request was due at a fixed rate: by a timer, which is up to a millisecond late. What is due while all
-connections wait is queued, and at the end forgotten.
+connections wait is queued, and at the end forgotten. Its TLS (rustls) takes no certificate that is its own authority.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from wirebench import processes
 from wirebench.drivers import codes
 from wirebench.drivers.calls import Calls, Outcome
 from wirebench.drivers.driver import Job
-from wirebench.drivers.every_call import EveryCall, Part
+from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
 from wirebench.drivers.histogram_file import OK
 from wirebench.drivers.requests import as_rest, messages
 from wirebench.errors import WirebenchError
@@ -55,7 +55,7 @@ class Oha(EveryCall):
         cell = job.cell
         requests = [as_rest(cell.operation, message) for message in messages(job)]
         urls = part.folder / "urls.txt"
-        write_whole(urls, "\n".join(f"http://{job.address}{each.path}" for each in requests))
+        write_whole(urls, "\n".join(f"{rest_url(job)}{each.path}" for each in requests))
         flags: list[str | Path] = [
             "--no-tui",
             "--disable-compression",
@@ -66,6 +66,7 @@ class Oha(EveryCall):
             *("--output-format", "json"),
             *("--output", _summary(part)),
             *("--db-url", _database(part)),
+            *tls_flags(job.tls),
         ]
         if job.cores:
             flags += ["--worker-threads", str(len(job.cores))]

@@ -28,8 +28,6 @@ class DriverFacts:
     not_random: str = ""
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
-    #: Whether our adapter hands it what it takes for TLS.
-    tls: bool = False
     #: Memory that a user takes, in KiB; nothing where it wasn't measured.
     user_kib: Mapping[Transport, int] = field(default_factory=dict)
 
@@ -47,7 +45,6 @@ DRIVERS: dict[Driver, DriverFacts] = {
         json_only=False,
         takes_moments=True,
         in_clusters=True,
-        tls=True,
         # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
         user_kib={"rest": 640, "grpc": 800, "socket": 560},
     ),
@@ -56,7 +53,6 @@ DRIVERS: dict[Driver, DriverFacts] = {
         no_other_operation="it sends one call over and over, and numbers what it creates",
         no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
         in_clusters=True,
-        tls=True,
     ),
     "fortio": DriverFacts(
         operations=_CONSTANT,
@@ -90,16 +86,13 @@ def users_in(memory_mib_free: float, driver: Driver, transport: Transport) -> in
     return max(0, int((memory_mib_free - _DRIVER_MIB) * 1024 / user_kib)) if user_kib else None
 
 
-def who_can(
-    transport: Transport, *, rate: bool = False, reopen: bool = False, tls: bool = False, operation: str | None = None
-) -> str:
+def who_can(transport: Transport, *, rate: bool = False, reopen: bool = False, operation: str | None = None) -> str:
     """Name the drivers of a transport that can do all that is asked for."""
     able = (
         name
         for name in TRANSPORTS[transport].drivers
         if not (rate and DRIVERS[name].no_open_load)
         and not (reopen and transport not in DRIVERS[name].reopens)
-        and not (tls and not DRIVERS[name].tls)
         and (operation is None or has(name, operation))
     )
     return " or ".join(able)

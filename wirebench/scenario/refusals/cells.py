@@ -160,10 +160,6 @@ def _impossible_driver(cell: Cell, factors: Factors) -> Iterator[Refusal]:
     if cell.transport == "rest" and cell.codec == "protobuf" and can.json_only:
         message = f"{cell.driver} sends JSON over REST"
         yield Refusal(written(factors, "driver", cell), message, "drive protobuf over REST by k6")
-    if cell.tls != "none" and not can.tls:
-        able = drivers.who_can(cell.transport, tls=True)
-        message = f"{cell.driver} is driven in plain text only"
-        yield Refusal(written(factors, "driver", cell), message, f"drive TLS by {able}")
     if not drivers.has(cell.driver, cell.operation):
         able = drivers.who_can(cell.transport, operation=cell.operation)
         message = f"{cell.driver} can't drive {cell.operation}: {can.no_other_operation}"
