@@ -46,6 +46,7 @@ from tests.contract.services import (
     started,
     wait_until,
 )
+from wirebench.cli.options import given_tls
 from wirebench.clients import ClientError, connect
 from wirebench.clients.address import Address
 from wirebench.errors import UsageError
@@ -270,7 +271,7 @@ def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certific
         assert "renew it, or set this machine's clock" == told.value.hint
 
         with pytest.raises(UsageError, match=rf"our certificate {ours.cert} expired at \d{{4}}-") as own:
-            connect(kind.transport, str(service.address), tls=ClientTls(theirs.cert, ours.cert, ours.key))
+            given_tls(theirs.cert, ours.cert, ours.key)
         assert "renew it, or set this machine's clock" == own.value.hint
 
 

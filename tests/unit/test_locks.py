@@ -1,7 +1,10 @@
 """The lock files cover what the distributions declare, and name the same versions."""
 
 import re
+import subprocess
+import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,25 @@ def test_dev_lock_is_bench_lock_and_more() -> None:
 
     for name, version in locked("bench.lock").items():
         assert version == dev.get(name), f"{name} differs between the locks, run: make lock"
+
+
+def test_load_lock_holds_what_load_pods_import() -> None:
+    """Their image has the packages of that lock and some folders of the harness; the rest isn't there."""
+    added = re.search(r"wirebench/\*\.py wirebench/\{(\S+)\}", (ROOT / "scripts/cluster/images").read_text())
+    assert added is not None
+    absent = [
+        module
+        for module, names in metadata.packages_distributions().items()
+        if {normalized(name) for name in names} & (locked("dev.lock").keys() - locked("load.lock").keys())
+    ]
+    absent += [f"wirebench.{path.name}" for path in (ROOT / "wirebench").iterdir() if path.is_dir()]
+    script = f"""
+import sys
+for absent in set({absent}) - {{"wirebench." + name for name in {added[1].split(",")}}}:
+    sys.modules[absent] = None
+import wirebench.generator.main, wirebench.targets.kubernetes.endpoints
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
 def test_locust_lock_holds_the_driver() -> None:

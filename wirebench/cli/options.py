@@ -72,6 +72,10 @@ def given_tls(cacert: Path | None, cert: Path | None, key: Path | None) -> Clien
         raise UsageError("--cert and --key go together", "give both, or none of them")
     tls = ClientTls(*(path and path.resolve() for path in (cacert, cert, key)))
     context_of(tls)
+    if tls.certificate:
+        from wirebench.targets.certificates import check_dates  # noqa: PLC0415 - few commands need it
+
+        check_dates(tls.certificate)
     return tls
 
 

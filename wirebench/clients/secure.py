@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import socket
 import ssl
 from pathlib import Path
-
-from cryptography import x509
 
 from wirebench.clients.client import ClientError
 from wirebench.errors import UsageError
@@ -48,7 +45,6 @@ def context_of(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
                 f"{tls.certificate} and {tls.key} aren't a certificate and its key",
                 "name both as PEM files, the key not encrypted",
             ) from None
-        _check_dates(tls.certificate)
     if protocols:
         context.set_alpn_protocols(list(protocols))
     return context
@@ -133,19 +129,6 @@ def _check_readable(path: Path) -> None:
         path.open("rb").close()
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}", "name a PEM file that this user may read") from None
-
-
-def _check_dates(certificate: Path) -> None:
-    """Raise UsageError if a certificate of ours isn't valid now: not all services say why they refuse it."""
-    first = x509.load_pem_x509_certificate(certificate.read_bytes())
-    now = dt.datetime.now(dt.UTC)
-    if now > first.not_valid_after_utc:
-        said = f"expired at {first.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
-    elif now < first.not_valid_before_utc:
-        said = f"is not valid before {first.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
-    else:
-        return
-    raise UsageError(f"our certificate {certificate} {said}", "renew it, or set this machine's clock")
 
 
 class _EncryptedError(Exception):

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from wirebench.errors import UsageError
 from wirebench.scenario.contract import Tls
 from wirebench.tls import ClientTls
 
@@ -106,6 +107,19 @@ class _Authority:
             .not_valid_before(now - _CLOCKS_APART)
             .not_valid_after(now + _VALIDITY)
         )
+
+
+def check_dates(path: Path) -> None:
+    """Raise UsageError if the certificate in a PEM file isn't valid now: a service that refuses it need not say why."""
+    certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    now = dt.datetime.now(dt.UTC)
+    if now > certificate.not_valid_after_utc:
+        said = f"expired at {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+    elif now < certificate.not_valid_before_utc:
+        said = f"is not valid before {certificate.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+    else:
+        return
+    raise UsageError(f"our certificate {path} {said}", "renew it, or set this machine's clock")
 
 
 class CertificateFolder:
