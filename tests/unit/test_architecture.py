@@ -28,6 +28,7 @@ STAGES = (
     "progress",
     "runner",
     "share",
+    "web",
     "cli",
 )
 #: What every stage may use.

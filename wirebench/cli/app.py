@@ -19,6 +19,7 @@ from wirebench.cli import (
     report,
     results,
     run,
+    serve,
     timing,
     verify,
 )
@@ -44,6 +45,7 @@ app.command("results")(results.results)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("history")(history.history)
+app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.add_typer(timing.app, name="timing")

@@ -1,0 +1,44 @@
+"""`wirebench serve`: results over HTTP."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from wirebench.cli.options import Out
+from wirebench.errors import UsageError
+from wirebench.store.results import DEFAULT_FOLDER
+
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        metavar="NAME",
+        help="A name besides localhost that the server answers to, as behind a proxy; can be repeated.",
+    ),
+]
+
+
+def serve(
+    *,
+    host: Annotated[
+        str, typer.Option(metavar="ADDR", help="Address to listen on; 0.0.0.0 is all of them.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8400,
+    allowed_host: AllowedHosts = None,
+    out: Out = DEFAULT_FOLDER,
+) -> None:
+    """Serve results as pages and as an API, until Ctrl-C: to this machine only, unless --host says otherwise."""
+    # Imported late: no other command needs a web server.
+    from wirebench.web import Hosts, Server, listen, make_app, url_of  # noqa: PLC0415
+
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: no such folder", "`make bench` makes a first run in results/")
+    with listen(host, port) as listener:
+        app = make_app(out, os.environ.get("WIREBENCH_DATABASE_URL", ""), hosts=Hosts.of(host, allowed_host or ()))
+        sys.stdout.write(f"results of {out}/ at {url_of(listener)} (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+        Server(app).run([listener])

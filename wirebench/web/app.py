@@ -1,0 +1,49 @@
+"""The application: what is served where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+
+from wirebench.web import api
+from wirebench.web.catalogue import Catalogue
+from wirebench.web.guard import Guard
+from wirebench.web.hosts import Hosts
+from wirebench.web.problems import HttpError, answer, as_problem
+
+_LOOPBACK = Hosts()
+#: Under this many bytes a smaller answer isn't a faster one.
+_GZIP_BYTES_MIN = 1000
+
+
+def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) -> Starlette:
+    """Return the application over a folder of runs and the index of them.
+
+    Endpoints find the runs by `request.app.state.catalogue`. They are plain functions: starlette runs those in threads.
+    """
+    catalogue = Catalogue(results_folder, index_url)
+    app = Starlette(
+        routes=[
+            Mount("/api/v1", app=api.router()),
+            # The pages and their static files come here: *pages.routes(), Mount("/static", StaticFiles(…)).
+        ],
+        middleware=[
+            Middleware(Guard, hosts=hosts),
+            Middleware(GZipMiddleware, minimum_size=_GZIP_BYTES_MIN, compresslevel=5),
+        ],
+        exception_handlers={HTTPException: _refuse, HttpError: _refuse},
+        lifespan=catalogue.followed,
+    )
+    app.state.catalogue = catalogue
+    return app
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    return answer(request.url.path, as_problem(error))

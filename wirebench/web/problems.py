@@ -1,0 +1,70 @@
+"""What a request is refused with: one form for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+
+from wirebench.errors import WirebenchError
+
+
+class HttpError(WirebenchError):
+    """A request that can't be answered as it was asked: why, with which parameter, and what to do next."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        message: str,
+        hint: str = "",
+        *,
+        parameter: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.parameter = parameter
+        self.headers = headers or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, what to do next, and the parameter that it lies in, if it is one's."""
+
+    message: str
+    hint: str
+    parameter: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The JSON of every refusal."""
+
+    error: Problem
+
+
+def as_problem(error: Exception) -> HttpError:
+    """Say in our words what starlette and the rest of wirebench refuse."""
+    match error:
+        case HttpError():
+            return error
+        case HTTPException(status_code=HTTPStatus.NOT_FOUND):
+            return HttpError(HTTPStatus.NOT_FOUND, "nothing is at this address", "/api/v1/openapi.json lists what is")
+        case HTTPException():
+            return HttpError(HTTPStatus(error.status_code), error.detail, headers=error.headers)
+        case WirebenchError():
+            return HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, error.message, error.hint)
+        case _:
+            return HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed", "its terminal says how")
+
+
+def answer(path: str, problem: HttpError) -> Response:
+    """Return the answer to a request for that path: JSON in the API, else a text."""
+    if path.startswith("/api/"):
+        refusal = Refusal(Problem(problem.message, problem.hint, problem.parameter))
+        return Response(orjson.dumps(refusal), problem.status, problem.headers, media_type="application/json")
+    return PlainTextResponse(f"{problem.message}\n{problem.hint}\n", problem.status, problem.headers)
