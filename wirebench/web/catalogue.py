@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
 from http import HTTPStatus
 from pathlib import Path
 
 from starlette.applications import Starlette
 
-from wirebench.store import Run, load_run
+from wirebench.index import Index, IndexUnusableError
+from wirebench.store import DamagedRun, Run, load_run
 from wirebench.web.problems import HttpError
+from wirebench.web.watch import Watch
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class Catalogue:
-    """The runs of one results folder."""
+    """The runs of one results folder. Fit for threads."""
 
     def __init__(self, folder: Path, index_url: str) -> None:
         self.folder = folder
-        self.index_url = index_url
+        self._url = index_url
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+        self._watch = Watch(folder, self.index)
+
+    @contextlib.contextmanager
+    def index(self) -> Iterator[Index]:
+        """Have the index, which is opened anew after it has failed. Raises IndexUnusableError."""
+        with self._lock:
+            if self._index is None:
+                self._index = Index.open(self._url)
+            index = self._index
+        try:
+            yield index
+        except IndexUnusableError:
+            self._forget(index)
+            raise
 
     def run(self, run_id: str) -> Run:
         """Return the run of that name. Raises HttpError if there is none, WirebenchError if it can't be read."""
@@ -31,10 +50,32 @@ class Catalogue:
         """Return the folder of the run of that name: one that lies in the results folder. Raises HttpError."""
         folder = self.folder / run_id
         if not (_RUN_ID.fullmatch(run_id) and (folder / "run.json").is_file()):
-            raise HttpError(HTTPStatus.NOT_FOUND, "no such run", "/api/v1/runs lists the runs", parameter="run_id")
+            raise HttpError(HTTPStatus.NOT_FOUND, "there is no such run", "/api/v1/runs lists the runs")
         return folder
 
-    @asynccontextmanager
+    def damaged(self) -> tuple[DamagedRun, ...]:
+        """Return the runs in the folder that can't be read."""
+        return self._watch.damaged
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the server is being stopped: what takes long is to be left."""
+        return self._watch.is_stopping
+
+    @contextlib.asynccontextmanager
     async def followed(self, _app: Starlette) -> AsyncIterator[None]:
-        """Keep the index up to date while the application runs."""
-        yield
+        """Keep the index up to date with the folder while the application runs; then close it."""
+        self._watch.start()
+        try:
+            yield
+        finally:
+            self._watch.stop()
+            self._forget(self._index)
+
+    def _forget(self, index: Index | None) -> None:
+        """Close an index that has failed, unless another thread has done so."""
+        with self._lock:
+            if index is not None and index is self._index:
+                self._index = None
+                index.close()
+                self._watch.begin_anew()
