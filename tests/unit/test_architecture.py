@@ -24,6 +24,7 @@ STAGES = (
     "stats",
     "index",
     "history",
+    "tables",
     "report",
     "progress",
     "runner",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -33,12 +32,15 @@ def serve(
 ) -> None:
     """Serve results as pages and as an API, until Ctrl-C: to this machine only, unless --host says otherwise."""
     # Imported late: no other command needs a web server.
+    from wirebench.index import Index, database_url  # noqa: PLC0415
     from wirebench.web import Hosts, Server, listen, make_app, url_of  # noqa: PLC0415
 
     if not out.is_dir():
         raise UsageError(f"--out {out}: no such folder", "`make bench` makes a first run in results/")
+    url = database_url(out)
+    Index.open(url).close()  # where it can't be used now, nobody waits for it
     with listen(host, port) as listener:
-        app = make_app(out, os.environ.get("WIREBENCH_DATABASE_URL", ""), hosts=Hosts.of(host, allowed_host or ()))
+        app = make_app(out, url, hosts=Hosts.of(host, allowed_host or ()))
         sys.stdout.write(f"results of {out}/ at {url_of(listener)} (Ctrl-C ends it)\n")
         sys.stdout.flush()
         Server(app).run([listener])

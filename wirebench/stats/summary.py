@@ -16,7 +16,7 @@ from wirebench.store import ErrorText, Gate, Record, StreamFigures
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure that cells are compared by."""
+    """A figure of a record, which cells have a typical one of."""
 
     name: str
     label: str
@@ -54,6 +54,13 @@ def _latency(quantile: str) -> Callable[[Record], float | None]:
     return of
 
 
+#: How long users waited.
+LATENCIES: dict[str, Metric] = {
+    name: Metric(name, name.replace("_", "."), "ms", higher_is_better=False, of=_latency(f"{name}_ms"))
+    for name in ("p50", "p90", "p95", "p99", "p99_9")
+}
+
+#: What cells are compared by.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -64,8 +71,8 @@ METRICS: dict[str, Metric] = {
             higher_is_better=True,
             of=_unless_streams(lambda record: record.rate_achieved_per_s),
         ),
-        Metric("p50", "p50", "ms", higher_is_better=False, of=_latency("p50_ms")),
-        Metric("p99", "p99", "ms", higher_is_better=False, of=_latency("p99_ms")),
+        LATENCIES["p50"],
+        LATENCIES["p99"],
         Metric(
             "cpu",
             "server CPU per request",
@@ -168,7 +175,7 @@ class CellSummary:
             for gate in record.gates:
                 if gate.passed or (metric is not None and metric.name not in gate.metrics):
                     continue
-                if gate.name not in worst or _excess(gate) > _excess(worst[gate.name]):
+                if gate.name not in worst or excess(gate) > excess(worst[gate.name]):
                     worst[gate.name] = gate
         return tuple(worst.values())
 
@@ -217,6 +224,6 @@ def _place(level: object) -> tuple[int, str]:
     return _PLACES.get(level, 0), str(level)
 
 
-def _excess(gate: Gate) -> float:
+def excess(gate: Gate) -> float:
     """How far a gate's value lies from its limit, in either direction."""
     return abs(math.log((gate.value + 1e-9) / (gate.limit + 1e-9)))

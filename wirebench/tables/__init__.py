@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wirebench.tables.formats import FORMATS, MEDIA_TYPES, FormatName, write_table
+from wirebench.tables.of_index import results_table, runs_table
 from wirebench.tables.table import Table
 
-__all__ = ["FORMATS", "MEDIA_TYPES", "FormatName", "Table", "write_table"]
+__all__ = ["FORMATS", "MEDIA_TYPES", "FormatName", "Table", "results_table", "runs_table", "write_table"]

@@ -12,11 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 
+from wirebench.errors import WirebenchError
 from wirebench.web import api
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.guard import Guard
 from wirebench.web.hosts import Hosts
-from wirebench.web.problems import HttpError, answer, as_problem
+from wirebench.web.problems import answer, as_problem
 
 _LOOPBACK = Hosts()
 #: Under this many bytes a smaller answer isn't a faster one.
@@ -38,7 +39,7 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
             Middleware(Guard, hosts=hosts),
             Middleware(GZipMiddleware, minimum_size=_GZIP_BYTES_MIN, compresslevel=5),
         ],
-        exception_handlers={HTTPException: _refuse, HttpError: _refuse},
+        exception_handlers={HTTPException: _refuse, WirebenchError: _refuse},
         lifespan=catalogue.followed,
     )
     app.state.catalogue = catalogue

@@ -8,16 +8,16 @@ from typing import Any, get_args
 from wirebench.index import Filters
 from wirebench.scenario.contract import TRANSPORTS, Driver, TargetName
 from wirebench.scenario.model import CONCURRENCY_MAX
-from wirebench.web.parameters import CHARACTERS_MAX, Parameter, moment, one_of, text, whole
+from wirebench.web.parameters import Parameter, moment, one_of, text, whole
 
 _TARGETS = get_args(TargetName)
 
-_TEXT = {"type": "string", "maxLength": CHARACTERS_MAX}
 _MOMENT = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
 
 
-def _names(name: str, description: str) -> Parameter:
-    return Parameter(name=name, description=description, parse=text, schema=_TEXT, several=True, separated=True)
+def names(name: str, description: str) -> Parameter:
+    """Return a parameter that takes any names."""
+    return Parameter(name=name, description=description, parse=text, several=True, separated=True)
 
 
 def _choice(name: str, description: str, levels: Sequence[str]) -> Parameter:
@@ -28,9 +28,9 @@ def _choice(name: str, description: str, levels: Sequence[str]) -> Parameter:
 
 
 FILTERS = (
-    _names("run_id", "Names of runs."),
-    _names("scenario", "Names of scenarios."),
-    _choice("protocol", f"Transports: {', '.join(TRANSPORTS)}.", TRANSPORTS),
+    names("run_id", "Names of runs."),
+    names("scenario", "Names of scenarios."),
+    _choice("protocol", f"Transports: {', '.join(TRANSPORTS)}.", tuple(TRANSPORTS)),
     _choice("client", f"Drivers: {', '.join(get_args(Driver))}.", get_args(Driver)),
     Parameter(
         name="concurrency",
@@ -40,9 +40,9 @@ FILTERS = (
         several=True,
         separated=True,
     ),
-    _names("operation", "Operations, such as users.get."),
+    names("operation", "Operations, such as users.get."),
     # A machine's line has commas of its own.
-    Parameter(name="machine", description="Machines: their whole lines, one each.", parse=text, schema=_TEXT, several=True),
+    Parameter(name="machine", description="Machines: their whole lines, one each.", parse=text, several=True),
     _choice("target", f"Targets: {', '.join(_TARGETS)}.", _TARGETS),
     Parameter(
         name="since",

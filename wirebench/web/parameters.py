@@ -31,16 +31,17 @@ class ParameterError(UsageError):
 class Parameter:
     """One parameter. `parse` takes one level, and raises ValueError with the reason; `schema` describes one level.
 
-    One with `several` levels can be repeated, and those `separated` by commas: any of them. An empty text is none: forms
-    send it for a field that nobody has filled in.
+    One with `several` levels can be repeated, and holds with any of them; those that are `separated` are so by commas.
+    An empty text is none: forms send it for a field that nobody has filled in.
     """
 
     name: str
     description: str
     parse: Callable[[str], Any]
-    schema: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string", "maxLength": CHARACTERS_MAX})
     several: bool = False
     separated: bool = False
+    required: bool = False
     characters_max: int = CHARACTERS_MAX
 
 
@@ -60,7 +61,9 @@ def _levels(parameter: Parameter, texts: Sequence[str]) -> tuple[Any, ...]:
         raise ParameterError(parameter.name, "given more than once", "give it once")
     if len(texts) > LEVELS_MAX:
         raise ParameterError(parameter.name, f"{len(texts)} levels are too many", f"at most {LEVELS_MAX}")
-    levels = {}
+    if parameter.required and not texts:
+        raise ParameterError(parameter.name, "is missing", parameter.description)
+    levels: dict[Any, None] = {}
     for text in texts:
         try:
             levels[_parsed(parameter, text)] = None

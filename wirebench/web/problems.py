@@ -10,7 +10,9 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
-from wirebench.errors import WirebenchError
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.index import IndexUnusableError
+from wirebench.web.parameters import ParameterError
 
 
 class HttpError(WirebenchError):
@@ -47,19 +49,30 @@ class Refusal:
     error: Problem
 
 
+#: The status of an answer by the kind of error, the first that fits.
+_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (UsageError, HTTPStatus.BAD_REQUEST),
+    (IndexUnusableError, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+
+
 def as_problem(error: Exception) -> HttpError:
-    """Say in our words what starlette and the rest of wirebench refuse."""
-    match error:
-        case HttpError():
-            return error
-        case HTTPException(status_code=HTTPStatus.NOT_FOUND):
-            return HttpError(HTTPStatus.NOT_FOUND, "nothing is at this address", "/api/v1/openapi.json lists what is")
-        case HTTPException():
-            return HttpError(HTTPStatus(error.status_code), error.detail, headers=error.headers)
-        case WirebenchError():
-            return HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, error.message, error.hint)
-        case _:
-            return HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed", "its terminal says how")
+    """Say in our words what starlette and the rest of wirebench refuse, and that anything else has failed."""
+    if isinstance(error, HttpError):
+        return error
+    if isinstance(error, HTTPException):
+        return _by_starlette(error)
+    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+    if not isinstance(error, WirebenchError):
+        return HttpError(status, "the server failed", "its terminal says how")
+    parameter = error.parameter if isinstance(error, ParameterError) else None
+    return HttpError(status, error.message, error.hint, parameter=parameter)
+
+
+def _by_starlette(error: HTTPException) -> HttpError:
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return HttpError(HTTPStatus.NOT_FOUND, "nothing is at this address", "/api/v1/openapi.json lists what is")
+    return HttpError(HTTPStatus(error.status_code), error.detail, headers=error.headers)
 
 
 def answer(path: str, problem: HttpError) -> Response:

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route, Router
+from importlib.metadata import version
+from typing import Any
+
+from starlette.routing import Router
+
+from wirebench.web.api.answers import Health
+from wirebench.web.api.compare import COMPARE
+from wirebench.web.api.endpoint import Asked, Endpoint
+from wirebench.web.api.histograms import HISTOGRAMS
+from wirebench.web.api.openapi import describe
+from wirebench.web.api.rows import RESULTS, RUNS
+from wirebench.web.api.run import RUN
+
+
+def _health(_asked: Asked) -> Health:
+    return Health(status="ok", version=version("wirebench"))
+
+
+def _description(_asked: Asked) -> dict[str, Any]:
+    return describe(ENDPOINTS)
+
+
+ENDPOINTS = (
+    RESULTS,
+    RUNS,
+    RUN,
+    HISTOGRAMS,
+    COMPARE,
+    Endpoint(name="health", path="/health", summary="Say that the server lives.", answer=_health, answers=Health),
+    Endpoint(
+        name="openapi",
+        path="/openapi.json",
+        summary="Describe the API.",
+        answer=_description,
+        answers=dict[str, Any],
+    ),
+)
 
 
 def router() -> Router:
     """Return the routes below `/api/v1`."""
-    return Router([Route("/health", _health)], redirect_slashes=False)
-
-
-def _health(_request: Request) -> JSONResponse:
-    return JSONResponse({"status": "ok"})
+    return Router([endpoint.route() for endpoint in ENDPOINTS], redirect_slashes=False)

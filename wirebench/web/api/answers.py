@@ -57,8 +57,8 @@ class RunCell(Result):
 class CellComparison:
     """Two cells of a run that differ in one factor: ratios of subject to baseline, and what they support.
 
-    The verdict is on `metric`, and withheld where a gate failed that it depends on. Of `instruments`, two drivers of one
-    cell, there is none: their ratio is the instruments' error.
+    The verdict is on `metric`, and withheld where a gate failed that it depends on. There is none of `instruments`, two
+    drivers of one cell: their ratio is the instruments' error.
     """
 
     factor: str
@@ -119,3 +119,48 @@ class Histograms:
     run_id: str
     histograms: tuple[CellHistogram, ...]
     unreadable: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDifference:
+    """What two runs were made differently with; `reason` says why it keeps figures apart, if it does."""
+
+    name: str
+    base: str
+    head: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellChange:
+    """One cell in two runs: ratios of head to base, and what they support.
+
+    The verdict is on `metric`; it is withheld for failed gates, and for `reasons` that keep the figures apart.
+    """
+
+    cell: str
+    factors: dict[str, str | int | float | None]
+    metric: str
+    verdict: Verdict
+    regressed: bool
+    p_value: float | None
+    ratios: dict[str, Ratio]
+    failed_gates: tuple[str, ...]
+    reasons: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two runs cell by cell; `regressions` are the cells that have become slower beyond the margin, with certainty."""
+
+    base: RunInfo
+    head: RunInfo
+    equivalence_margin: float
+    summary: str
+    remarks: tuple[str, ...]
+    regressions: tuple[str, ...]
+    changes: tuple[CellChange, ...]
+    only_in_base: tuple[str, ...]
+    only_in_head: tuple[str, ...]
+    differences: tuple[RunDifference, ...]

@@ -36,10 +36,11 @@ class Asked:
 class Endpoint:
     """One address. `answer` returns a value of the type `answers`, or a response that is ready: a table."""
 
+    name: str
     path: str
     summary: str
     answer: Callable[[Asked], object]
-    answers: type
+    answers: Any
     parameters: tuple[Parameter, ...] = ()
     has_tables: bool = False
 

@@ -74,6 +74,7 @@ def _runs(asked: Asked) -> Runs | Response:
 
 
 RESULTS = Endpoint(
+    name="results",
     path="/results",
     summary="Find results: a row for each cell of each run.",
     answer=_results,
@@ -82,6 +83,7 @@ RESULTS = Endpoint(
     has_tables=True,
 )
 RUNS = Endpoint(
+    name="runs",
     path="/runs",
     summary="Find runs; filters of cells find those that have such a cell.",
     answer=_runs,
@@ -137,7 +139,7 @@ def _file(asked: Asked, format_name: FormatName, table: Table) -> Response:
                 raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped", "ask again later")
             yield row
 
-    file = cast("BinaryIO", tempfile.SpooledTemporaryFile(_MEMORY_BYTES_MAX))
+    file = cast("BinaryIO", tempfile.SpooledTemporaryFile(_MEMORY_BYTES_MAX))  # noqa: SIM115 - open until it is sent
     try:
         write_table(format_name, file, replace(table, rows=rows()))
         headers = {
