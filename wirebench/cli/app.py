@@ -12,6 +12,7 @@ from wirebench.cli import (
     client,
     compare,
     doctor,
+    export,
     history,
     import_,
     list_,
@@ -45,6 +46,7 @@ app.command("results")(results.results)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("history")(history.history)
+app.command("export")(export.export)
 app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)

@@ -20,10 +20,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class ParameterError(UsageError):
-    """A parameter that isn't known, or isn't what it has to be; the message says why, without its name."""
+    """A parameter that isn't known, or isn't what it has to be."""
 
-    def __init__(self, parameter: str, message: str, hint: str = "") -> None:
-        super().__init__(message, hint)
+    def __init__(self, parameter: str, reason: str, hint: str = "") -> None:
+        super().__init__(f"{parameter}: {reason}", hint)
         self.parameter = parameter
 
 

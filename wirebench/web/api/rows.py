@@ -97,7 +97,9 @@ def _page_limit(asked: Asked) -> int:
     limit = int(asked.one("limit") or _PAGE_ROWS)
     if limit > PAGE_ROWS_MAX:
         hint = "go on with next_cursor, or ask for a file: format=csv or parquet"
-        raise ParameterError("limit", f"a page of JSON has {PAGE_ROWS_MAX:,} rows at most", hint)
+        raise ParameterError(
+            "limit", f"{limit:,} is more than the {PAGE_ROWS_MAX:,} rows that a page of JSON has", hint
+        )
     return limit
 
 

@@ -1,0 +1,100 @@
+"""`wirebench export`: results or runs as a file for other programs, the rows that the API has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal, get_args
+
+import typer
+
+from wirebench.cli.options import Out
+from wirebench.cli.output import warn_of_damaged
+from wirebench.errors import UsageError
+from wirebench.files import whole_file
+from wirebench.store.results import DEFAULT_FOLDER
+
+_STDOUT = Path("-")
+
+_Levels = list[str] | None
+_FormatName = Literal["csv", "parquet", "json"]
+
+
+def export(  # noqa: PLR0913 - one parameter an option
+    rows: Annotated[
+        Literal["results", "runs"], typer.Argument(help="Results, a row for each cell of each run, or runs.")
+    ] = "results",
+    *,
+    run: Annotated[_Levels, typer.Option("--run", metavar="RUN", help="Runs. Filters can be repeated: any.")] = None,
+    scenario: Annotated[_Levels, typer.Option(metavar="NAME", help="Scenarios.")] = None,
+    protocol: Annotated[_Levels, typer.Option(metavar="NAME", help="Transports.")] = None,
+    client: Annotated[_Levels, typer.Option(metavar="NAME", help="Drivers.")] = None,
+    concurrency: Annotated[_Levels, typer.Option(metavar="N", help="Connections at a time.")] = None,
+    operation: Annotated[_Levels, typer.Option(metavar="NAME", help="Operations.")] = None,
+    machine: Annotated[_Levels, typer.Option(metavar="NAME", help="Machines.")] = None,
+    target: Annotated[_Levels, typer.Option(metavar="NAME", help="Targets.")] = None,
+    since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
+    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date counts whole.")] = "",
+    format_name: Annotated[
+        _FormatName | None, typer.Option("--format", help="Default: by the ending of the file's name, else csv.")
+    ] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="File to write, whole or not at all; - is stdout.")] = (
+        _STDOUT
+    ),
+    out: Out = DEFAULT_FOLDER,
+) -> None:
+    """Export results or runs, for spreadsheets, notebooks and databases."""
+    given = {
+        "run_id": run,
+        "scenario": scenario,
+        "protocol": protocol,
+        "client": client,
+        "concurrency": concurrency,
+        "operation": operation,
+        "machine": machine,
+        "target": target,
+        "since": [since],
+        "until": [until],
+    }
+    chosen = format_name or _format_of(output)
+    if chosen == "parquet" and output == _STDOUT and sys.stdout.isatty():
+        raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
+    # Imported late: no other command needs them.
+    from wirebench.index import Index, database_url  # noqa: PLC0415
+    from wirebench.tables import results_table, runs_table, write_table  # noqa: PLC0415
+    from wirebench.web.filters import FILTERS, filters_of  # noqa: PLC0415
+    from wirebench.web.parameters import read  # noqa: PLC0415
+
+    pairs = [(name, level) for name, levels in given.items() for level in levels or ()]
+    selected = filters_of(read(pairs, FILTERS))
+    with Index.open(database_url(out)) as index:
+        for damaged in index.catch_up(out).damaged:
+            warn_of_damaged(damaged)
+        table = results_table(index, selected) if rows == "results" else runs_table(index, selected)
+        with _opened(output) as file:
+            write_table(chosen, file, table)
+    if output != _STDOUT:
+        sys.stdout.write(f"{output}\n")
+
+
+def _format_of(output: Path) -> _FormatName:
+    return next((name for name in get_args(_FormatName) if output.suffix == f".{name}"), "csv")
+
+
+@contextlib.contextmanager
+def _opened(output: Path) -> Iterator[BinaryIO]:
+    """Open the file; who reads stdout may leave early. Raises WirebenchError if it can't be written."""
+    if output != _STDOUT:
+        with whole_file(output) as file:
+            yield file
+        return
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Python would flush once more at its end. https://docs.python.org/3/library/signal.html#note-on-sigpipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
