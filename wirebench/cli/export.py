@@ -11,7 +11,7 @@ from typing import Annotated, BinaryIO, Literal, get_args
 
 import typer
 
-from wirebench.cli.options import Out
+from wirebench.cli.options import Out, existing
 from wirebench.cli.output import warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.files import whole_file
@@ -70,7 +70,7 @@ def export(  # noqa: PLR0913 - one parameter an option
 
     pairs = [(name, level) for name, levels in given.items() for level in levels or ()]
     selected = filters_of(read(pairs, FILTERS))
-    with Index.open(database_url(out)) as index:
+    with Index.open(database_url(existing(out))) as index:
         for damaged in index.catch_up(out).damaged:
             warn_of_damaged(damaged)
         table = results_table(index, selected) if rows == "results" else runs_table(index, selected)

@@ -79,6 +79,15 @@ def given_tls(cacert: Path | None, cert: Path | None, key: Path | None) -> Clien
     return tls
 
 
+def existing(out: Path) -> Path:
+    """Return the folder of the runs, if it is there. Raises UsageError."""
+    if not out.is_dir():
+        raise UsageError(
+            f"--out {out}: no such folder", "name the folder that the runs are in; `make bench` makes results/"
+        )
+    return out
+
+
 def scenario_path(name: str) -> Path:
     """Return the scenario file of a path, or of the name of one that comes with wirebench. Raises UsageError."""
     for path in (Path(name), SCENARIOS / name, SCENARIOS / f"{name}.yaml"):

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Out
-from wirebench.errors import UsageError
+from wirebench.cli.options import Out, existing
 from wirebench.store.results import DEFAULT_FOLDER
 
 AllowedHosts = Annotated[
@@ -35,9 +34,7 @@ def serve(
     from wirebench.index import Index, database_url  # noqa: PLC0415
     from wirebench.web import Hosts, Server, listen, make_app, url_of  # noqa: PLC0415
 
-    if not out.is_dir():
-        raise UsageError(f"--out {out}: no such folder", "`make bench` makes a first run in results/")
-    url = database_url(out)
+    url = database_url(existing(out))
     Index.open(url).close()  # where it can't be used now, nobody waits for it
     with listen(host, port) as listener:
         app = make_app(out, url, hosts=Hosts.of(host, allowed_host or ()))

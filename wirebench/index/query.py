@@ -183,7 +183,7 @@ def _runs(connection: Connection, shown: Sequence[Row[Any]]) -> Iterator[RunRow]
         .where(cells.c.run.in_(ids))
         .group_by(cells.c.run)
     )
-    records: dict[int, int] = dict(counted.tuples().all())
+    records: dict[int, int] = dict(counted.all())
     failed = _failed_gates(
         connection,
         select(cells.c.run, gates.c.name)

@@ -1,4 +1,4 @@
-"""Tables as CSV (RFC 4180, but with the line ends of Unix): for spreadsheets and scripts."""
+"""Tables as CSV (RFC 4180): for spreadsheets and scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMULA_SIGNS = frozenset("=+-@\t\r\n")
 def write_csv(file: BinaryIO, table: Table) -> None:
     """Write a line of names, and one a row; what is None is empty."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text)
     writer.writerow(column.name for column in table.columns)
     cells = [(column.name, _CELLS[column.kind]) for column in table.columns]
     for row in table.rows:

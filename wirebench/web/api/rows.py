@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import BinaryIO, cast
@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
+from wirebench.errors import UsageError
 from wirebench.index import PAGE_ROWS_MAX
 from wirebench.tables import FORMATS, MEDIA_TYPES, FormatName, Table, results_table, runs_table, write_table
 from wirebench.web.api.answers import Results, Runs
@@ -55,7 +56,7 @@ _PARAMETERS = (
 
 def _results(asked: Asked) -> Results | Response:
     filters = filters_of(asked.levels)
-    with asked.catalogue.index() as index:
+    with asked.catalogue.index() as index, _cursor_named():
         if (format_name := _format(asked)) != "json":
             limit, cursor = _checked_limit(asked, index.results(filters, limit=1).total), asked.one("cursor")
             return _file(asked, format_name, results_table(index, filters, limit, cursor))
@@ -65,7 +66,7 @@ def _results(asked: Asked) -> Results | Response:
 
 def _runs(asked: Asked) -> Runs | Response:
     filters = filters_of(asked.levels)
-    with asked.catalogue.index() as index:
+    with asked.catalogue.index() as index, _cursor_named():
         if (format_name := _format(asked)) != "json":
             limit, cursor = _checked_limit(asked, index.runs(filters, limit=1).total), asked.one("cursor")
             return _file(asked, format_name, runs_table(index, filters, limit, cursor))
@@ -91,6 +92,17 @@ RUNS = Endpoint(
     parameters=_PARAMETERS,
     has_tables=True,
 )
+
+
+@contextmanager
+def _cursor_named() -> Iterator[None]:
+    """Name the parameter that the index refuses: the others are checked before it is asked."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except UsageError as error:
+        raise ParameterError("cursor", error.message.removeprefix("cursor: "), error.hint) from None
 
 
 def _page_limit(asked: Asked) -> int:

@@ -1,0 +1,95 @@
+"""Queries are read strictly: what isn't understood is refused with the reason."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from wirebench.index import Filters
+from wirebench.web.filters import FILTERS, filters_of
+from wirebench.web.parameters import LEVELS_MAX, Parameter, ParameterError, read, text
+
+
+def test_a_filter_has_the_levels_that_are_given() -> None:
+    """Repeated or set apart by commas, each once; empty fields of a form are none."""
+    pairs = [
+        ("protocol", "rest,grpc"),
+        ("protocol", "grpc"),
+        ("scenario", ""),
+        ("concurrency", "16,1"),
+        ("run_id", "a,,b"),
+    ]
+    expected = Filters(protocol=("rest", "grpc"), concurrency=(16, 1), run_id=("a", "b"))
+    assert expected == filters_of(read(pairs, FILTERS))
+
+
+def test_a_machine_keeps_its_commas() -> None:
+    """Its line has some of its own."""
+    pairs = [("machine", "Some CPU, 2 cores"), ("machine", "Other CPU, 1 core")]
+    assert ("Some CPU, 2 cores", "Other CPU, 1 core") == filters_of(read(pairs, FILTERS)).machine
+
+
+@pytest.mark.parametrize(
+    ("given", "since", "until"),
+    [
+        ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, 23, 59, 59, 999_999, tzinfo=UTC)),
+        ("2026-11-21T10:15:00Z", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
+        ("2026-11-21T10:15", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
+        ("2026-11-21T10:15:00 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
+    ],
+)
+def test_a_date_counts_as_a_whole(given: str, since: datetime, until: datetime) -> None:
+    """From its first moment to its last; times are in UTC, and a plus may have become a space on its way."""
+    filters = filters_of(read([("since", given), ("until", given)], FILTERS))
+    assert (since, until) == (filters.since, filters.until)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("protocol", "http", "protocol: 'http' is none of rest, grpc, socket"),
+        ("protocol", "REST", "protocol: 'REST' is none of rest, grpc, socket"),
+        ("concurrency", "0", "concurrency: '0' is no whole number from 1 to 10,000"),
+        ("concurrency", "1e3", "concurrency: '1e3' is no whole number from 1 to 10,000"),
+        ("concurrency", "٣", "concurrency: '٣' is no whole number from 1 to 10,000"),
+        ("concurrency", "9" * 100, f"concurrency: '{'9' * 100}' is no whole number from 1 to 10,000"),
+        ("since", "yesterday", "since: 'yesterday' is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
+        ("since", "2026-02-30", "since: '2026-02-30' is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
+        ("until", "9999-12-31T23:59:59-10:00", "until: '9999-12-31T23:59:59-10:00' is no date or time such as"),
+        ("since", "0001-01-01T00:00:00+10:00", "since: '0001-01-01T00:00:00+10:00' is no date or time such as"),
+        ("scenario", "x" * 201, "scenario: longer than 200 characters"),
+        ("scenario", "a\x00b", "scenario: has characters that can't be printed"),
+        ("machine", "\ufffd", "machine: has characters that can't be printed"),
+        ("scenario", ",".join(map(str, range(LEVELS_MAX + 1))), "scenario: 101 levels are too many"),
+        ("transport", "rest", "transport: there is no such parameter"),
+    ],
+)
+def test_what_is_malformed_is_refused(name: str, value: str, message: str) -> None:
+    """With the parameter and the reason."""
+    with pytest.raises(ParameterError) as refused:
+        read([(name, value)], FILTERS)
+    assert refused.value.message.startswith(message)
+    assert name == refused.value.parameter
+    assert refused.value.hint
+
+
+def test_a_single_one_is_given_once() -> None:
+    """Of two, nobody knows which is meant."""
+    with pytest.raises(ParameterError, match="since: given more than once"):
+        read([("since", "2026-01-01"), ("since", "2026-01-02")], FILTERS)
+
+
+def test_a_close_name_is_suggested() -> None:
+    """Who mistypes is told what was meant."""
+    with pytest.raises(ParameterError) as refused:
+        read([("protocl", "rest")], FILTERS)
+    assert refused.value.hint.startswith("did you mean protocol? known are run_id, scenario")
+
+
+def test_what_is_required_is_missed() -> None:
+    """Also where it is there and empty."""
+    parameter = Parameter(name="base", description="A run.", parse=text, required=True)
+    for pairs in ([], [("base", "")]):
+        with pytest.raises(ParameterError, match="base: is missing"):
+            read(pairs, [parameter])
