@@ -7,12 +7,13 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 
 from wirebench.errors import WirebenchError
+from wirebench.tables import MEDIA_TYPES
 from wirebench.web import api
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.guard import Guard
@@ -37,7 +38,12 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
         ],
         middleware=[
             Middleware(Guard, hosts=hosts),
-            Middleware(GZipMiddleware, minimum_size=_GZIP_BYTES_MIN, compresslevel=5),
+            Middleware(
+                GZipMiddleware,
+                minimum_size=_GZIP_BYTES_MIN,
+                compresslevel=5,
+                exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, MEDIA_TYPES["parquet"]),  # is compressed
+            ),
         ],
         exception_handlers={HTTPException: _refuse, WirebenchError: _refuse},
         lifespan=catalogue.followed,

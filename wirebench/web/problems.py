@@ -49,6 +49,7 @@ class Refusal:
     error: Problem
 
 
+_RETRY_AFTER_S = "5"
 #: The status of an answer by the kind of error, the first that fits.
 _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST),
@@ -66,7 +67,8 @@ def as_problem(error: Exception) -> HttpError:
     if not isinstance(error, WirebenchError):
         return HttpError(status, "the server failed", "its terminal says how")
     parameter = error.parameter if isinstance(error, ParameterError) else None
-    return HttpError(status, error.message, error.hint, parameter=parameter)
+    headers = {"retry-after": _RETRY_AFTER_S} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    return HttpError(status, error.message, error.hint, parameter=parameter, headers=headers)
 
 
 def _by_starlette(error: HTTPException) -> HttpError:

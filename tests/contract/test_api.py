@@ -1,0 +1,327 @@
+"""The API over HTTP: what it answers is what the records say, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from pyarrow import parquet
+
+from tests.contract.web import Site, served
+from tests.postgres import PostgresServer
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from tests.unit.stream_run import stream_cell, write_run
+from wirebench.drivers.histogram import Histogram
+from wirebench.drivers.histogram_file import HistogramFile
+from wirebench.index import database_url
+from wirebench.scenario import Cell
+from wirebench.stats.across import across
+from wirebench.store import Gate, find_run
+
+FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "20260103T000000Z-named"
+STREAMS = "20261121T101500Z-quick"
+QUICK_CELLS = len(quick_cells())
+MACHINE = {"cpu": "Other CPU", "cores": "64"}
+#: What a name may hold, and nobody may take for more than a name.
+NAME = "=1+1'; DROP TABLE runs; -- <script>alert(1)</script>"
+#: Figures that a page lists and a run's own answer computes.
+FIGURES = ("throughput", "p50_latency_ms", "p90_latency_ms", "p95_latency_ms", "p99_latency_ms", "p99_9_latency_ms",
+           "cpu_ms_per_request", "item_rate_per_s", "first_item_ms", "p99_item_gap_ms", "cpu_us_per_item")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with four runs: two of one scenario, one with a name of its own, one of streams."""
+    folder = tmp_path_factory.mktemp("api") / "results"
+
+    def gates(of: Cell, block: int) -> tuple[Gate, ...]:
+        return (passed(), GENERATOR_GATE if of.transport == "socket" and block == 2 else passed("generator_cpu"))
+
+    for run, seed, info in (
+        (FIRST, 1, {"started_at": "2026-01-01T00:00:00Z"}),
+        (SECOND, 2, {"started_at": "2026-01-02T12:00:00Z", "machine": MACHINE, "target": "kubernetes"}),
+    ):
+        RunBuilder(blocks=2, samples=400, seed=seed, gates=gates, info={"id": run, **info}).write(folder)
+    info = {"id": NAMED, "started_at": "2026-01-03T00:00:00Z", "scenario": NAME}
+    RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info=info).write(folder)
+    write_run(folder, [stream_cell("grpc")], {"grpc": 1.0}, blocks=2)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def site(request: pytest.FixtureRequest, results: Path) -> Iterator[Site]:
+    """Return a server over those runs."""
+    url = database_url(results)
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        url = server.empty()
+    with served(results, url) as running:
+        running.until("/runs", 4)
+        yield running
+
+
+def test_results_are_rows_of_cells(site: Site) -> None:
+    """With the fields that programs count on, those of the newest run first."""
+    answer = site.get("/results", limit=40)
+    assert {"results", "count", "total", "next_cursor"} == answer.keys()
+    assert (34, 34, None) == (answer["count"], answer["total"], answer["next_cursor"])
+    assert [STREAMS, NAMED, SECOND, FIRST] == list(dict.fromkeys(row["run_id"] for row in answer["results"]))
+    named = answer["results"][1]
+    assert {
+        "run_id": NAMED, "scenario": NAME, "started_at": "2026-01-03T00:00:00Z", "protocol": "rest", "client": "k6",
+        "concurrency": 16, "operation": "users.get", "target": "local", "machine": "Some CPU @ 2.50GHz, 2 cores",
+        "total_samples": 20, "successful": 20, "failed": 0, "blocks": 1, "failed_gates": [],
+    }.items() <= named.items()  # fmt: skip
+    assert 0 < named["p50_latency_ms"] < named["p90_latency_ms"] < named["p99_latency_ms"]
+
+
+def test_pages_lead_through_all_rows(site: Site) -> None:
+    """Each is there once, in the order of the whole."""
+    rows, query = [], {"limit": 10}
+    while True:
+        page = site.get("/results", **query)
+        assert (len(page["results"]), 34) == (page["count"], page["total"])
+        rows += page["results"]
+        if page["next_cursor"] is None:
+            break
+        query["cursor"] = page["next_cursor"]
+    assert site.get("/results", limit=1000)["results"] == rows
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ({"run_id": FIRST}, QUICK_CELLS),
+        ({"run_id": [FIRST, SECOND]}, 2 * QUICK_CELLS),
+        ({"run_id": f"{FIRST},{SECOND}", "protocol": "grpc", "client": "ghz"}, 8),
+        ({"scenario": "quick", "protocol": ["rest", "socket"]}, 16),
+        ({"scenario": NAME}, 1),
+        ({"concurrency": "1,4"}, 17),
+        ({"operation": "users.create", "concurrency": 16}, 8),
+        ({"machine": "Other CPU, 64 cores"}, QUICK_CELLS),
+        ({"target": "kubernetes"}, QUICK_CELLS),
+        ({"since": "2026-01-02"}, 18),
+        ({"until": "2026-01-02"}, 2 * QUICK_CELLS),
+        ({"since": "2026-01-02T12:00:00Z", "until": "2026-01-02T13:00:00+01:00"}, QUICK_CELLS),
+        ({"run_id": "no-such-run"}, 0),
+        ({"scenario": "", "protocol": ""}, 34),
+    ],
+)
+def test_filters_leave_what_they_name(site: Site, query: dict[str, Any], total: int) -> None:
+    """Any of the levels of a filter, and all filters."""
+    assert total == site.get("/results", **query)["total"]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "parameter", "message"),
+    [
+        ("/results", "foo=1", "foo", "foo: there is no such parameter"),
+        ("/results", "protocol=http", "protocol", "protocol: 'http' is none of rest, grpc, socket"),
+        ("/results", "limit=0", "limit", "limit: '0' is no whole number from 1 to 100,000"),
+        ("/results", "limit=1001", "limit", "limit: 1,001 is more than the 1,000 rows that a page of JSON has"),
+        ("/results", "limit=1&limit=2", "limit", "limit: given more than once"),
+        ("/results", "cursor=x", "cursor", "cursor: no page of this list has given it"),
+        ("/results", "format=xml", "format", "format: 'xml' is none of json, csv, parquet"),
+        ("/results", "machine=%00", "machine", "machine: has characters that can't be printed"),
+        ("/runs", "concurrency=many", "concurrency", "concurrency: 'many' is no whole number from 1 to 10,000"),
+        (f"/runs/{FIRST}", "cell=x", "cell", "cell: there is no such parameter"),
+        ("/compare", f"base={FIRST}", "head", "head: is missing"),
+        ("/compare", f"base={FIRST}&head={FIRST}", None, f"{FIRST}: a run is no other than itself"),
+        ("/compare", f"base={FIRST}&head={NAMED}&limit=1", "limit", "limit: there is no such parameter"),
+    ],
+)
+def test_wrong_queries_are_refused(site: Site, path: str, query: str, parameter: str | None, message: str) -> None:
+    """With status 400, the parameter, the reason, and what to do next."""
+    answer = site.ask(f"/api/v1{path}?{query}")
+    error = answer.json["error"]
+    assert (HTTPStatus.BAD_REQUEST, parameter, message) == (answer.status, error["parameter"], error["message"])
+    assert error["hint"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/results/", "/runs/none", "/runs/..", "/runs/.", "/runs/%2e%2e%2f%2e%2e%2fetc", "/runs/..%5c..",
+     f"/runs/{FIRST}/nothing", f"/runs/{FIRST}%2frecords", "/runs/none/histograms",
+     f"/runs/{FIRST}/histograms?cell=none", f"/compare?base={FIRST}&head=none",
+     f"/compare?base=../results/{FIRST}&head={SECOND}"],
+)  # fmt: skip
+def test_what_is_not_there_is_not_found(site: Site, path: str) -> None:
+    """Names of runs are looked up, and lead nowhere else."""
+    answer = site.ask(f"/api/v1{path}")
+    assert (HTTPStatus.NOT_FOUND, {"error"}) == (answer.status, answer.json.keys())
+
+
+def test_runs_are_found_by_their_cells(site: Site, results: Path) -> None:
+    """One row each, with where it comes from."""
+    assert [STREAMS, NAMED, SECOND, FIRST] == [run["run_id"] for run in site.get("/runs")["runs"]]
+    (run,) = site.get("/runs", client="ghz", until="2026-01-01")["runs"]
+    info = find_run(FIRST, results).info
+    assert (info.versions, info.commit, info.seed, info.question, "complete", 32, ["generator_cpu"]) == (
+        run["versions"], run["commit"], run["seed"], run["question"], run["status"], run["records"],
+        run["failed_gates"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [FIRST, STREAMS])
+def test_a_run_has_the_figures_of_its_rows(site: Site, results: Path, name: str) -> None:
+    """What the database works out is what the records come to; provenance is that of run.json."""
+    answer = site.get(f"/runs/{name}")
+    assert find_run(name, results).info.model_dump(mode="json") == answer["run"]
+    rows = {row["cell"]: row for row in site.get("/results", run_id=name)["results"]}
+    assert rows.keys() == {each["cell"] for each in answer["cells"]}
+    for each in answer["cells"]:
+        row = rows[each["cell"]]
+        assert {name: value for name, value in row.items() if name not in FIGURES}.items() <= each.items()
+        assert {figure: row[figure] for figure in FIGURES} == pytest.approx(
+            {figure: each[figure] for figure in FIGURES}
+        )
+
+
+def test_a_run_has_gates_and_verdicts(site: Site) -> None:
+    """Of each gate the worst block, and a sentence a comparison; two drivers of a cell have no verdict."""
+    answer = site.get(f"/runs/{FIRST}")
+    gates = {each["cell"]: {gate["worst"]["name"]: gate for gate in each["gates"]} for each in answer["cells"]}
+    assert {True: [2], False: []} == {
+        "socket" in name: gate["generator_cpu"]["failed_blocks"] for name, gate in gates.items()
+    }
+    assert all(
+        GENERATOR_GATE.value == of["generator_cpu"]["worst"]["value"] for name, of in gates.items() if "socket" in name
+    )
+    comparisons = answer["comparisons"]
+    withheld = [each for each in comparisons if each["verdict"] == "withheld"]
+    assert withheld
+    assert all(["generator_cpu"] == each["failed_gates"] for each in withheld)
+    assert all("no verdict on socket" in each["sentence"] for each in withheld)
+    assert {None} == {each["verdict"] for each in comparisons if each["instruments"]}
+    assert answer["summary"]
+    assert all(1 < each["ratios"]["throughput"]["blocks"] for each in comparisons)
+
+
+def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
+    """As many counts as the blocks have together, in the form that other programs read."""
+    run = find_run(FIRST, results)
+    chosen = run.records[0].cell
+    (found,) = site.get(f"/runs/{FIRST}/histograms", cell=chosen)["histograms"]
+    files = [HistogramFile.read(run.folder / record.histogram_file) for record in run.records if record.cell == chosen]
+    merged = sum((file.histogram("service") for file in files), start=Histogram.empty())
+    assert (chosen, "service", 2, merged.count) == (found["cell"], found["clock"], found["blocks"], found["count"])
+    decoded = HdrHistogram.decode(found["hdr_histogram"])
+    assert merged.count == decoded.total_count
+    shown = {each["percentile"]: each["latency_ms"] for each in found["percentiles"]}
+    assert decoded.get_value_at_percentile(50) / 1e6 == pytest.approx(shown[50], rel=0.002)
+    assert 97.5 == max(shown)  # of 800 samples, 8 lie beyond p99
+    assert QUICK_CELLS == len(site.get(f"/runs/{FIRST}/histograms")["histograms"])
+    clocks = {each["clock"] for each in site.get(f"/runs/{STREAMS}/histograms")["histograms"]}
+    assert {"service", "first_item", "gap"} == clocks
+
+
+def test_two_runs_are_compared(site: Site, results: Path) -> None:
+    """By the cells that both have; figures of two machines are kept apart."""
+    found = across(find_run(FIRST, results), find_run(SECOND, results))
+    answer = site.get("/compare", base=FIRST, head=SECOND)
+    assert [change.subject.cell for change in found.changes] == [each["cell"] for each in answer["changes"]]
+    assert {"withheld"} == {each["verdict"] for each in answer["changes"]}
+    assert {"the machines differ", "the targets differ"} <= {each["reason"] for each in answer["differences"]}
+    estimates = [change.ratios["throughput"].estimate for change in found.changes]
+    assert estimates == pytest.approx([each["ratios"]["throughput"]["estimate"] for each in answer["changes"]])
+    assert len(found.only_in_head) == len(site.get("/compare", base=FIRST, head=NAMED)["only_in_head"])
+
+
+@pytest.mark.parametrize("path", ["/results", "/runs"])
+def test_files_have_the_rows_of_pages(site: Site, path: str) -> None:
+    """All that match, whatever a page has; by the parameter or by what the request accepts."""
+    rows = site.get(path, scenario="quick", limit=1000)[path[1:]]
+    answer = site.ask(f"/api/v1{path}", {"scenario": "quick", "format": "csv"})
+    lines = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+    assert [(row["run_id"], list(row)) for row in rows] == [(line["run_id"], list(line)) for line in lines]
+    assert f'attachment; filename="wirebench-{path[1:]}.csv"' == answer.headers["content-disposition"]
+    answer = site.ask(
+        f"/api/v1{path}", {"scenario": "quick"}, accept="text/html, application/vnd.apache.parquet;q=0.9, */*;q=0.1"
+    )
+    table = parquet.read_table(io.BytesIO(answer.body))
+    assert "application/vnd.apache.parquet" == answer.headers["content-type"]
+    assert [row["run_id"] for row in rows] == table["run_id"].to_pylist()
+    assert [row["failed_gates"] for row in rows] == table["failed_gates"].to_pylist()
+    assert 2 == len(
+        list(csv.reader(io.StringIO(site.ask(f"/api/v1{path}", {"format": "csv", "limit": 1}).body.decode())))
+    )
+
+
+def test_names_stay_names(site: Site) -> None:
+    """SQL, HTML and formulas that stand in one are text in every format."""
+    (run,) = site.get("/runs", scenario=NAME)["runs"]
+    assert (NAMED, NAME) == (run["run_id"], run["scenario"])
+    lines = site.ask("/api/v1/runs", {"scenario": NAME, "format": "csv"}).body.decode()
+    assert f"'{NAME}" == next(csv.DictReader(io.StringIO(lines)))["scenario"]
+    file = site.ask("/api/v1/runs", {"scenario": NAME, "format": "parquet"}).body
+    assert [NAME] == parquet.read_table(io.BytesIO(file))["scenario"].to_pylist()
+    assert 4 == site.get("/runs")["total"]
+
+
+def test_answers_can_be_kept(site: Site) -> None:
+    """What has not changed isn't sent again."""
+    answer = site.ask("/api/v1/results")
+    assert "no-cache" == answer.headers["cache-control"]
+    again = site.ask("/api/v1/results", if_none_match=f'"other", {answer.headers["etag"]}')
+    assert (HTTPStatus.NOT_MODIFIED, b"", answer.headers["etag"]) == (again.status, again.body, again.headers["etag"])
+    assert HTTPStatus.OK == site.ask("/api/v1/results", {"limit": 1}, if_none_match=answer.headers["etag"]).status
+
+
+def test_big_answers_are_compressed(site: Site) -> None:
+    """For who can read that, and not what is small or compressed already."""
+    plain, packed = (site.ask("/api/v1/openapi.json", accept_encoding=coding) for coding in ("identity", "gzip"))
+    assert plain.body == gzip.decompress(packed.body)
+    assert len(plain.body) > 4 * len(packed.body)
+    for path in ("/api/v1/health", "/api/v1/results?format=parquet"):
+        assert "content-encoding" not in site.ask(path, accept_encoding="gzip").headers
+
+
+def test_head_is_get_without_a_body(site: Site) -> None:
+    """Its headers are those that GET would have."""
+    for path in ("/api/v1/runs", "/api/v1/runs?format=csv", "/api/v1/nothing"):
+        got, head = site.ask(path), site.ask(path, method="HEAD")
+        assert (got.status, b"") == (head.status, head.body)
+        assert (got.headers["content-type"], str(len(got.body))) == (
+            head.headers["content-type"], head.headers["content-length"],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+def test_results_can_only_be_read(site: Site, method: str) -> None:
+    """All other methods are refused, and the answer says which are not."""
+    answer = site.ask("/api/v1/results", method=method)
+    assert (HTTPStatus.METHOD_NOT_ALLOWED, "GET, HEAD") == (answer.status, answer.headers["allow"])
+    assert "only GET and HEAD are answered" == answer.json["error"]["message"]
+
+
+def test_a_foreign_host_is_refused(site: Site) -> None:
+    """A page whose name leads to this machine learns nothing."""
+    for host in ("evil.example", "localhost.evil.example:8400"):
+        answer = site.ask("/api/v1/runs", host=host)
+        assert (HTTPStatus.MISDIRECTED_REQUEST, {"error"}) == (answer.status, answer.json.keys())
+    assert HTTPStatus.OK == site.ask("/api/v1/runs", host="localhost").status
+
+
+def test_every_answer_is_guarded(site: Site) -> None:
+    """Also what is refused: no script but ours, no guessing of types, no address for others."""
+    for path in ("/api/v1/runs", "/api/v1/nothing", "/api/v1/runs?x=1", "/nothing"):
+        headers = site.ask(path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert ("nosniff", "same-origin") == (
+            headers["x-content-type-options"],
+            headers["cross-origin-resource-policy"],
+        )
+        assert "server" not in headers
+
+
+def test_an_address_has_an_end(site: Site) -> None:
+    """One that is longer than any query is refused before it is read."""
+    answer = site.ask(f"/api/v1/results?cursor={'x' * 9000}")
+    assert (HTTPStatus.REQUEST_URI_TOO_LONG, {"error"}) == (answer.status, answer.json.keys())

@@ -1,0 +1,179 @@
+"""`wirebench serve`: what happens to it while it runs, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from tests.contract.web import TIMEOUT_S, Site, description, served
+from tests.postgres import PostgresServer
+from tests.unit.report_run import RunBuilder, cell
+from wirebench.index import URL_VARIABLE, database_url
+
+RUN = "20260101T000000Z-quick"
+#: How long a server may take to end: its answers' last second, and a machine that is busy with other things.
+END_S = 10.0
+
+
+def write_run(folder: Path, name: str = RUN, **info: object) -> None:
+    """Write a small run."""
+    RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info={"id": name, **info}).write(folder)
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], Site]]:
+    """Run the command until it says where it is."""
+    command = [sys.executable, "-m", "wirebench.cli", "serve", "--port", "0", "--out", str(folder), *arguments]
+    with subprocess.Popen(
+        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith(f"results of {folder}/ at http://127.0.0.1:"), line
+            yield process, Site(line.split()[4])
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
+    """Soon, quietly and with status 0, whoever still has a connection open or has sent half a request."""
+    write_run(tmp_path)
+    with serving(tmp_path) as (process, site):
+        assert 1 == site.until("/runs", 1)["count"]
+        host, port = site.url.removeprefix("http://").rstrip("/").split(":")
+        with socket.create_connection((host, int(port))) as idle, socket.create_connection((host, int(port))) as half:
+            idle.sendall(b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert idle.recv(15) == b"HTTP/1.1 200 OK"
+            half.sendall(b"GET /api/v1/runs HTTP/1.1\r\nHo")
+            process.send_signal(number)
+            assert ("", "") == process.communicate(timeout=END_S)
+        assert 0 == process.returncode
+
+
+def test_new_runs_show_up(tmp_path: Path) -> None:
+    """Those that another process measures, record by record, and a damaged one hides no other."""
+    with served(tmp_path, database_url(tmp_path)) as site:
+        assert 0 == site.get("/results")["total"]
+        write_run(tmp_path)
+        assert RUN == site.until("/results", 1)["results"][0]["run_id"]
+        damaged = tmp_path / "20260102T000000Z-damaged"
+        damaged.mkdir()
+        (damaged / "run.json").write_text("{")
+        write_run(tmp_path, "20260103T000000Z-quick", started_at="2026-01-03T00:00:00Z")
+        site.until("/results", 2)
+        answer = site.ask("/api/v1/runs/20260102T000000Z-damaged")
+        assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
+        assert "run.json: " in answer.json["error"]["message"]
+
+
+def test_wrong_usage_is_refused(tmp_path: Path) -> None:
+    """A port that somebody has, an address that isn't ours, a folder that isn't there: one line and the next step."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for arguments, message in (
+            (
+                ["--port", port, "--out", tmp_path],
+                f"error: can't listen on 127.0.0.1, port {port}: address already in use",
+            ),
+            (["--host", "192.0.2.1", "--out", tmp_path], "error: can't listen on 192.0.2.1, port 8400: "),
+            (["--out", tmp_path / "none"], f"error: --out {tmp_path}/none: no such folder"),
+        ):
+            ended = _ended(*arguments)
+            first, second = ended.stderr.splitlines()
+            assert (2, "", message) == (ended.returncode, ended.stdout, first[: len(message)])
+            assert second.startswith("next: ")
+
+
+def test_a_database_that_is_not_there_is_said(tmp_path: Path) -> None:
+    """At once, and without the password."""
+    ended = _ended("--out", tmp_path, **{URL_VARIABLE: "postgresql://wirebench:s3cret@127.0.0.1:1/wirebench"})
+    assert 1 == ended.returncode
+    assert ended.stderr.startswith("error: the index in postgresql://127.0.0.1:1/wirebench can't be used: ")
+    assert 2 == len(ended.stderr.splitlines())
+    assert "s3cret" not in ended.stderr
+
+
+def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: PostgresServer) -> None:
+    """With 503 and the reason; what is read from the folder goes on, and afterwards all is as it was."""
+    write_run(tmp_path)
+    url = postgres.empty()
+    with served(tmp_path, url) as site:
+        site.until("/runs", 1)
+        postgres.stop()
+        try:
+            answer = site.ask("/api/v1/runs")
+            assert (HTTPStatus.SERVICE_UNAVAILABLE, "5") == (answer.status, answer.headers["retry-after"])
+            assert "can't be used" in answer.json["error"]["message"]
+            assert "wirebench:" not in answer.json["error"]["message"]
+            assert RUN == site.get(f"/runs/{RUN}")["run"]["id"]
+        finally:
+            postgres.up()
+        assert 1 == site.get("/runs")["total"]
+        write_run(tmp_path, "20260102T000000Z-quick")
+        site.until("/runs", 2)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+        assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
+        site.until("/runs", 2)  # made anew, and filled from the folder
+
+
+schema = schemathesis.openapi.from_dict(description())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Return a server over one run, for requests that are made up."""
+    folder = tmp_path_factory.mktemp("served")
+    write_run(folder)
+    with served(folder, database_url(folder)) as running:
+        running.until("/runs", 1)
+        yield running
+
+
+@schema.parametrize()
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_requests_made_from_the_description(case: schemathesis.Case[Any], site: Site) -> None:
+    """No request breaks the server; what is described is answered as described, and what isn't is refused."""
+    case.call_and_validate(
+        base_url=f"{site.url}api/v1",
+        checks=[
+            not_a_server_error,
+            status_code_conformance,
+            content_type_conformance,
+            response_headers_conformance,
+            response_schema_conformance,
+            negative_data_rejection,
+            unsupported_method,
+        ],
+    )
+
+
+def _ended(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "wirebench.cli", "serve", *map(str, arguments)]
+    environment = {**os.environ, **variables}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
