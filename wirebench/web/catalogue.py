@@ -57,10 +57,10 @@ class Catalogue:
         """Return the runs in the folder that can't be read."""
         return self._watch.damaged
 
-    @property
-    def is_closing(self) -> bool:
-        """Whether the server is being stopped: what takes long is to be left."""
-        return self._watch.is_stopping
+    def go_on(self) -> None:
+        """Let what takes long go on, unless the server is being stopped. Raises HttpError."""
+        if self._watch.is_stopping:
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped", "ask again later")
 
     @contextlib.asynccontextmanager
     async def followed(self, _app: Starlette) -> AsyncIterator[None]:

@@ -30,10 +30,11 @@ def listen(host: str, port: int) -> socket.socket:
             dualstack_ipv6=address[0] == "::" and socket.has_dualstack_ipv6(),
         )
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        # Python repeats the address.
+        reason = (getattr(error, "strerror", None) or str(error)).partition(" (while")[0]
         raise UsageError(
             f"can't listen on {host}, port {port}: {reason[:1].lower()}{reason[1:]}",
-            "another program may have the port: choose another --port, or --port 0 for a free one",
+            "choose another --port (0 takes a free one), or an address of this machine as --host",
         ) from error
 
 

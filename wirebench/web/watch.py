@@ -76,7 +76,7 @@ class Watch:
                 return
             except WirebenchError as error:
                 self._anew.set()
-                if error.message != told:
+                if error.message != told and not self.is_stopping:  # then the index has been closed
                     sys.stderr.write(f"warning: new runs aren't shown: {error.message}\n")
                 told = error.message
             rest_s = max(_INTERVAL_S, _REST_TIMES * (time.monotonic() - started))

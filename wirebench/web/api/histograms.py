@@ -40,7 +40,10 @@ def _histograms(asked: Asked) -> Histograms:
         hint = f"/api/v1/runs/{run.info.id} lists its cells"
         raise HttpError(HTTPStatus.NOT_FOUND, f"the run has no cell {missing[0]}", hint, parameter="cell")
     unreadable: list[str] = []
-    histograms = [each for name in chosen for each in _of_cell(run, cells[name], unreadable)]
+    histograms: list[CellHistogram] = []
+    for name in chosen:
+        asked.catalogue.go_on()
+        histograms += _of_cell(run, cells[name], unreadable)
     return Histograms(run_id=run.info.id, histograms=tuple(histograms), unreadable=tuple(unreadable))
 
 

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from http import HTTPStatus
 from typing import BinaryIO, cast
 
 from starlette.background import BackgroundTask
@@ -19,7 +18,6 @@ from wirebench.web.api.answers import Results, Runs
 from wirebench.web.api.endpoint import Asked, Endpoint
 from wirebench.web.filters import FILTERS, filters_of
 from wirebench.web.parameters import Parameter, ParameterError, one_of, text, whole
-from wirebench.web.problems import HttpError
 
 #: The rows of a page, unless the query says otherwise, and of a file at most.
 _PAGE_ROWS = 100
@@ -149,8 +147,7 @@ def _file(asked: Asked, format_name: FormatName, table: Table) -> Response:
 
     def rows() -> Iterator[object]:
         for row in table.rows:
-            if asked.catalogue.is_closing:
-                raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped", "ask again later")
+            asked.catalogue.go_on()
             yield row
 
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(_MEMORY_BYTES_MAX))  # noqa: SIM115 - open until it is sent
