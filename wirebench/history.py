@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,81 +12,79 @@ from wirebench.index import PAGE_ROWS_MAX, Filters, Index, Result
 from wirebench.scenario import Cell
 from wirebench.stats import Metric
 from wirebench.stats.history import History, history
-from wirebench.stats.names import Factors, counted, in_common
+from wirebench.stats.names import Factors, in_common
 from wirebench.store import DamagedRun, Run, load_run
 
 #: A history reaches so many runs back.
 RUNS_MAX = 500
-#: So many cells are shown side by side; of more, a choice is asked for.
+#: So many cells are shown together; of more, one is to be chosen.
 CELLS_MAX = 4
-_LISTED_MAX = 40
 _ABSENT = "none"
 
+#: What the index has of one cell, the oldest run first; there is at least one.
+Results = tuple[Result, ...]
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """Which cells are asked for: those of a scenario, with one of the levels of each factor that is named.
 
-    `cell` is a cell's id or name, or a part of these. Levels are written as text, None as `none`.
+def levels_by_factor(given: Iterable[str]) -> dict[str, list[str]]:
+    """Return the levels that are asked for by factor, from texts of the form NAME=LEVEL. Raises UsageError."""
+    known = [field.name for field in dataclasses.fields(Cell)]
+    levels: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, level = text.partition("=")
+        if not equals:
+            raise UsageError(f"factor {text!r}: no NAME=LEVEL", "such as concurrency=16")
+        if name not in known:
+            raise UsageError(f"no factor {name!r}", f"factors are {', '.join(known)}")
+        levels.setdefault(name, []).append(level)
+    return levels
+
+
+def find_cells(
+    index: Index, scenario: str, levels: Mapping[str, Sequence[str]], since: datetime | None
+) -> tuple[Results, ...]:
+    """Return what the index has of each cell of a scenario that has one of the levels of each factor that is named.
+
+    Levels are texts, None is `none`. Raises UsageError if there is no such cell, IndexUnusableError.
     """
-
-    scenario: str
-    cell: str = ""
-    factors: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    since: datetime | None = None
-
-
-def histories(
-    index: Index,
-    folder: Path,
-    query: Query,
-    metric: Metric | None = None,
-    on_damaged: Callable[[DamagedRun], None] = lambda _: None,
-) -> tuple[History, ...]:
-    """Return the histories of the cells that are asked for, which are `CELLS_MAX` at most.
-
-    `on_damaged` is told of runs that can't be read. Raises UsageError if there is no such cell, or more than that, or
-    if none of them has the figure; IndexUnusableError.
-    """
-    cells = find_cells(index, query)
-    if len(cells) > CELLS_MAX:
-        hint = "choose with --cell, by a part of the name or id, or with --factor NAME=LEVEL"
-        raise UsageError(f"{counted(len(cells), 'cell')} of {query.scenario} match", hint, _listed(cells))
-    found = []
-    for results in cells:
-        runs = _runs(folder, results, on_damaged)
-        if each := history(runs, metric):
-            found.append(each)
+    cells: dict[tuple[object, ...], list[Result]] = {}
+    for result in _newest(index, Filters(scenario=(scenario,), since=since)):
+        cells.setdefault(tuple(sorted(result.factors.items())), []).append(result)
+    if not cells:
+        raise _nothing(index, scenario, since)
+    found = tuple(tuple(reversed(cell)) for cell in cells.values() if _has(cell[0].factors, levels))
     if not found:
-        what = metric.label if metric else "figures"
-        raise UsageError(f"no run has {what} of {in_common(cells[0][0].factors)}", "choose another --metric, or cell")
+        asked = ", ".join(f"{name}={level}" for name, each in levels.items() for level in each)
+        raise UsageError(f"no cell of {scenario} has {asked}", "`wirebench list` shows the scenarios, `results` a run")
+    return found
+
+
+def named(cells: Iterable[Results], text: str) -> tuple[Results, ...]:
+    """Return the cells with that name or id, or else those whose name or id has the text in it."""
+    exact, partly = [], []
+    for cell in cells:
+        names = (cell[-1].cell, in_common(cell[-1].factors))
+        if text in names:
+            exact.append(cell)
+        elif any(text.casefold() in name.casefold() for name in names):
+            partly.append(cell)
+    return tuple(exact or partly)
+
+
+def read_histories(
+    cells: Iterable[Results], folder: Path, metric: Metric | None, on_damaged: Callable[[DamagedRun], None]
+) -> tuple[History, ...]:
+    """Return the histories of cells, by default of the figure that verdicts are on.
+
+    `on_damaged` is told of runs that can't be read. Raises UsageError if no run of any cell has the figure.
+    """
+    found = [each for cell in cells if (each := history(_runs(folder, cell, on_damaged), metric))]
+    if not found:
+        raise UsageError(f"no run has {metric.label if metric else 'figures'} there", "choose another figure, or cell")
     return tuple(found)
 
 
-def find_cells(index: Index, query: Query) -> tuple[tuple[Result, ...], ...]:
-    """Return the results of each cell that matches, the oldest first. Raises UsageError if none does."""
-    _check(query.factors)
-    everything = _by_factors(_results(index, Filters(scenario=(query.scenario,), since=query.since)))
-    if not everything:
-        raise _no_scenario(index, query)
-    cells = [cell for cell in everything if _has_levels(cell[0].factors, query.factors)]
-    if query.cell:
-        exact = [cell for cell in cells if query.cell in (cell[0].cell, in_common(cell[0].factors))]
-        cells = exact or [cell for cell in cells if _mentions(cell[0], query.cell)]
-    if not cells:
-        raise UsageError(f"no cell of {query.scenario} is like that", "choose one of these", _listed(everything))
-    return tuple(cells)
-
-
-def _check(factors: Mapping[str, Sequence[str]]) -> None:
-    known = [field.name for field in dataclasses.fields(Cell)]
-    for name in factors:
-        if name not in known:
-            raise UsageError(f"--factor: no factor {name!r}", f"factors are {', '.join(known)}")
-
-
-def _results(index: Index, filters: Filters) -> Iterator[Result]:
-    """Yield the newest results, page by page."""
+def _newest(index: Index, filters: Filters) -> Iterator[Result]:
+    """Yield the results of the newest runs, page by page, the newest first."""
     cursor: str | None = None
     runs: set[str] = set()
     while True:
@@ -102,39 +99,23 @@ def _results(index: Index, filters: Filters) -> Iterator[Result]:
             return
 
 
-def _by_factors(results: Iterator[Result]) -> list[tuple[Result, ...]]:
-    cells: dict[tuple[object, ...], list[Result]] = {}
-    for result in results:
-        cells.setdefault(tuple(sorted(result.factors.items())), []).append(result)
-    return [tuple(reversed(cell)) for cell in cells.values()]
-
-
-def _no_scenario(index: Index, query: Query) -> UsageError:
+def _nothing(index: Index, scenario: str, since: datetime | None) -> UsageError:
     scenarios = index.choices().scenarios
-    if query.scenario in scenarios and query.since:
-        return UsageError(f"no run of {query.scenario} since {query.since:%Y-%m-%d}", "ask for an earlier --since")
+    if scenario in scenarios and since:
+        return UsageError(f"no run of {scenario} since {since:%Y-%m-%d}", "ask for an earlier day")
     there = f"there are runs of {', '.join(scenarios)}" if scenarios else "`make bench` makes one"
-    return UsageError(f"no run of a scenario {query.scenario!r}", there)
+    return UsageError(f"no run of a scenario {scenario!r}", there)
 
 
-def _has_levels(factors: Factors, asked: Mapping[str, Sequence[str]]) -> bool:
-    return all(_ABSENT if factors[name] is None else str(factors[name]) in levels for name, levels in asked.items())
+def _has(factors: Factors, levels: Mapping[str, Sequence[str]]) -> bool:
+    return all(str(_ABSENT if factors.get(name) is None else factors[name]) in each for name, each in levels.items())
 
 
-def _mentions(result: Result, text: str) -> bool:
-    return any(text.casefold() in name.casefold() for name in (result.cell, in_common(result.factors)))
-
-
-def _listed(cells: Sequence[Sequence[Result]]) -> str:
-    lines = [f"{in_common(cell[0].factors)}  ({cell[0].cell}; {counted(len(cell), 'run')})" for cell in cells]
-    more = [f"and {len(lines) - _LISTED_MAX} more"] if len(lines) > _LISTED_MAX else []
-    return "\n".join((*lines[:_LISTED_MAX], *more))
-
-
-def _runs(folder: Path, results: Sequence[Result], on_damaged: Callable[[DamagedRun], None]) -> Iterator[Run]:
-    """Yield the runs of a cell, with its records alone."""
-    for result in results:
-        try:
-            yield load_run(folder / result.run_id, result.cell)
-        except WirebenchError as error:
-            on_damaged(DamagedRun(folder / result.run_id, error.message))
+def _runs(folder: Path, cell: Results, on_damaged: Callable[[DamagedRun], None]) -> Iterator[Run]:
+    """Yield the runs of a cell that are in the folder, with its records alone: an index may know of others."""
+    for path, result in ((folder / result.run_id, result) for result in cell):
+        if path.is_dir():
+            try:
+                yield load_run(path, result.cell)
+            except WirebenchError as error:
+                on_damaged(DamagedRun(path, error.message))

@@ -18,6 +18,7 @@ from wirebench.stats.across_words import remarks, sentence, summary
 from wirebench.stats.differences import hardware
 from wirebench.store import Gate, Run
 from wirebench.store.results import TIMING_FILE
+from wirebench.targets import ExternalTarget
 
 REST, GRPC = cell("rest"), cell("grpc")
 MACHINE = {"cpu": "Some CPU", "cores": "2", "memory": "24 GiB", "core_separation": "server on core 0"}
@@ -185,3 +186,19 @@ def test_a_machine_is_its_hardware() -> None:
     """A cluster's is the number of its nodes as well, and not the versions that they run."""
     cluster = {"cpu": "c", "cores": "2", "memory": "9 GiB", "cluster": "3 nodes, each Debian, containerd://1"}
     assert {"cpu": "c", "cores": "2 cores", "nodes": "3 nodes"} == hardware(cluster)
+
+
+def test_services_elsewhere_are_another_machine(make: Maker) -> None:
+    """What external services run on isn't seen: their addresses are all that tells them apart."""
+    here, there = (
+        make(
+            name,
+            info={
+                "target": "external",
+                "machine": MACHINE | dict(ExternalTarget({"rest": address}).describe().machine),
+            },
+        )
+        for name, address in (("here", "http://127.0.0.1:5000"), ("there", "https://example.org:443"))
+    )
+    assert "rest at example.org:443" == hardware(there.info.machine)["services"]
+    assert ("the machines differ",) == across(here, there).changes[0].reasons

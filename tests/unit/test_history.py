@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -133,12 +134,12 @@ def test_of_many_cells_one_has_to_be_chosen(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--scenario", "other"), "there are runs of quick"),
-        (("--cell", "grpc"), "no cell of quick is like that\n  | REST users.get, 16 connections"),
-        (("--factor", "workers=9"), "no cell of quick is like that"),
+        (("--cell", "grpc"), "no cell of quick is like 'grpc'\n  | REST users.get, 16 connections"),
+        (("--factor", "workers=9"), "no cell of quick has workers=9"),
         (("--factor", "colour=red"), "no factor 'colour'"),
         (("--factor", "workers"), "no NAME=LEVEL"),
         (("--metric", "speed"), "no figure 'speed'\nnext: figures are throughput, p50"),
-        (("--metric", "gap"), "no run has p99 gap between items of REST"),
+        (("--metric", "gap"), "no run has p99 gap between items there"),
         (("--since", "yesterday"), "no date"),
         (("--since", "2026-12-01"), "no run of quick since 2026-12-01"),
         (("--plot", "picture.pdf"), "a plot is an .svg or a .png"),
@@ -172,6 +173,17 @@ def test_a_run_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     assert "warning: passed over" in complaint
     assert damaged.info.id in complaint
     assert damaged.info.id not in shown
+
+
+def test_a_run_that_was_removed_is_gone(tmp_path: Path) -> None:
+    """The index may remember it; nobody is told."""
+    removed = write(tmp_path, 1)
+    write(tmp_path, 2)
+    ask(tmp_path)  # which puts both into the index
+    shutil.rmtree(removed.folder)
+    status, shown, complaint = ask(tmp_path)
+    assert (0, "") == (status, complaint)
+    assert removed.info.id not in shown
 
 
 def test_plots_are_files_that_stand_alone(tmp_path: Path) -> None:

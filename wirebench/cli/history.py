@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -17,16 +17,17 @@ from wirebench.cli.options import Json, Out
 from wirebench.cli.output import stdout_console, visible, warn_of_damaged
 from wirebench.cli.strips import Strip
 from wirebench.errors import UsageError
-from wirebench.history import Query, histories
-from wirebench.index import Index, database_url
 from wirebench.report.numbers import ABSENT, number
-from wirebench.stats import METRICS, Change, Metric
-from wirebench.stats.across_words import withheld_for
+from wirebench.stats import METRICS, Metric
+from wirebench.stats.across_words import brief
 from wirebench.stats.history import History, Line, Point
-from wirebench.stats.names import in_common
-from wirebench.stats.words import interval
+from wirebench.stats.names import counted, in_common
 from wirebench.store.results import DEFAULT_FOLDER
 
+if TYPE_CHECKING:
+    from wirebench.history import Results
+
+_LISTED_MAX = 40
 _VERSION_LENGTH = 18
 _VERDICT_STYLES = {"faster": "green", "slower": "red"}
 
@@ -53,10 +54,12 @@ def history(  # noqa: PLR0913 - one parameter an option
     """Show a cell's figure over all runs: with intervals, and what has changed from one run to the next."""
     if not out.is_dir():
         raise UsageError(f"no runs in {out}/", "`make bench` makes one")
-    query = Query(scenario, cell, _factors(factor or []), _moment(since))
-    with Index.open(database_url(out)) as index:
-        index.catch_up(out)
-        found = histories(index, out, query, _metric(metric), warn_of_damaged)
+    # Imported late, here and below: SQLAlchemy takes longer to load than a short command to run.
+    from wirebench.history import read_histories  # noqa: PLC0415
+
+    figure = _metric(metric)
+    cells = _choose(out, scenario, cell, factor or [], _moment(since))
+    found = read_histories(cells, out, figure, warn_of_damaged)
     if plot:
         _draw(found, plot)
     if json:
@@ -70,15 +73,28 @@ def history(  # noqa: PLR0913 - one parameter an option
         console.print(f"\n{plot}")
 
 
-def _factors(given: Sequence[str]) -> dict[str, list[str]]:
-    """Return the levels that were asked for by factor. Raises UsageError."""
-    factors: dict[str, list[str]] = {}
-    for text in given:
-        name, equals, level = text.partition("=")
-        if not (name and equals):
-            raise UsageError(f"--factor {text}: no NAME=LEVEL", "write --factor concurrency=16")
-        factors.setdefault(name, []).append(level)
-    return factors
+def _choose(out: Path, scenario: str, text: str, factors: Sequence[str], since: datetime | None) -> Sequence[Results]:
+    """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
+    from wirebench.history import CELLS_MAX, find_cells, levels_by_factor, named  # noqa: PLC0415
+    from wirebench.index import Index, database_url  # noqa: PLC0415
+
+    levels = levels_by_factor(factors)
+    with Index.open(database_url(out)) as index:
+        index.catch_up(out)
+        cells = find_cells(index, scenario, levels, since)
+    chosen = named(cells, text)
+    if not chosen:
+        raise UsageError(f"no cell of {scenario} is like {text!r}", "choose one of these", _listed(cells))
+    if len(chosen) > CELLS_MAX:
+        hint = "choose with --cell, by a part of the name or id, or with --factor NAME=LEVEL"
+        raise UsageError(f"{counted(len(chosen), 'cell')} of {scenario} match", hint, _listed(chosen))
+    return chosen
+
+
+def _listed(cells: Sequence[Results]) -> str:
+    lines = [f"{in_common(cell[-1].factors)}  ({cell[-1].cell}; {counted(len(cell), 'run')})" for cell in cells]
+    more = [f"and {len(lines) - _LISTED_MAX} more"] if len(lines) > _LISTED_MAX else []
+    return "\n".join((*lines[:_LISTED_MAX], *more))
 
 
 def _metric(name: str | None) -> Metric | None:
@@ -138,7 +154,7 @@ def _table(line: Line, heading: str, strip: Strip) -> Table:
             number(point.figure.estimate),
             _interval(point),
             strip.draw(point.figure, fit=not point.failed_gates),
-            _changed(change) if change else ABSENT,
+            visible(brief(change)) if change else ABSENT,
             ", ".join(gate.name for gate in point.failed_gates) or "ok",
             style=_VERDICT_STYLES.get(change.verdict) if change else None,
         )
@@ -148,13 +164,6 @@ def _table(line: Line, heading: str, strip: Strip) -> Table:
 def _interval(point: Point) -> str:
     figure = point.figure
     return ABSENT if figure.low is None else f"{number(figure.low)}–{number(figure.high)}"
-
-
-def _changed(change: Change) -> str:
-    ratio = interval(change.ratios[change.metric.name])
-    if change.verdict == "withheld":
-        return f"{ratio}: no verdict ({visible(withheld_for(change))})"
-    return f"{ratio}: {change.verdict}"
 
 
 def _as_data(found: History) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from wirebench.stats.differences import Difference
 from wirebench.stats.names import counted, in_common
 from wirebench.stats.pair import Verdict
 from wirebench.stats.ratio import CONFIDENCE
-from wirebench.stats.words import gate_names, least_seen, told_ratios
+from wirebench.stats.words import gate_names, interval, least_seen, told_ratios
 
 _COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive")
 
@@ -31,6 +31,13 @@ def claim(change: Change) -> str:
             return f"inconclusive: {measured}.{_how_much_more(change)}"
         case verdict:
             return f"head is {verdict}{', beyond the margin' if change.regressed else ''}: {measured}."
+
+
+def brief(change: Change) -> str:
+    """Say what has become of a cell in a table: the ratio of what is judged, and the verdict or why there is none."""
+    verdict = f"no verdict ({withheld_for(change)})" if change.verdict == "withheld" else change.verdict
+    ratio = change.ratios.get(change.metric.name)
+    return f"{interval(ratio)}: {verdict}" if ratio else verdict
 
 
 def withheld_for(change: Change) -> str:

@@ -6,6 +6,7 @@ is measured on and with must not: a target, a machine, a load or a load tool of 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -111,7 +112,7 @@ def _of_versions(base: Run, head: Run) -> Iterator[Difference]:
 
 def _of_load(base: Run, head: Run) -> Iterator[Difference]:
     """Yield how two loads differ. Those that are no longer understood can't be told to be equal."""
-    of_base, of_head = _load(base), _load(head)
+    of_base, of_head = _load(base.info.scenario_text), _load(head.info.scenario_text)
     if of_base is None or of_head is None:
         yield from _unequal(_scenario(base), _scenario(head), "the loads may differ")
         return
@@ -145,9 +146,10 @@ def _workload(load: Load, name: str) -> dict[str, str]:
     return {f"load.workloads.{name}": load.workloads[name].model_dump_json(exclude_defaults=True)}
 
 
-def _load(run: Run) -> Load | None:
+@functools.lru_cache(maxsize=64)  # a history asks for the same one with every run
+def _load(scenario_text: str) -> Load | None:
     try:
-        return Scenario.model_validate(yaml.safe_load(run.info.scenario_text)).load
+        return Scenario.model_validate(yaml.safe_load(scenario_text)).load
     except (yaml.YAMLError, ValueError, RecursionError):  # pydantic's errors are ValueErrors
         return None
 
