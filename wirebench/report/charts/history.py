@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import timedelta
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,12 +19,17 @@ WIDTH = 760
 _PANEL_HEIGHT = 250
 #: Above each panel its title and a line of the legend each, below it the runs.
 _TITLE_HEIGHT, _LEGEND_HEIGHT, _BELOW = 34, 19, 58
-_LEFT, _RIGHT = 66, 20
+_LEFT, _RIGHT = 66, 40
 #: So many runs have their date written below them.
 _DATES_MAX = 8
 #: Room above and below the figures, as a share of the scale.
 _ROOM = 0.08
 _VERSION_LENGTH = 12
+#: Over so long a time it is the days that tell runs apart.
+_LONG = timedelta(days=60)
+#: A mark, and a smaller one where many runs stand side by side.
+_MARK_SIZE, _MARK_SIZE_MIN = 6.5, 2.5
+_MARKS_WIDTH = 300
 _CAPTION_HEIGHT = 22
 _CAPTION = "upright: 95 % interval; hollow: a gate failed; grey: another version from here on"
 
@@ -102,7 +107,8 @@ def _below(axes: Axes, points: Sequence[Point]) -> None:
     """Write the dates of runs below the panel, and mark where the version is another than in the run before."""
     step = -(-len(points) // _DATES_MAX)
     places = range(len(points) - 1, -1, -step)
-    axes.set_xticks(list(places), [_moment(points[place].started_at) for place in places])
+    form = "%Y-%m-%d" if points[-1].started_at - points[0].started_at > _LONG else "%m-%d %H:%M"
+    axes.set_xticks(list(places), [f"{points[place].started_at:{form}}" for place in places])
     last_written = -step
     for place, point in enumerate(points):
         if place and point.version == points[place - 1].version:
@@ -117,22 +123,22 @@ def _below(axes: Axes, points: Sequence[Point]) -> None:
             last_written = place
 
 
-def _moment(moment: datetime) -> str:
-    return f"{moment:%m-%d %H:%M}"
-
-
 def _line(axes: Axes, line: Line, style: Style, places: Mapping[str, int]) -> None:
     at = [places[point.run.id] for point in line.points]
+    size = min(max(_MARKS_WIDTH / len(places), _MARK_SIZE_MIN), _MARK_SIZE)
     figures = [point.figure.estimate for point in line.points]
     dashes = (0, style.dashes or None)
     axes.plot(
-        at, figures, color=style.colour, linewidth=1.6, linestyle=dashes, label=line.name,
-        marker=style.marker if len(at) == 1 else None, markersize=6.5,
+        at, figures, color=style.colour, linewidth=size / 4, linestyle=dashes, label=line.name,
+        marker=style.marker if len(at) == 1 else None, markersize=size,
     )  # fmt: skip
     for place, point in zip(at, line.points, strict=True):
         if point.figure.low is not None and point.figure.high is not None:
-            axes.plot((place, place), (point.figure.low, point.figure.high), color=style.colour, linewidth=1.2)
+            axes.plot(
+                (place, place), (point.figure.low, point.figure.high), color=style.colour, linewidth=min(size / 4, 1.2)
+            )
         axes.plot(
-            place, point.figure.estimate, linestyle="none", marker=style.marker, markersize=6.5, markeredgewidth=1.4,
-            markeredgecolor=style.colour, markerfacecolor=PAPER if point.failed_gates else style.colour,
+            place, point.figure.estimate, linestyle="none", marker=style.marker, markersize=size,
+            markerfacecolor=PAPER if point.failed_gates else style.colour, markeredgecolor=style.colour,
+            markeredgewidth=size / 5,
         )  # fmt: skip
