@@ -110,6 +110,7 @@ def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> 
             "the loads differ",
         ),
         ({"scenario_text": "no: scenario"}, "the loads may differ"),
+        ({"scenario_text": "when: 2026-99-99\nwhat: !!bool maybe"}, "the loads may differ"),
         ({"scenario_text": "[" * 2000}, "the loads may differ"),
     ],
 )

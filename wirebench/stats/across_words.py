@@ -11,6 +11,9 @@ from wirebench.stats.pair import Verdict
 from wirebench.stats.ratio import CONFIDENCE
 from wirebench.stats.words import gate_names, interval, least_seen, told_ratios
 
+#: So many cells that one run lacks are named.
+_NAMED_MAX = 6
+
 _COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive")
 
 
@@ -67,7 +70,9 @@ def remarks(found: Across) -> Iterator[str]:
         yield "One block says nothing of its own spread: for verdicts, give both runs two or more (--blocks)."
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
-            yield f"Only in {name}: {'; '.join(in_common(cell.factors) for cell in cells)}."
+            named = [in_common(cell.factors) for cell in cells[:_NAMED_MAX]]
+            more = [f"{len(cells) - _NAMED_MAX} more"] if len(cells) > _NAMED_MAX else []
+            yield f"Only in {name}: {'; '.join((*named, *more))}."
     for each in found.differences:
         yield difference(each)
 

@@ -150,7 +150,7 @@ def _workload(load: Load, name: str) -> dict[str, str]:
 def _load(scenario_text: str) -> Load | None:
     try:
         return Scenario.model_validate(yaml.safe_load(scenario_text)).load
-    except (yaml.YAMLError, ValueError, RecursionError):  # pydantic's errors are ValueErrors
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):  # whatever the text makes of them
         return None
 
 
