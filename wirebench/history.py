@@ -21,7 +21,8 @@ RUNS_MAX = 500
 CELLS_MAX = 4
 _ABSENT = "none"
 
-#: What the index has of one cell, the oldest run first; there is at least one.
+#: What the index has of one cell, the oldest run first; there is at least one. On another target it has the same name,
+#: but other factors: those that only clusters have.
 Results = tuple[Result, ...]
 
 
@@ -46,23 +47,24 @@ def find_cells(
 
     Levels are texts, None is `none`. Raises UsageError if there is no such cell, IndexUnusableError.
     """
-    cells: dict[tuple[object, ...], list[Result]] = {}
-    for result in _newest(index, Filters(scenario=(scenario,), since=since)):
-        cells.setdefault(tuple(sorted(result.factors.items())), []).append(result)
-    if not cells:
+    results = list(_newest(index, Filters(scenario=(scenario,), since=since)))
+    if not results:
         raise _nothing(index, scenario, since)
-    found = tuple(tuple(reversed(cell)) for cell in cells.values() if _has(cell[0].factors, levels))
-    if not found:
+    cells: dict[str, list[Result]] = {}
+    for result in reversed(results):
+        if _has(result.factors, levels):
+            cells.setdefault(in_common(result.factors), []).append(result)
+    if not cells:
         asked = ", ".join(f"{name}={level}" for name, each in levels.items() for level in each)
         raise UsageError(f"no cell of {scenario} has {asked}", "`wirebench list` shows the scenarios, `results` a run")
-    return found
+    return tuple(map(tuple, cells.values()))
 
 
 def named(cells: Iterable[Results], text: str) -> tuple[Results, ...]:
     """Return the cells with that name or id, or else those whose name or id has the text in it."""
     exact, partly = [], []
     for cell in cells:
-        names = (cell[-1].cell, in_common(cell[-1].factors))
+        names = {in_common(cell[-1].factors), *(result.cell for result in cell)}
         if text in names:
             exact.append(cell)
         elif any(text.casefold() in name.casefold() for name in names):

@@ -65,6 +65,16 @@ def test_machines_and_targets_are_kept_apart(tmp_path: Path) -> None:
     assert [[None, "slower"], [None, "slower"], [None]] == changes
 
 
+def test_a_cell_is_the_same_on_every_target(tmp_path: Path) -> None:
+    """What clusters add to its factors makes another line of it, not another cell."""
+    limits = {"cpu_limit_millicores": 500, "memory_limit_mib": 512, "placement": "cross-node", "balancing": "service"}
+    write(tmp_path, 1)
+    write(tmp_path, 2, 100, cell("rest", disruption="none", **limits), info={"target": "kubernetes"})
+    write(tmp_path, 3)
+    (found,) = json.loads(ask(tmp_path, "--json")[1])["cells"]
+    assert [("local", 2), ("kubernetes", 1)] == [(line["target"], len(line["runs"])) for line in found["lines"]]
+
+
 def test_another_figure_is_judged_by_itself(tmp_path: Path) -> None:
     """--metric has its own verdicts and gates: that on the generator says nothing of the server's CPU."""
     write(tmp_path, 1)

@@ -41,11 +41,19 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What was measured on one machine and target, the oldest first."""
+    """What was measured on one machine and target, the oldest first; there is at least one point."""
 
-    target: str
-    machine: str
     points: tuple[Point, ...]
+
+    @property
+    def target(self) -> str:
+        """The target."""
+        return self.points[0].run.target
+
+    @property
+    def machine(self) -> str:
+        """The machine, in words."""
+        return ", ".join(hardware(self.points[0].run.machine).values())
 
     @property
     def name(self) -> str:
@@ -65,23 +73,24 @@ class History:
 def history(runs: Iterable[Run], metric: Metric | None = None) -> History | None:
     """Return the history of a cell, by default of the figure that verdicts are on.
 
-    `runs` stand in the order of their time, each with the records of this cell alone. Those without the figure are left
+    `runs` stand in the order of their time, each with the records of this cell alone, which may have other factors on
+    another target. Those without the figure are left
     out; None if all are.
     """
     measured = [(run, cell) for run in runs for cell in summarise(run.records)]
     if not measured:
         return None
     metric = metric or judged(measured[-1][1])
-    lines: dict[tuple[str, str], list[Point]] = {}
-    before: dict[tuple[str, str], Run] = {}
+    lines: dict[tuple[object, ...], list[Point]] = {}
+    before: dict[tuple[object, ...], Run] = {}
     for run, cell in measured:
         figures = list(cell.by_block(metric).values())
         if not figures:
             continue
-        where = (run.info.target, ", ".join(hardware(run.info.machine).values()))
+        where = (run.info.target, *hardware(run.info.machine).values(), *cell.factors.items())
         change = across(before[where], run, metric).changes[0] if where in before else None
         lines.setdefault(where, []).append(Point(run.info, cell, mean(figures), cell.failed_gates(metric), change))
         before[where] = run
     if not lines:
         return None
-    return History(cell.factors, metric, tuple(Line(*where, tuple(points)) for where, points in lines.items()))
+    return History(cell.factors, metric, tuple(Line(tuple(points)) for points in lines.values()))
