@@ -54,17 +54,13 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     status, shown, _ = wirebench("compare", base, "b-head", "--out", tmp_path, "--json")
     found = json.loads(shown)
     assert 0 == status
-    assert ("a-base", "b-head", 0.05, 1) == (
-        found["base"]["id"],
-        found["head"]["id"],
-        found["margin"],
-        found["regressions"],
-    )
-    rest, grpc = found["cells"]
+    assert ("a-base", "b-head", 0.05) == (found["base"]["id"], found["head"]["id"], found["equivalence_margin"])
+    rest, grpc = found["changes"]
+    assert [grpc["cell"]] == found["regressions"]
     assert ("equivalent", "slower", True) == (rest["verdict"], grpc["verdict"], grpc["regressed"])
     assert 0.8 == pytest.approx(grpc["ratios"]["throughput"]["estimate"])
     assert 3 == grpc["head"]["blocks"]
-    assert 0.8 == pytest.approx(grpc["head"]["throughput"] / grpc["base"]["throughput"])
+    assert 0.8 == pytest.approx(grpc["head"]["typical"]["throughput"] / grpc["base"]["typical"]["throughput"])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import orjson
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -14,7 +13,6 @@ from wirebench.cli.options import Json, Out
 from wirebench.cli.output import stdout_console, visible, warn_of_damaged
 from wirebench.report.numbers import ABSENT, number
 from wirebench.stats import Across, Change, across
-from wirebench.stats.across_data import as_data
 from wirebench.stats.across_words import remarks, sentence, summary
 from wirebench.stats.names import in_common
 from wirebench.stats.words import interval
@@ -41,11 +39,22 @@ def compare(
     """Compare two runs by the cells that both have: with intervals, a verdict a cell, and what the runs differ in."""
     found = across(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
     if json:
-        sys.stdout.write(orjson.dumps(as_data(found), option=orjson.OPT_INDENT_2).decode() + "\n")
+        sys.stdout.write(_as_json(found) + "\n")
     else:
         print_across(found, stdout_console())
     if fail_on_regression and found.regressions:
         raise typer.Exit(1)
+
+
+def _as_json(found: Across) -> str:
+    """Return what the API answers."""
+    # Imported late: the server takes longer to load than a short command to run.
+    from pydantic import TypeAdapter  # noqa: PLC0415
+
+    from wirebench.web.api.answers import Compared  # noqa: PLC0415
+    from wirebench.web.api.compare import compared  # noqa: PLC0415
+
+    return TypeAdapter(Compared).dump_json(compared(found), indent=2).decode()
 
 
 def print_across(found: Across, console: Console) -> None:

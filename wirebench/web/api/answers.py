@@ -132,6 +132,14 @@ class RunDifference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellFigures:
+    """One cell in one run: how many blocks there are of it, and what is typical of them, by metric."""
+
+    blocks: int
+    typical: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellChange:
     """One cell in two runs: ratios of head to base, and what they support.
 
@@ -145,6 +153,8 @@ class CellChange:
     regressed: bool
     p_value: float | None
     ratios: dict[str, Ratio]
+    base: CellFigures
+    head: CellFigures
     failed_gates: tuple[str, ...]
     reasons: tuple[str, ...]
     sentence: str

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from wirebench.stats import across_words
-from wirebench.stats.across import Change, across
-from wirebench.web.api.answers import CellChange, Compared, RunDifference
+from wirebench.stats.across import Across, Change, across
+from wirebench.stats.summary import METRICS, CellSummary
+from wirebench.web.api.answers import CellChange, CellFigures, Compared, RunDifference
 from wirebench.web.api.endpoint import Asked, Endpoint
 from wirebench.web.parameters import Parameter, text
 
 
 def _compare(asked: Asked) -> Compared:
     base, head = (asked.catalogue.run(*asked.levels[name]) for name in ("base", "head"))
-    found = across(base, head)
+    return compared(across(base, head))
+
+
+def compared(found: Across) -> Compared:
+    """Return two runs as the API answers with them, and `wirebench compare --json` too."""
     return Compared(
         base=found.base,
         head=found.head,
@@ -52,7 +57,16 @@ def _change(of: Change) -> CellChange:
         regressed=of.regressed,
         p_value=of.p_value,
         ratios=of.ratios,
+        base=_figures(of.baseline),
+        head=_figures(of.subject),
         failed_gates=tuple(gate.name for gate in of.failed_gates),
         reasons=of.reasons,
         sentence=across_words.sentence(of),
+    )
+
+
+def _figures(cell: CellSummary) -> CellFigures:
+    figures = {name: cell.typical(metric) for name, metric in METRICS.items()}
+    return CellFigures(
+        blocks=len(cell.records), typical={name: figure for name, figure in figures.items() if figure is not None}
     )
