@@ -171,9 +171,14 @@ def _table(cells: tuple[CellSummary, ...]) -> Table:
     for heading, _ in figures:
         table.add_column(heading, justify="right", overflow="fold")
     for cell in cells:
-        levels = (str(cell.factors[name]) for name in shown or ["transport"])
+        levels = (_level(cell.factors[name]) for name in shown or ["transport"])
         table.add_row(*levels, *(figure(cell) for _, figure in figures))
     return table
+
+
+def _level(level: str | float | None) -> str:
+    """Write a factor's level as a scenario does."""
+    return "none" if level is None else str(level)
 
 
 def _implied(cells: tuple[CellSummary, ...]) -> set[str]:

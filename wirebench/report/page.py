@@ -16,6 +16,7 @@ from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest, Lane
 from wirebench.report.charts.style import Style, styles
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
+from wirebench.report.groups import group
 from wirebench.report.ladder import LadderShown
 from wirebench.report.latencies import read_latencies
 from wirebench.report.numbers import moment
@@ -104,15 +105,15 @@ def render(run: Run) -> str:
 def gather(run: Run) -> Page:
     """Work out all that the page shows."""
     cells = summarise(run.records)
-    groups = _group(cells)
+    groups = group(cells, run.info.compare)
     comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     forest = Forest.of(judged, run.info.equivalence_margin)
     instruments = [comparison for comparison in comparisons if comparison.instruments]
     instrument_forest = Forest.of(instruments, run.info.equivalence_margin, INSTRUMENT_LANES)
-    looks = styles(cell for group in groups.values() for cell in group)
-    of_requests = {title: group for title, group in groups.items() if not group[0].has_streams}
-    of_streams = {title: group for title, group in groups.items() if group[0].has_streams}
+    looks = styles(itertools.chain(*groups.values()))
+    of_requests = {title: members for title, members in groups.items() if not members[0].has_streams}
+    of_streams = {title: members for title, members in groups.items() if members[0].has_streams}
     latencies, unreadable = read_latencies(run, itertools.chain(*of_requests.values()))
     streams = make_streams(run, of_streams, looks)
     throughput, throughput_is_log = bars_of(METRICS["throughput"], of_requests, looks)
@@ -150,17 +151,6 @@ def gather(run: Run) -> Page:
         unreadable=(*unreadable, *streams.unreadable) if streams else unreadable,
         facts=facts(run),
     )
-
-
-def _group(cells: Sequence[CellSummary]) -> dict[str, list[CellSummary]]:
-    """Put together what can be compared; of each transport, the cell at its defaults comes first."""
-    groups: dict[str, list[CellSummary]] = {}
-    for cell in cells:
-        groups.setdefault(names.load(cell.factors), []).append(cell)
-    for group in groups.values():
-        transports = [cell.factors["transport"] for cell in group]
-        group.sort(key=lambda cell: (transports.index(cell.factors["transport"]), len(cell.name)))
-    return groups
 
 
 def _claims(comparisons: Sequence[Comparison], forest: Forest) -> dict[str, list[Claim]]:
