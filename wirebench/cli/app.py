@@ -18,6 +18,7 @@ from wirebench.cli import (
     list_,
     load,
     report,
+    reproduce,
     results,
     run,
     serve,
@@ -42,6 +43,7 @@ app.command("load")(load.load)
 app.command("list")(list_.list_)
 app.command("bundle")(bundle.bundle)
 app.command("import")(import_.import_)
+app.command("reproduce")(reproduce.reproduce)
 app.command("results")(results.results)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)

@@ -10,6 +10,7 @@ import typer
 
 from wirebench.cli.options import Out
 from wirebench.cli.output import warn_of_damaged
+from wirebench.share import write_bundle
 from wirebench.store import find_run
 from wirebench.store.results import DEFAULT_FOLDER
 
@@ -24,9 +25,6 @@ def bundle(
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Put a run into one file that `wirebench import` takes in elsewhere: records, histograms, scenario, report."""
-    # Imported late: the report brings matplotlib with it.
-    from wirebench.share import write_bundle  # noqa: PLC0415
-
     found = find_run(run, out, warn_of_damaged)
     made = write_bundle(found, output, with_logs=with_logs)
     sys.stdout.write(f"{made.path}\n")

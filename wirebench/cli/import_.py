@@ -13,8 +13,8 @@ import typer
 from wirebench.cli.options import Out
 from wirebench.cli.output import visible
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.index import Index, database_url
 from wirebench.measure import environment
+from wirebench.share import import_bundle
 from wirebench.store.results import DEFAULT_FOLDER
 
 STDIN = "-"
@@ -26,9 +26,6 @@ def import_(
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Take a bundled run in, once everything in it is checked; its report is drawn anew, from its records."""
-    # Imported late: the report brings matplotlib with it.
-    from wirebench.share import import_bundle  # noqa: PLC0415
-
     with opened(file) as stream:
         taken = import_bundle(stream, file, out)
     info = taken.run.info
@@ -46,6 +43,9 @@ def import_(
 
 def _put_into_index(results: Path, folder: Path) -> None:
     """Have the run found by its figures; where that fails it is here all the same."""
+    # Imported late: SQLAlchemy takes longer to load than a short command to run.
+    from wirebench.index import Index, database_url  # noqa: PLC0415
+
     try:
         with Index.open(database_url(results)) as index:
             index.catch_up_run(folder)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
@@ -30,12 +31,12 @@ from wirebench.cli.options import (
     given_tls,
     scenario_path,
 )
-from wirebench.cli.output import TerminalProgress, print_run, stdout_console
+from wirebench.cli.output import TerminalProgress, print_run, stdout_console, visible
 from wirebench.cli.results import as_json
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.progress import TimeLeft
-from wirebench.scenario import Plan, make_plan, read_scenario
+from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
 from wirebench.scenario.contract import TargetName
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.names import counted
@@ -43,6 +44,7 @@ from wirebench.store import Run, RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER, TIMING_FILE
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 from wirebench.targets.kubernetes import KubernetesTarget
+from wirebench.tls import ClientTls
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 
@@ -70,49 +72,95 @@ def run(  # noqa: PLR0913 - one parameter an option
     json: Json = False,
 ) -> None:
     """Measure a scenario, and say what the numbers support."""
+    place = place_of(
+        target,
+        given_addresses(rest, grpc, socket),
+        given_tls(cacert, cert, key),
+        context=context,
+        kubeconfig=kubeconfig,
+        values=values or [],
+    )
     path = scenario_path(scenario)
-    read = read_scenario(path)
-    if blocks is not None:
-        read = read.model_copy(update={"blocks": blocks})
-    kind = _checked_target(target, addresses := given_addresses(rest, grpc, socket))
-    tls = given_tls(cacert, cert, key)
+    plan = planned(read_scenario(path), place, blocks, seed)
+    folder = measure(plan, path, place, out, run_id(path.stem))
+    conclude(folder, lambda result: show(result, json=json))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a scenario is to be measured, as the options say."""
+
+    kind: TargetName
+    external: ExternalTarget
+    context: str | None
+    kubeconfig: Path | None
+    values: list[Path]
+
+    def target(self, run_name: str, out: Path) -> Target:
+        """Return the target of a run. Raises UsageError."""
+        match self.kind:
+            case "local":
+                return LocalTarget(divide_cores(), lambda service: out / run_name / "logs" / f"{service}.log")
+            case "external":
+                return self.external
+            case "kubernetes":
+                return KubernetesTarget(run_name, *cluster_access(self.context, self.kubeconfig, self.values))
+
+
+def place_of(  # noqa: PLR0913 - what the options say
+    target: str,
+    addresses: Mapping[str, str],
+    tls: ClientTls | None,
+    *,
+    context: str | None,
+    kubeconfig: Path | None,
+    values: list[Path],
+) -> Place:
+    """Return the place that options name. Raises UsageError if they don't go together."""
+    kind = _checked_target(target, addresses)
     if tls and kind != "external":
         raise UsageError("--cacert, --cert and --key: other targets make their own", "add --target external")
-    external = ExternalTarget(addresses, tls)
-    if kind == "external":
-        read = as_found(read, external)
     if kind != "kubernetes" and (context or kubeconfig or values):
         raise UsageError("--context, --kubeconfig and --values are for clusters", "add --target kubernetes")
-    plan = make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, kind)
-    run_name = run_id(path.stem)
+    return Place(kind, ExternalTarget(addresses, tls), context, kubeconfig, values)
+
+
+def planned(scenario: Scenario, place: Place, blocks: int | None, seed: int | None) -> Plan:
+    """Return the plan of a scenario, with its own number of blocks and a random seed if none is given.
+
+    Raises UsageError.
+    """
+    read = scenario if blocks is None else scenario.model_copy(update={"blocks": blocks})
+    if place.kind == "external":
+        read = as_found(read, place.external)
+    return make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, place.kind)
+
+
+def measure(plan: Plan, path: Path, place: Place, out: Path, run_name: str) -> Path:
+    """Measure what was planned of the scenario in a file, and return the run's folder; its report isn't written yet.
+
+    Raises UsageError, WirebenchError, Interrupted.
+    """
     with interruptible(STOPPING):
-        chosen: Target
-        match kind:
-            case "local":
-                chosen = LocalTarget(divide_cores(), lambda service: out / run_name / "logs" / f"{service}.log")
-            case "external":
-                chosen = external
-            case "kubernetes":
-                chosen = KubernetesTarget(run_name, *cluster_access(context, kubeconfig, values or []))
-        writer = _begin(plan, path, chosen, out, run_name)
+        target = place.target(run_name, out)
+        writer = _begin(plan, path, target, out, run_name)
         try:
-            _announce(plan, chosen, writer)
-            with TerminalProgress(plan.cells_total, TimeLeft.of(plan, kind)) as progress:
-                runner.execute(plan, chosen, writer, progress)
+            _announce(plan, target, writer)
+            with TerminalProgress(plan.cells_total, TimeLeft.of(plan, place.kind)) as progress:
+                runner.execute(plan, target, writer, progress)
         except Interrupted:
             _say_what_is_left(writer)
             raise
-    _conclude(writer.folder, json=json)
+    return writer.folder
 
 
 def _begin(plan: Plan, path: Path, target: Target, out: Path, run_name: str) -> RunWriter:
     """Prepare the target and the run's folder; where that fails, nothing of the target's stays."""
-    timing = plan.scenario.load.timing
     try:
         runner.prepare(plan, target)
         writer = RunWriter(out, runner.start_info(plan, path, target, run_name))
-        if timing is not None:
-            writer.keep(path.parent / timing, TIMING_FILE)
+        if timing := plan.scenario.load.timing_path:
+            writer.keep(timing, TIMING_FILE)
     except BaseException:
         target.clean_up()
         raise
@@ -129,15 +177,18 @@ def _say_what_is_left(writer: RunWriter) -> None:
         sys.stderr.write("nothing had been measured, and nothing is left\n")
 
 
-def _conclude(folder: Path, *, json: bool) -> None:
-    """Show the figures, and then write the report: whatever becomes of it, they have been seen."""
+def conclude(folder: Path, show_figures: Callable[[Run], None]) -> None:
+    """Show the figures, and then write the report: whatever becomes of it, they have been seen.
+
+    Raises WirebenchError, Interrupted.
+    """
     # Imported late: the report brings matplotlib with it.
     from wirebench.report import write_report  # noqa: PLC0415
 
     again = f"write the report by: wirebench report --run {folder}"
     try:
         result = load_run(folder)
-        unprinted = _show(result, json=json)
+        unprinted = _printed(result, show_figures)
         report = write_report(result)
     except WirebenchError as error:
         raise WirebenchError(error.message, f"{error.hint}; then {again}") from error
@@ -149,13 +200,18 @@ def _conclude(folder: Path, *, json: bool) -> None:
         raise WirebenchError(f"can't print the figures: {unprinted}", f"`wirebench results --run {folder}` shows them")
 
 
-def _show(result: Run, *, json: bool) -> str:
+def show(result: Run, *, json: bool) -> None:
+    """Print a run's figures."""
+    if json:
+        sys.stdout.write(as_json(result) + "\n")
+    else:
+        print_run(result, stdout_console())
+
+
+def _printed(result: Run, show_figures: Callable[[Run], None]) -> str:
     """Print the figures; return why they can't be, if they can't."""
     try:
-        if json:
-            sys.stdout.write(as_json(result) + "\n")
-        else:
-            print_run(result, stdout_console())
+        show_figures(result)
         sys.stdout.flush()
     except OSError as error:  # a closed pipe, a full disk
         # What is still in the buffer would fail once more when Python ends.
@@ -179,7 +235,7 @@ def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:
     cells, blocks = len(plan.cells), len(plan.blocks)
     at_most = "at most " if plan.scenario.load.model == "calls" else ""
     lines = [
-        f"{plan.scenario.question}",
+        visible(plan.scenario.question),
         f"{counted(cells, 'cell')} × {counted(blocks, 'block')}, {at_most}{plan.measured_s:.0f} s of load; "
         f"seed {plan.seed}; {target.name} target" + (f" ({target.cores})" if target.cores else ""),
         f"results: {writer.folder}/",

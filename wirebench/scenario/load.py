@@ -30,8 +30,11 @@ class _Loader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 
-def read_scenario(path: Path) -> Scenario:
-    """Read and check a scenario file. Raises UsageError, with the line and the fix."""
+def read_scenario(path: Path, timing: Path | None = None) -> Scenario:
+    """Read and check a scenario file; `timing` is where a replay's timing file is, wherever the scenario says it is.
+
+    Raises UsageError, with the line and the fix.
+    """
     text = _read(path)
     try:
         loader = _Loader(text)
@@ -50,20 +53,21 @@ def read_scenario(path: Path) -> Scenario:
         raise UsageError(f"{path}:1: a scenario is a mapping", "start with the keys `question` and `factors`")
     source = Source(path, lines)
     try:
-        return _with_recording(Scenario.model_validate(data, context=source), path)
+        return _with_recording(Scenario.model_validate(data, context=source), path, timing)
     except ValidationError as error:
         first, *others = (describe(source, mistake) for mistake in error.errors())
         hint = "docs/scenarios.md describes every key; nothing was started"
         raise UsageError(first, hint, "\n".join(others)) from None
 
 
-def _with_recording(scenario: Scenario, path: Path) -> Scenario:
+def _with_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scenario:
     """Return a scenario with its recording, if it has one, and the window that this fills. Raises UsageError."""
     load = scenario.load
     if load.model != "replay" or load.timing is None:
         return scenario
+    timing_path = timing or path.parent / load.timing
     try:
-        recording = read_recording(path.parent / load.timing)
+        recording = read_recording(timing_path)
     except UsageError as error:
         raise UsageError(f"{scenario.where(('load', 'timing'))}: {error.message}", error.hint) from None
     length_s = recording.length_s / load.speedup
@@ -83,7 +87,7 @@ def _with_recording(scenario: Scenario, path: Path) -> Scenario:
         field, hint = "timing", "lower load.speedup, or record for longer"
     else:
         part = recording.first(window_s * load.speedup)
-        replayed = load.model_copy(update={"window_s": window_s}).replaying(part)
+        replayed = load.model_copy(update={"window_s": window_s}).replaying(part, timing_path)
         return scenario.model_copy(update={"load": replayed})
     raise UsageError(f"{scenario.where(('load', field))}: {problem}", hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
@@ -177,6 +178,7 @@ class Load(_Strict):
     timing: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     speedup: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
     _recording: Recording | None = PrivateAttr(default=None)
+    _timing_path: Path | None = PrivateAttr(default=None)
 
     @property
     def shape(self) -> Shape | None:
@@ -188,10 +190,16 @@ class Load(_Strict):
         """What the timing file holds, once it has been read."""
         return self._recording
 
-    def replaying(self, recording: Recording | None) -> Load:
-        """Return this load with what its timing file holds."""
+    @property
+    def timing_path(self) -> Path | None:
+        """Where the timing file was read."""
+        return self._timing_path
+
+    def replaying(self, recording: Recording | None, timing_path: Path | None = None) -> Load:
+        """Return this load with what its timing file holds, and where that is."""
         made = self.model_copy()
-        made._recording = recording  # noqa: SLF001 - pydantic's way to keep what no file says
+        # pydantic's way to keep what no file says
+        made._recording, made._timing_path = recording, timing_path  # noqa: SLF001
         return made
 
     @model_validator(mode="before")

@@ -164,7 +164,7 @@ class _Unpacked:
                 raise UsageError("there is something behind its end")
         if not self._zlib.eof:
             raise UsageError("it is truncated: gzip's checksum is missing")
-        if self._zlib.unused_data or self._stream.read(1):
+        if self._zlib.unused_data or self._more():
             raise UsageError("there is something behind its end")
 
     def _piece(self, size: int) -> bytes:
@@ -180,11 +180,18 @@ class _Unpacked:
                 self._count(len(piece))
                 return piece
             if not self._packed:
-                self._packed = self._stream.read(_PIECE_BYTES)
-                self._packed_bytes += len(self._packed)
+                self._packed = self._more()
                 if not self._packed:
                     break
         return b""
+
+    def _more(self) -> bytes:
+        try:
+            read = self._stream.read(_PIECE_BYTES)
+        except OSError as error:
+            raise UsageError(f"it can't be read: {error.strerror}") from None
+        self._packed_bytes += len(read)
+        return read
 
     def _count(self, unpacked_bytes: int) -> None:
         self._unpacked_bytes += unpacked_bytes

@@ -60,14 +60,13 @@ def _path(record: Record) -> str:
 
 
 def _check_info(info: RunInfo) -> None:
-    begun, _, scenario = info.id.partition("-")
-    if scenario != info.scenario:
+    if info.id.partition("-")[2] != info.scenario:
         raise _misfit("run.json", f"run {info.id!r} isn't of the scenario {info.scenario!r}")
     try:
         started = datetime.fromisoformat(info.started_at)
     except ValueError:
         raise _misfit("run.json", f"started_at: {info.started_at[:40]!r} is no moment") from None
-    if started.tzinfo is None or not begun:
+    if started.tzinfo is None:
         raise _misfit("run.json", "started_at has no time zone")
     if info.blocks < 1 or info.cells < 1:
         raise _misfit("run.json", "a run has a block and a cell at least")

@@ -92,19 +92,30 @@ def claim(comparison: Comparison) -> str:
     subject, baseline = _names(comparison)
     if comparison.instruments:
         return f"on the same service, {subject} measured {_disagreement(comparison, baseline)}."
-    measured = told_ratios(comparison)
+    measured, said = told_ratios(comparison), answer(comparison)
+    match comparison.verdict:
+        case "withheld":
+            return f"{said}; measured {measured}."
+        case "inconclusive":
+            return f"{said}: {measured}.{_how_much_more(comparison)}"
+        case _:
+            return f"{said}: {measured}."
+
+
+def answer(comparison: Comparison) -> str:
+    """Say what a comparison comes to, without its figures: `gRPC is faster than REST`."""
+    subject, baseline = _names(comparison)
     match comparison.verdict:
         case "withheld":
             failed = gate_names(comparison.failed_gates)
             why = f"failed gates: {failed}" if failed else "nothing to compare"
-            return f"no verdict on {subject} against {baseline} ({why}); measured {measured}."
+            return f"no verdict on {subject} against {baseline} ({why})"
         case "equivalent":
-            return f"{subject} and {baseline} are equivalent: {measured}."
+            return f"{subject} and {baseline} are equivalent"
         case "inconclusive":
-            more = _how_much_more(comparison)
-            return f"inconclusive between {subject} and {baseline}: {measured}.{more}"
+            return f"inconclusive between {subject} and {baseline}"
         case verdict:
-            return f"{subject} {_is(subject)} {verdict} than {baseline}: {measured}."
+            return f"{subject} {_is(subject)} {verdict} than {baseline}"
 
 
 def caveat(comparisons: Sequence[Comparison]) -> str:
@@ -119,8 +130,12 @@ def caveat(comparisons: Sequence[Comparison]) -> str:
 def told_ratios(pair: Pair) -> str:
     """Say the ratios of two cells: that which is judged, and those that are told beside it."""
     names = (pair.metric.name, *(name for name in _BESIDE if name != pair.metric.name))
-    parts = [f"{interval(pair.ratios[name])} {_THE[name]}{_doubt(pair, name)}" for name in names if name in pair.ratios]
-    return ", ".join(parts) or "nothing"
+    return ", ".join(told_ratio(pair, name) for name in names if name in pair.ratios) or "nothing"
+
+
+def told_ratio(pair: Pair, name: str) -> str:
+    """Say the ratio of two cells by a metric that both have."""
+    return f"{interval(pair.ratios[name])} {_THE[name]}{_doubt(pair, name)}"
 
 
 def _doubt(pair: Pair, name: str) -> str:

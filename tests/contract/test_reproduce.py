@@ -1,0 +1,44 @@
+"""`wirebench bundle`, `import` and `reproduce` for real: what one machine has measured is run again from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.contract.runs import needs_tools, only_run, wirebench
+from wirebench.store.results import TIMING_FILE
+
+SCENARIO = """\
+question: Which transport keeps a recorded pace?
+factors: {transport: [rest, socket], concurrency: 4}
+load: {model: replay, timing: pace.json, warmup_s: 0.2}
+blocks: 2
+"""
+
+pytestmark = needs_tools
+
+
+def test_a_bundle_is_run_again(tmp_path: Path) -> None:
+    """With no file but the bundle: the scenario, its timing file, seed and blocks; as a run like any other."""
+    (tmp_path / "tiny.yaml").write_text(SCENARIO)
+    (tmp_path / "pace.json").write_text(json.dumps({"inter_arrival_s": [0.005] * 120}))
+    done = wirebench("run", tmp_path / "tiny.yaml", "--out", tmp_path / "there", "--seed", "7")
+    assert 0 == done.returncode, done.stderr
+    there, bundle = only_run(tmp_path / "there"), tmp_path / "tiny.tar.gz"
+    assert 0 == wirebench("bundle", there.folder, "--output", bundle).returncode
+    (tmp_path / "pace.json").unlink()
+    again = wirebench("reproduce", bundle, "--out", tmp_path / "here", "--json")
+    assert again.returncode in (0, 1), again.stderr
+    printed, here = json.loads(again.stdout), only_run(tmp_path / "here")
+    assert (again.returncode == 1) == (printed["contradicted"] > 0)
+    assert 1 == printed["held"] + printed["contradicted"] + printed["open"]
+    assert here.info.id == printed["here"]["id"]
+    assert "complete" == here.info.status
+    assert {record.id: record.order for record in there.records} == {record.id: record.order for record in here.records}
+    assert (there.info.scenario_text, there.info.seed) == (here.info.scenario_text, here.info.seed)
+    assert (there.folder / TIMING_FILE).read_bytes() == (here.folder / TIMING_FILE).read_bytes()
+    assert (here.folder / "report.html").is_file()
+    assert here.info.command.startswith("wirebench reproduce ")
+    taken = wirebench("import", bundle, "--out", tmp_path / "here")
+    assert 0 == taken.returncode, taken.stderr
+    assert f"{tmp_path}/here/{there.info.id}\n" in taken.stdout
