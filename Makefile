@@ -19,7 +19,7 @@ RATE ?= ## requests per second of load-*; without it, as many as get replies
 CONCURRENCY ?= 8 ## connections of load-*
 DURATION ?= 30s ## how long load-* goes on
 OUT ?= ## folder of the results, if not one of its own in results/
-ARGS ?= ## further options of bench, report, doctor, load-* and the Python tests
+ARGS ?= ## further options of bench, report, serve, doctor, load-* and the Python tests
 PYTHON ?= python3 ## the Python that .venv is made of (to change it, make clean)
 UPGRADE ?= ## if set, lock takes the newest versions of everything
 
@@ -39,13 +39,16 @@ GO_CODE := k6/extension fortio services/go $(wildcard images/node/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana)
 
 ##@ Measure
-.PHONY: bench report doctor bench-self
+.PHONY: bench report serve doctor bench-self
 bench: setup ## run SCENARIO and say what the measurements support
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 report: setup ## write the report of the last run (or of another: see ARGS='--help')
 	@$(BIN)/wirebench report $(ARGS)
+
+serve: setup ## show all results in a browser, at http://127.0.0.1:8400
+	@$(BIN)/wirebench serve $(ARGS)
 
 doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
 	@$(BIN)/wirebench doctor $(ARGS)

@@ -74,4 +74,4 @@ class Guard:
             raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered", hint, headers=allow)
         if len(scope["raw_path"]) + len(scope["query_string"]) > TARGET_BYTES_MAX:
             hint = "ask for less at a time"
-            raise HttpError(HTTPStatus.REQUEST_URI_TOO_LONG, f"an address may have {TARGET_BYTES_MAX:,} bytes", hint)
+            raise HttpError(HTTPStatus.BAD_REQUEST, f"an address may have {TARGET_BYTES_MAX:,} bytes", hint)

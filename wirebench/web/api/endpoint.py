@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -59,11 +60,17 @@ class Endpoint:
         answer = self.answer(asked)
         if isinstance(answer, Response):
             return answer
-        body = TypeAdapter(self.answers).dump_json(answer)
+        body = _adapter(self.answers).dump_json(answer)
         headers = {"etag": _etag(body)} | ({"vary": "Accept"} if self.has_tables else {})
         if headers["etag"] in _etags(request):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body, headers=headers, media_type=MEDIA_TYPES["json"])
+
+
+@functools.cache
+def _adapter(answers: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type
+    """Return what writes a type: making it takes longer than writing an answer."""
+    return TypeAdapter(answers)
 
 
 def _etag(body: bytes) -> str:
