@@ -16,12 +16,13 @@ from wirebench.errors import WirebenchError
 from wirebench.index import Index
 from wirebench.store import DamagedRun
 
-#: How often the folder is looked at; and, as what is being measured there may need the processor, how long it is left
-#: alone after catching up, in times of what that took.
-_INTERVAL_S = 1.0
-_REST_TIMES = 10
+#: How long the folder is left alone after each look: so many times what that took of the processor, within limits. What
+#: is measured on this machine needs it.
+_REST_TIMES = 50
+_REST_S_MIN = 1.0
+_REST_S_MAX = 10.0
 #: How often all is compared although nothing has changed: a run that was killed says nothing more.
-_LOOK_CLOSELY_S = 60.0
+_COMPARE_S = 60.0
 
 #: When each run was last changed: its run.json and its folder of records.
 _State = dict[str, tuple[int, int]]
@@ -40,6 +41,9 @@ class Watch:
         self._index = index
         self._stopping = threading.Event()
         self._anew = threading.Event()
+        self._known: _State = {}
+        self._compared_s = -math.inf
+        self._told = ""
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
     def start(self) -> None:
@@ -60,26 +64,29 @@ class Watch:
         return self._stopping.is_set()
 
     def _watch(self) -> None:
-        known: _State = {}
-        told = ""
-        rest_s, looked = 0.0, -math.inf
+        rest_s = 0.0
         while not self._stopping.wait(rest_s):
-            started, found, rest_s = time.monotonic(), self._state(), _INTERVAL_S
-            if found == known and started < looked + _LOOK_CLOSELY_S and not self._anew.is_set():
-                continue
-            self._anew.clear()
-            try:
-                with self._index() as index:
-                    self.damaged = index.catch_up(self._folder, self._go_on).damaged
-                known, looked, told = found, started, ""
-            except _Stopped:
-                return
-            except WirebenchError as error:
-                self._anew.set()
-                if error.message != told and not self.is_stopping:  # then the index has been closed
-                    sys.stderr.write(f"warning: new runs aren't shown: {error.message}\n")
-                told = error.message
-            rest_s = max(_INTERVAL_S, _REST_TIMES * (time.monotonic() - started))
+            before_s = time.thread_time()
+            with contextlib.suppress(_Stopped):
+                self._look(time.monotonic())
+            rest_s = min(max(_REST_S_MIN, _REST_TIMES * (time.thread_time() - before_s)), _REST_S_MAX)
+
+    def _look(self, now_s: float) -> None:
+        """Catch up if anything has changed since the last time."""
+        found = self._state()
+        if found == self._known and now_s < self._compared_s + _COMPARE_S and not self._anew.is_set():
+            return
+        self._anew.clear()
+        try:
+            with self._index() as index:
+                self.damaged = index.catch_up(self._folder, self._go_on).damaged
+        except WirebenchError as error:
+            self._anew.set()
+            if error.message != self._told and not self.is_stopping:  # when the index has been closed
+                sys.stderr.write(f"warning: new runs aren't shown: {error.message}\n")
+            self._told = error.message
+        else:
+            self._known, self._compared_s, self._told = found, now_s, ""
 
     def _go_on(self, *_: int) -> None:
         if self.is_stopping:
