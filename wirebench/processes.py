@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ LAST_LINES = 12
 _POLL_S = 0.01
 _TERM_GRACE_S = 5.0
 _KILL_TIMEOUT_S = 5.0
+_NICE_MAX = 19
 
 
 class ProcessError(WirebenchError):
@@ -41,6 +43,13 @@ class Child:
     def pid(self) -> int:
         """Its process id."""
         return self.process.pid
+
+    def give_way(self) -> None:
+        """Let it run when nothing else wants to, as it has just begun: what it starts, threads too, inherits that."""
+        with contextlib.suppress(OSError):  # ended already, or not ours to change: it then runs like any other
+            os.setpriority(os.PRIO_PROCESS, self.pid, _NICE_MAX)
+            if sys.platform == "linux":
+                os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
 
     def check_alive(self) -> None:
         """Raise ProcessError with its last lines if it has ended."""
@@ -101,6 +110,20 @@ def start(
         except OSError as error:
             raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
     return Child(name, log, process)
+
+
+def launch(arguments: Sequence[str | Path]) -> None:
+    """Start a program for the user, who ends it: nothing is heard of it, not even whether it could be started."""
+    with contextlib.suppress(OSError):
+        process = subprocess.Popen(
+            list(map(str, arguments)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        # Nobody else would take its status.
+        threading.Thread(target=process.wait, daemon=True).start()
 
 
 def _opened(log: Path) -> IO[bytes]:

@@ -33,7 +33,7 @@ STAGES = (
     "cli",
 )
 #: What every stage may use.
-COMMON = ("cgroup", "errors", "files", "findings", "interrupts", "places", "ports", "processes", "tls")
+COMMON = ("cgroup", "errors", "files", "findings", "interrupts", "places", "ports", "processes", "readiness", "tls")
 
 
 def imports_of(path: Path) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -40,6 +41,26 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path, parent: str) -> Non
     assert stubborn.is_running()
     child.stop(0.1)
     assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_program_that_gives_way_does_so_with_all_its_threads(tmp_path: Path) -> None:
+    """It has the lowest priority that there is, from before it has started anything."""
+    code = "import os, threading, time; threading.Thread(target=lambda: print(os.sched_getscheduler(0))).start()"
+    child = processes.start("a program", [sys.executable, "-c", code], tmp_path / "log")
+    child.give_way()
+    nice = psutil.Process(child.pid).nice()
+    assert 0 == child.wait(20)
+    assert (19, f"{os.SCHED_IDLE}\n") == (nice, (tmp_path / "log").read_text())
+
+
+def test_a_program_for_the_user_is_left_alone(tmp_path: Path) -> None:
+    """It runs on by itself, and one that isn't there is no error."""
+    processes.launch([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').close()", tmp_path / "seen"])
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "seen").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (tmp_path / "seen").exists()
+    processes.launch([tmp_path / "no-such-program"])
 
 
 def test_a_log_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

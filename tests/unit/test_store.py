@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from tests.unit.report_run import RunBuilder
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.store import DamagedRun, Run, RunInfo, RunWriter, find_run, list_runs, load_run, run_id
+from wirebench.store.progress import RunProgress, write_progress
 
 
 def info(name: str = "20260101T120000Z-quick", pid: int | None = None) -> RunInfo:
@@ -67,6 +68,23 @@ def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
         load_run(writer.folder).info.status,
         load_run(writer.folder).info.reason,
     )
+
+
+def test_a_run_that_is_heard_of_is_running(tmp_path: Path) -> None:
+    """Its process may be on another machine; when nothing was heard for a while, it was killed."""
+    gone = os.fork()
+    if gone == 0:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    writer = RunWriter(tmp_path, info(pid=gone))
+    for seconds_ago, status in ((1, "running"), (60, "incomplete")):
+        at = datetime.now(UTC) - timedelta(seconds=seconds_ago)
+        heard = RunProgress(
+            updated_at=at, done=0, total=1, step="", left_s=1, cell=None, driver=None, tells_each_second=False,
+            now=None, last=None, history=(),
+        )  # fmt: skip
+        write_progress(writer.folder, heard)
+        assert status == load_run(writer.folder).info.status
 
 
 def test_the_last_run_is_found(tmp_path: Path) -> None:

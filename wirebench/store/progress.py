@@ -13,6 +13,8 @@ from wirebench.files import write_whole
 
 #: How many points a history has at most: two minutes of seconds.
 HISTORY_MAX = 120
+#: A run that was silent for so long, in seconds, has stopped, or can't write.
+SILENT_S = 10.0
 _FILE = "progress.json"
 
 

@@ -22,6 +22,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.files import cannot_write, write_whole
 from wirebench.findings import in_words
 from wirebench.measure.record import Record
+from wirebench.store.progress import SILENT_S, read_progress
 from wirebench.store.run_info import RunInfo
 
 DEFAULT_FOLDER = Path("results")
@@ -147,11 +148,15 @@ def load_run(folder: Path, cell: str = "") -> Run:
 
 
 def load_info(folder: Path) -> RunInfo:
-    """Read what is said of a run. Raises WirebenchError that names the file if it can't be read."""
+    """Read what is said of a run. Raises WirebenchError that names the file if it can't be read.
+
+    A run that says that it is running, and whose process is neither seen nor heard, was killed. One on another machine,
+    or in another container, can only be heard.
+    """
     info = _read(folder / "run.json", RunInfo)
-    if info.status == "running" and not _is_alive(info.pid):
-        return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
-    return info
+    if info.status != "running" or _is_alive(info.pid) or _is_heard(folder):
+        return info
+    return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
 
 
 def load_records(folder: Path, cell: str = "") -> tuple[Record, ...]:
@@ -215,6 +220,11 @@ def _read(path: Path, model: type[_Model]) -> _Model:
         where = ": ".join(filter(None, (str(path), ".".join(map(str, first["loc"])))))
         hint = "it was written by another version, or damaged; move the folder away, or name another run: --run"
         raise WirebenchError(f"{where}: {in_words(first)}", hint) from None
+
+
+def _is_heard(folder: Path) -> bool:
+    progress = read_progress(folder)
+    return progress is not None and progress.silent_s() < SILENT_S
 
 
 def _is_alive(pid: int) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import http.client
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +13,8 @@ from wirebench import processes
 from wirebench.errors import UsageError
 from wirebench.places import POSTGRES_URL, TOOLS
 from wirebench.ports import LOOPBACK, free_ports
-from wirebench.processes import Child, ProcessError
+from wirebench.processes import Child
+from wirebench.readiness import wait_ready
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption
 from wirebench.targets.cores import Cores
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from wirebench.targets.certificates import CertificateFolder
     from wirebench.targets.databases import Databases
 
-_READY_TIMEOUT_S = 60.0
-_POLL_S = 0.02
 #: How long a service may take to finish requests in flight, and then to end its workers and itself.
 _DRAIN_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = _DRAIN_TIMEOUT_S + 5.0
@@ -72,7 +69,7 @@ class LocalTarget:
                 pairs = list(zip(ports[::2], ports[1::2], strict=True))
             endpoints = [self._start(service, *pair) for service, pair in zip(services, pairs, strict=True)]
             for child, (_, admin_port) in zip(self._children, pairs, strict=True):
-                _wait_ready(child, f"{LOOPBACK}:{admin_port}")
+                wait_ready(child, f"{LOOPBACK}:{admin_port}", "/readyz")
         except BaseException:  # also when interrupted
             self.stop()
             raise
@@ -165,28 +162,3 @@ def _command(service: ServiceSpec) -> list[str]:
         return [str(TOOLS / "wirebench-go"), service.transport]
     # These stand beside the interpreter that runs us: both come with the same set-up.
     return [str(Path(sys.executable).parent / f"wirebench-{service.transport}")]
-
-
-def _wait_ready(child: Child, address: str) -> None:
-    deadline = time.monotonic() + _READY_TIMEOUT_S
-    while True:
-        child.check_alive()
-        if _is_ready(address):
-            return
-        if time.monotonic() > deadline:
-            details = processes.last_lines(child.log)
-            raise ProcessError(
-                f"{child.name} was not ready after {_READY_TIMEOUT_S:.0f} s", f"its log is {child.log}", details
-            )
-        time.sleep(_POLL_S)
-
-
-def _is_ready(address: str) -> bool:
-    connection = http.client.HTTPConnection(address, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
