@@ -45,11 +45,13 @@ class Child:
         return self.process.pid
 
     def give_way(self) -> None:
-        """Let it run when nothing else wants to, as it has just begun: what it starts, threads too, inherits that."""
-        with contextlib.suppress(OSError):  # ended already, or not ours to change: it then runs like any other
+        """Let it run when nothing else wants to from now on, with all that it starts."""
+        with contextlib.suppress(OSError, psutil.Error):  # ended already, or not ours to change: it runs like any other
             os.setpriority(os.PRIO_PROCESS, self.pid, _NICE_MAX)
             if sys.platform == "linux":
-                os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
+                # Linux has priorities by thread; one that is started later inherits that of its parent.
+                for thread in psutil.Process(self.pid).threads():
+                    os.sched_setscheduler(thread.id, os.SCHED_IDLE, os.sched_param(0))
 
     def check_alive(self) -> None:
         """Raise ProcessError with its last lines if it has ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 import threading
 import time
 from collections import deque
@@ -167,6 +168,7 @@ class ProgressFile:
         now, heard = self._look(), self._heard
         return RunProgress(
             updated_at=datetime.now(UTC),
+            host=platform.node(),
             done=heard.done,
             total=self._plan.cells_total,
             step=heard.step,

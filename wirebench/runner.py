@@ -293,14 +293,26 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
     file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
     everyone = Everyone((progress, file))
     execution = _Execution(plan, target, writer, everyone, _lay_out_ids(plan, target), target.describe())
-    status, reason, logs_count = "incomplete", "it failed", True
+    logs_count = True
     try:
         with file:
-            for block in plan.blocks:
-                execution.run_block(block)
+            _carry_out(execution)
+    except Interrupted:
+        logs_count = False
+        raise
+    finally:
+        if not writer.is_worth_keeping(logs_count=logs_count):
+            writer.discard()
+
+
+def _carry_out(execution: _Execution) -> None:
+    target, status, reason = execution.target, "incomplete", "it failed"
+    try:
+        for block in execution.plan.blocks:
+            execution.run_block(block)
         status, reason = "complete", ""
     except Interrupted as interrupt:
-        reason, logs_count = f"it was interrupted ({interrupt})", False
+        reason = f"it was interrupted ({interrupt})"
         raise
     except WirebenchError as error:
         reason = error.message
@@ -310,15 +322,13 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -
             target.stop()
             target.clean_up()
         finally:
-            writer.update(
+            execution.writer.update(
                 status=status,
                 reason=reason,
                 duration_s=round(time.monotonic() - execution.started, 3),
                 measured_s=round(execution.measured_s, 3),
                 services_start_s=round(execution.services_s, 3),
             )
-            if not writer.is_worth_keeping(logs_count=logs_count):
-                writer.discard()
 
 
 def verify(endpoints: Iterable[Endpoint], seed: int) -> Conformance:

@@ -44,13 +44,30 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path, parent: str) -> Non
 
 
 def test_a_program_that_gives_way_does_so_with_all_its_threads(tmp_path: Path) -> None:
-    """It has the lowest priority that there is, from before it has started anything."""
-    code = "import os, threading, time; threading.Thread(target=lambda: print(os.sched_getscheduler(0))).start()"
+    """Those that it has, and those that it starts later."""
+    code = """
+import sys, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print(flush=True)
+time.sleep(0.5)
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print(flush=True)
+time.sleep(60)
+"""
     child = processes.start("a program", [sys.executable, "-c", code], tmp_path / "log")
-    child.give_way()
-    nice = psutil.Process(child.pid).nice()
-    assert 0 == child.wait(20)
-    assert (19, f"{os.SCHED_IDLE}\n") == (nice, (tmp_path / "log").read_text())
+    try:
+        for lines in (1, 2):
+            deadline = time.monotonic() + 20
+            while (tmp_path / "log").read_text().count("\n") < lines and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if lines == 1:
+                child.give_way()
+        threads = [thread.id for thread in psutil.Process(child.pid).threads()]
+        assert 3 == len(threads)
+        assert {os.SCHED_IDLE} == {os.sched_getscheduler(thread) for thread in threads}
+        assert 19 == psutil.Process(child.pid).nice()
+    finally:
+        child.stop()
 
 
 def test_a_program_for_the_user_is_left_alone(tmp_path: Path) -> None:

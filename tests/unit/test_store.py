@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -70,21 +71,25 @@ def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
     )
 
 
-def test_a_run_that_is_heard_of_is_running(tmp_path: Path) -> None:
-    """Its process may be on another machine; when nothing was heard for a while, it was killed."""
+@pytest.mark.parametrize(
+    ("host", "seconds_ago", "status"),
+    [("elsewhere", 1, "running"), ("elsewhere", 60, "incomplete"), (platform.node(), 1, "incomplete")],
+)
+def test_a_run_on_another_machine_is_running_while_it_is_heard_of(
+    tmp_path: Path, host: str, seconds_ago: float, status: str
+) -> None:
+    """Its process can't be seen; here it could, and when it is gone the run was killed."""
     gone = os.fork()
     if gone == 0:
         os._exit(0)
     os.waitpid(gone, 0)
     writer = RunWriter(tmp_path, info(pid=gone))
-    for seconds_ago, status in ((1, "running"), (60, "incomplete")):
-        at = datetime.now(UTC) - timedelta(seconds=seconds_ago)
-        heard = RunProgress(
-            updated_at=at, done=0, total=1, step="", left_s=1, cell=None, driver=None, tells_each_second=False,
-            now=None, last=None, history=(),
-        )  # fmt: skip
-        write_progress(writer.folder, heard)
-        assert status == load_run(writer.folder).info.status
+    heard = RunProgress(
+        updated_at=datetime.now(UTC) - timedelta(seconds=seconds_ago), host=host, done=0, total=1, step="", left_s=1,
+        cell=None, driver=None, tells_each_second=False, now=None, last=None, history=(),
+    )  # fmt: skip
+    write_progress(writer.folder, heard)
+    assert status == load_run(writer.folder).info.status
 
 
 def test_the_last_run_is_found(tmp_path: Path) -> None:

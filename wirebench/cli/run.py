@@ -6,6 +6,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast, get_args
@@ -33,6 +34,7 @@ from wirebench.cli.options import (
 )
 from wirebench.cli.output import TerminalProgress, print_run, stdout_console, visible
 from wirebench.cli.results import as_json
+from wirebench.cli.serving import NOTE, PORT, Served, checked_port, served
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.progress import TimeLeft
@@ -68,10 +70,15 @@ def run(  # noqa: PLR0913 - one parameter an option
     cacert: CaCert = None,
     cert: Cert = None,
     key: Key = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the run's page while it goes, and open it.")] = False,
+    serve_port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one.")
+    ] = None,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
     """Measure a scenario, and say what the numbers support."""
+    page_port = checked_port(serve_port, serve=serve)
     place = place_of(
         target,
         given_addresses(rest, grpc, socket),
@@ -82,8 +89,12 @@ def run(  # noqa: PLR0913 - one parameter an option
     )
     path = scenario_path(scenario)
     plan = planned(read_scenario(path), place, blocks, seed)
-    folder = measure(plan, path, place, out, run_id(path.stem))
-    conclude(folder, lambda result: show(result, json=json))
+    run_name = run_id(path.stem)
+    with served(out, page_port, run_name) if page_port is not None else nullcontext() as page:
+        folder = measure(plan, path, place, out, run_name, page=page)
+        conclude(folder, lambda result: show(result, json=json))
+        if page:
+            page.stay()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +147,12 @@ def planned(scenario: Scenario, place: Place, blocks: int | None, seed: int | No
     return make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, place.kind)
 
 
-def measure(plan: Plan, path: Path, place: Place, out: Path, run_name: str) -> Path:
+def measure(  # noqa: PLR0913 - all that makes a run
+    plan: Plan, path: Path, place: Place, out: Path, run_name: str, *, page: Served | None = None
+) -> Path:
     """Measure what was planned of the scenario in a file, and return the run's folder; its report isn't written yet.
+
+    `page` is where it is served meanwhile, if it is.
 
     Raises UsageError, WirebenchError, Interrupted.
     """
@@ -145,7 +160,7 @@ def measure(plan: Plan, path: Path, place: Place, out: Path, run_name: str) -> P
         target = place.target(run_name, out)
         writer = _begin(plan, path, target, out, run_name)
         try:
-            _announce(plan, target, writer)
+            _announce(plan, target, writer, page)
             with TerminalProgress(plan.cells_total, TimeLeft.of(plan, place.kind)) as progress:
                 runner.execute(plan, target, writer, progress)
         except Interrupted:
@@ -231,7 +246,9 @@ def _checked_target(name: str, addresses: Mapping[str, str]) -> TargetName:
     return cast("TargetName", name)
 
 
-def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:
+def _announce(plan: Plan, target: Target, writer: RunWriter, page: Served | None) -> None:
+    if page:
+        writer.update(notes=(*writer.info.notes, NOTE))
     cells, blocks = len(plan.cells), len(plan.blocks)
     at_most = "at most " if plan.scenario.load.model == "calls" else ""
     lines = [
@@ -242,3 +259,5 @@ def _announce(plan: Plan, target: Target, writer: RunWriter) -> None:
         *(f"note: {note}" for note in writer.info.notes),
     ]
     sys.stderr.write("\n".join(lines) + "\n")
+    if page:
+        page.open()

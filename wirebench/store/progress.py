@@ -53,6 +53,8 @@ class RunProgress(_Frozen):
 
     schema_version: Literal["wirebench.progress/1"] = "wirebench.progress/1"
     updated_at: AwareDatetime
+    #: The machine or the container that the run's process is on.
+    host: str
     #: Cells whose records are on disk, and all.
     done: NonNegativeInt
     total: PositiveInt

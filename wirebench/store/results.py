@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -150,8 +151,8 @@ def load_run(folder: Path, cell: str = "") -> Run:
 def load_info(folder: Path) -> RunInfo:
     """Read what is said of a run. Raises WirebenchError that names the file if it can't be read.
 
-    A run that says that it is running, and whose process is neither seen nor heard, was killed. One on another machine,
-    or in another container, can only be heard.
+    A run that says that it is running, and whose process isn't there, was killed. One on another machine, or in another
+    container, can't be seen: it is running for as long as it is heard of.
     """
     info = _read(folder / "run.json", RunInfo)
     if info.status != "running" or _is_alive(info.pid) or _is_heard(folder):
@@ -223,8 +224,9 @@ def _read(path: Path, model: type[_Model]) -> _Model:
 
 
 def _is_heard(folder: Path) -> bool:
+    """Whether a run on another machine has just told how it goes."""
     progress = read_progress(folder)
-    return progress is not None and progress.silent_s() < SILENT_S
+    return progress is not None and progress.host != platform.node() and progress.silent_s() < SILENT_S
 
 
 def _is_alive(pid: int) -> bool:

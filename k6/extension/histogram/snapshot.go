@@ -139,8 +139,12 @@ func (s snapshot) writeTo(path string) error {
 		return err
 	}
 	temporary := path + ".tmp"
-	if err := os.WriteFile(temporary, text, 0o644); err != nil {
-		return err
+	err = os.WriteFile(temporary, text, 0o644)
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	return os.Rename(temporary, path)
+	if err != nil {
+		_ = os.Remove(temporary)
+	}
+	return err
 }

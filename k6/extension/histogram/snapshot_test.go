@@ -101,8 +101,12 @@ func TestNoSnapshotBeforeTheFirstRequest(t *testing.T) {
 }
 
 func TestALoadGoesOnWhereItsSnapshotsCannotBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cell.json")
-	made, err := New(output.Params{ConfigArgument: "window=10s,path=" + path + ",snapshot=" + filepath.Join(path, "no")})
+	folder := t.TempDir()
+	path, snapshot := filepath.Join(folder, "cell.json"), filepath.Join(folder, "snapshot")
+	if err := os.Mkdir(snapshot, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	made, err := New(output.Params{ConfigArgument: "window=10s,path=" + path + ",snapshot=" + snapshot})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +119,9 @@ func TestALoadGoesOnWhereItsSnapshotsCannotBeWritten(t *testing.T) {
 	}
 	if read(t, path).RequestsTotal[codeOK] != 1 {
 		t.Error("want the request in the file")
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*.tmp")); len(left) != 0 {
+		t.Errorf("left behind %v", left)
 	}
 }
 

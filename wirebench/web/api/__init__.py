@@ -12,6 +12,7 @@ from wirebench.web.api.compare import COMPARE
 from wirebench.web.api.endpoint import Asked, Endpoint
 from wirebench.web.api.histograms import HISTOGRAMS
 from wirebench.web.api.openapi import describe
+from wirebench.web.api.progress import PROGRESS
 from wirebench.web.api.rows import RESULTS, RUNS
 from wirebench.web.api.run import RUN
 
@@ -29,6 +30,7 @@ ENDPOINTS = (
     RUNS,
     RUN,
     HISTOGRAMS,
+    PROGRESS,
     COMPARE,
     Endpoint(name="health", path="/health", summary="Say that the server lives.", answer=_health, answers=Health),
     Endpoint(

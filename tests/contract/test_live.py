@@ -1,0 +1,109 @@
+"""A run in progress, as it is served: what the API says of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.web import Site, served
+from tests.unit.report_run import RunBuilder, cell
+from wirebench.index import database_url
+from wirebench.store import Run
+from wirebench.store.progress import Figures, RunProgress, remove_progress, write_progress
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def figures(**changes: object) -> Figures:
+    """Return those of a second, changed."""
+    made = Figures(
+        cell="users.get, 16 connections: gRPC",
+        rate_per_s=8123,
+        failed_per_s=0,
+        items_per_s=None,
+        clock="service",
+        p50_ms=0.5,
+        p99_ms=1.875,
+    )
+    return made.model_copy(update=changes)
+
+
+def progress(**changes: Any) -> RunProgress:  # noqa: ANN401 - fields of RunProgress
+    """Return how a run goes at this moment, changed."""
+    made = RunProgress(
+        updated_at=datetime.now(UTC),
+        host=platform.node(),
+        done=23,
+        total=64,
+        step="block 2 of 4: measuring",
+        left_s=83.4,
+        cell="users.get, 16 connections: gRPC",
+        driver="k6",
+        tells_each_second=True,
+        now=figures(),
+        last=figures(cell="users.create, 1 connection: REST", rate_per_s=1234.5, p99_ms=20.0),
+        history=(),
+    )
+    return made.model_copy(update=changes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of runs."""
+    return tmp_path_factory.mktemp("live") / "results"
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Run:
+    """Return a run that goes on: of four windows, all are measured."""
+    info = {"status": "running", "pid": os.getpid(), "question": f"Is {HOSTILE} text?"}
+    return RunBuilder([cell("rest"), cell("grpc")], blocks=2, samples=50, info=info).write(folder)
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path, run: Run) -> Iterator[Site]:
+    """Return a server over that run."""
+    with served(folder, database_url(folder)) as running:
+        running.until("/runs", 1, run_id=run.info.id)
+        yield running
+
+
+def test_the_api_tells_how_a_run_goes(site: Site, run: Run) -> None:
+    """All that the run has told, and how long ago that was."""
+    told = progress(updated_at=datetime.now(UTC) - timedelta(seconds=90))
+    write_progress(run.folder, told)
+    answer = site.get(f"/runs/{run.info.id}/progress")
+    assert (run.info.id, "running", "") == (answer["run_id"], answer["status"], answer["reason"])
+    assert told == RunProgress.model_validate(answer["progress"])
+    assert 90 <= answer["silent_s"] < 180
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "\x00\x00"])
+def test_a_run_without_news_is_told_of(site: Site, run: Run, content: str | None) -> None:
+    """It has told nothing yet, or nothing that can be read."""
+    remove_progress(run.folder)
+    if content is not None:
+        (run.folder / "progress.json").write_text(content)
+    answer = site.get(f"/runs/{run.info.id}/progress")
+    assert ("running", None, None) == (answer["status"], answer["silent_s"], answer["progress"])
+
+
+def test_a_run_that_is_not_there_has_no_progress(site: Site) -> None:
+    """As it has nothing else."""
+    assert HTTPStatus.NOT_FOUND == site.ask("/api/v1/runs/20200101T000000Z-none/progress").status
+
+
+def test_a_run_that_is_over_tells_no_more(tmp_path: Path) -> None:
+    """Even if what it has told last has stayed."""
+    over = RunBuilder([cell("rest")], blocks=1, samples=20).write(tmp_path)
+    write_progress(over.folder, progress())
+    with served(tmp_path, database_url(tmp_path)) as site:
+        answer = site.get(f"/runs/{over.info.id}/progress")
+    assert ("complete", None, None) == (answer["status"], answer["silent_s"], answer["progress"])
