@@ -15,6 +15,7 @@ BLOCKS ?= ## repetitions of every cell, if not those of the scenario
 SEED ?= ## seed of the order of the cells, to repeat a run's
 REPLICAS ?= ## pods of each service that deploy makes, or of the one that load-* loads
 WORKERS ?= ## processes in each pod
+RESULTS ?= ## yes: cluster-up and deploy also put a server of results there; no: they take it away; not set: as it was
 RATE ?= ## requests per second of load-*; without it, as many as get replies
 CONCURRENCY ?= 8 ## connections of load-*
 DURATION ?= 30s ## how long load-* goes on
@@ -203,6 +204,8 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	  --constraints requirements/bench.lock --output-file requirements/services.lock
 	@$(STEP) "requirements/load.lock" $(LOCK) --group pyproject.toml:build --group pyproject.toml:load \
 	  --constraints requirements/bench.lock --output-file requirements/load.lock
+	@$(STEP) "requirements/serve.lock" $(LOCK) --group build pyproject.toml \
+	  --constraints requirements/bench.lock --output-file requirements/serve.lock
 	@$(STEP) "requirements/locust.lock" $(LOCK) --group pyproject.toml:locust --output-file requirements/locust.lock
 
 .tools/uv/bin/uv: tools.mk | .tools/.prerequisites

@@ -12,8 +12,11 @@ GO_INSTALL := install -mod=mod -trimpath
 CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 NODE_PROGRAMS := .tools/node/kubernetes .tools/node/etcd .tools/node/coredns .tools/node/pause
 
+# Whether there is to be a server of results: as it is said, or else as it was when images were last built.
+HAS_RESULTS = $(if $(strip $(RESULTS)),$(filter yes,$(RESULTS)),$(shell grep --silent '^  serve:' build/cluster/images.yaml && echo yes))
+
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana results cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -55,6 +58,9 @@ prometheus: ## print the address of Prometheus
 grafana: ## print the address of Grafana and who may look, or why it is not there
 	@scripts/cluster/deploy $@
 
+results: ## print how to reach the server of results in the cluster (RESULTS=yes puts it there)
+	@scripts/cluster/deploy $@
+
 cluster-down: ## remove the cluster; images and tools stay, for the next
 	@scripts/cluster/cluster down
 
@@ -66,7 +72,9 @@ cluster-preflight:
 	@scripts/cluster/cluster preflight
 
 images: .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
-	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana
+	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(strip $(RESULTS)): yes or no))
+	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana \
+	  $(if $(HAS_RESULTS),serve)
 
 # What a node image built from packages holds of Go.
 node-programs: $(NODE_PROGRAMS)

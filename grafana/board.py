@@ -6,15 +6,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+
+@dataclass(frozen=True)
+class Datasource:
+    """What a dashboard asks: its name, its type in Grafana, and what the choice above the dashboard calls it."""
+
+    name: str
+    type: str
+    title: str
+
+
+PROMETHEUS = Datasource("prometheus", "prometheus", "Prometheus")
+#: The index of results.
+POSTGRESQL = Datasource("postgresql", "grafana-postgresql-datasource", "Results")
+
 #: What a chart needs that not every system has: cAdvisor's figures, or a CPU limit on the services' own group.
 Need = Literal["cadvisor", "cpu-limit"]
 
 
 @dataclass(frozen=True)
 class Query:
-    """PromQL and the name of each series in the legend.
+    """PromQL and the name of each series in the legend; or SQL, whose column `metric` names them.
 
-    A legend begins with `{{transport}}` where there is one: the colours go by it.
+    A name begins with the transport where there is one (`{{transport}}`): the colours go by it.
     """
 
     expr: str
@@ -26,7 +40,8 @@ class Query:
 class Chart:
     """One panel. Its description says what it shows, how to read it, and what a bad sign is.
 
-    `lowest` and `highest` bound the axis; `limit` draws a line that should not be crossed.
+    `lowest` and `highest` bound the axis; `limit` draws a line that should not be crossed; `empty` is what an empty one
+    says.
     """
 
     title: str
@@ -34,10 +49,11 @@ class Chart:
     unit: str
     queries: tuple[Query, ...]
     needs: Need | None = None
-    kind: Literal["lines", "bars"] = "lines"
+    kind: Literal["lines", "points", "bars", "table"] = "lines"
     lowest: float | None = 0
     highest: float | None = None
     limit: float | None = None
+    empty: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,18 +66,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Variable:
-    """A choice above the dashboard among the values of a label; `several`: any number of them, or all."""
+    """A choice above the dashboard among the values that a query gives; `several`: any number of them, or all."""
 
     name: str
     title: str
-    selector: str
-    label: str
+    query: str
     several: bool = True
 
-    @property
-    def query(self) -> str:
-        """Grafana's query for the values."""
-        return f"label_values({self.selector}, {self.label})"
+
+def values_of(selector: str, label: str) -> str:
+    """Return Grafana's query of Prometheus for the values of a label."""
+    return f"label_values({selector}, {label})"
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,9 @@ class Board:
     description: str
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
+    datasource: Datasource = PROMETHEUS
+    time_range: str = "now-15m"
+    refresh: str = "10s"
 
     def charts(self) -> Iterator[Chart]:
         """Yield the charts of all rows."""
@@ -81,7 +99,7 @@ class Board:
 
 
 #: One at a time: figures of two namespaces have nothing to do with each other.
-NAMESPACE = Variable("namespace", "Namespace", "wirebench_build_info", "namespace", several=False)
-TRANSPORT = Variable("transport", "Transport", 'wirebench_build_info{namespace="$namespace"}', "transport")
+NAMESPACE = Variable("namespace", "Namespace", values_of("wirebench_build_info", "namespace"), several=False)
+TRANSPORT = Variable("transport", "Transport", values_of('wirebench_build_info{namespace="$namespace"}', "transport"))
 #: The filter of every query that knows transports.
 CHOSEN = 'namespace="$namespace", transport=~"$transport"'

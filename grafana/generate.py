@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from grafana_foundation_sdk.builders import bargauge, common, dashboard, prometheus, timeseries
+from grafana_foundation_sdk.builders import bargauge, common, dashboard, prometheus, table, timeseries
+from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.runtime import UnknownDataquery
+from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as models
 
-from grafana.board import Board, Chart, Need, Query, Variable
+from grafana.board import PROMETHEUS, Board, Chart, Datasource, Need, Query, Variable
 
 #: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
 COLOURS: Mapping[str, str] = MappingProxyType({"rest": "blue", "grpc": "orange", "socket": "green"})
 TAG = "wirebench"
-DATASOURCE = options.DataSourceRef(type_val="prometheus", uid="${datasource}")
-TIME_RANGE = "now-15m"
-REFRESH = "10s"
 
 #: Of the charts of a row, by how many they are; a line of the grid is 24 wide.
 _WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType(
-    {2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12), 5: (12, 12, 8, 8, 8)}
+    {1: (24,), 2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12), 5: (12, 12, 8, 8, 8)}
 )
 _CHART_HEIGHT = 9
 _EMPTY: Mapping[Need, str] = MappingProxyType(
     {"cadvisor": "No data: this needs cAdvisor, which Kubernetes has", "cpu-limit": "No data: there is no CPU limit"}
 )
-_Panel = timeseries.Panel | bargauge.Panel
+_Panel = timeseries.Panel | bargauge.Panel | table.Panel
 
 
 def to_json(board: Board) -> str:
@@ -42,22 +43,24 @@ def _dashboard(board: Board) -> models.Dashboard:
         .uid(board.uid)
         .description(board.description)
         .tags([TAG])
-        .time(TIME_RANGE, "now")
-        .refresh(REFRESH)
+        .time(board.time_range, "now")
+        .refresh(board.refresh)
         .tooltip(models.DashboardCursorSync.CROSSHAIR)
         .readonly()
         .link(_link_to_the_others())
-        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+        .with_variable(
+            dashboard.DatasourceVariable("datasource").label(board.datasource.title).type(board.datasource.type)
+        )
     )
     for variable in board.variables:
-        builder.with_variable(_variable(variable))
+        builder.with_variable(_variable(board.datasource, variable))
     number = 0
     for row in board.rows:
         number += 1
         builder.with_row(dashboard.Row(row.title).id(number))
         for chart, width in zip(row.charts, _WIDTHS[len(row.charts)], strict=True):
             number += 1
-            builder.with_panel(_panel(chart).id(number).span(width).height(_CHART_HEIGHT))
+            builder.with_panel(_panel(board.datasource, chart).id(number).span(width).height(_CHART_HEIGHT))
     return builder.build()
 
 
@@ -71,56 +74,65 @@ def _link_to_the_others() -> dashboard.DashboardLink:
     )
 
 
-def _variable(variable: Variable) -> dashboard.QueryVariable:
+def _chosen(datasource: Datasource) -> options.DataSourceRef:
+    """Refer to the datasource that is chosen above the dashboard."""
+    return options.DataSourceRef(type_val=datasource.type, uid="${datasource}")
+
+
+def _variable(datasource: Datasource, variable: Variable) -> dashboard.QueryVariable:
     builder = (
         dashboard.QueryVariable(variable.name)
         .label(variable.title)
-        .datasource(DATASOURCE)
-        .query({"qryType": 1, "query": variable.query, "refId": f"variable-{variable.name}"})  # 1: label values
+        .datasource(_chosen(datasource))
         .definition(variable.query)
         .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(models.VariableSort.NATURAL_ASC)
     )
     if variable.several:
         everything = models.VariableOption(selected=True, text=["All"], value=["$__all"])
-        builder.multi(multi=True).include_all(include_all=True).all_value(".*").current(everything)
-    return builder
+        builder.multi(multi=True).include_all(include_all=True).current(everything)
+    if datasource is not PROMETHEUS:
+        return builder.query(variable.query)  # all are all values, each by itself
+    if variable.several:
+        builder.all_value(".*")
+    # 1: label values
+    return builder.query({"qryType": 1, "query": variable.query, "refId": f"variable-{variable.name}"})
 
 
-def _panel(chart: Chart) -> _Panel:
-    panel = _lines(chart) if chart.kind == "lines" else _bars()
-    panel.title(chart.title).description(chart.description).datasource(DATASOURCE).unit(chart.unit)
+def _panel(datasource: Datasource, chart: Chart) -> _Panel:
+    panel = _KINDS[chart.kind](chart)
+    panel.title(chart.title).description(chart.description).datasource(_chosen(datasource)).unit(chart.unit)
     panel.color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
     if chart.lowest is not None:
         panel.min(chart.lowest)
     if chart.highest is not None:
         panel.max(chart.highest)
-    if chart.needs is not None:
-        panel.no_value(_EMPTY[chart.needs])
+    if empty := chart.empty or (chart.needs and _EMPTY[chart.needs]):
+        panel.no_value(empty)
     for transport, colour in COLOURS.items():
-        colouring = {"mode": _colour_mode(chart), "fixedColor": colour}
+        colouring = {"mode": _colour_mode(datasource, chart), "fixedColor": colour}
         panel.override_by_regexp(rf"/^{transport}\b/", [_property("color", colouring)])
     for ref_id, query in zip("ABCD", chart.queries, strict=False):
-        panel.with_target(_target(ref_id, query, instant=chart.kind == "bars"))
+        panel.with_target(_target(datasource, ref_id, query, chart.kind))
         if query.dashed:
             dashes = {"fill": "dash", "dash": [8, 8]}
             panel.override_by_query(ref_id, [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)])
     return panel
 
 
-def _colour_mode(chart: Chart) -> models.FieldColorModeId:
+def _colour_mode(datasource: Datasource, chart: Chart) -> models.FieldColorModeId:
     """Return shades of a transport's colour where there are many series of it."""
-    many = any(query.legend.count("{{") > 1 for query in chart.queries)
+    many = datasource is not PROMETHEUS or any(query.legend.count("{{") > 1 for query in chart.queries)
     return models.FieldColorModeId.SHADES if many else models.FieldColorModeId.FIXED
 
 
-def _lines(chart: Chart) -> timeseries.Panel:
+def _lines(chart: Chart, calcs: Sequence[str] = ("mean", "max", "lastNotNull")) -> timeseries.Panel:
     legend = (
         common.VizLegendOptions()
         .show_legend(show_legend=True)
         .display_mode(options.LegendDisplayMode.TABLE)
         .placement(options.LegendPlacement.BOTTOM)
-        .calcs(["mean", "max", "lastNotNull"])
+        .calcs(list(calcs))
     )
     tooltip = common.VizTooltipOptions().mode(options.TooltipDisplayMode.MULTI).sort(options.SortOrder.DESCENDING)
     panel = (
@@ -139,7 +151,13 @@ def _lines(chart: Chart) -> timeseries.Panel:
     return panel
 
 
-def _bars() -> bargauge.Panel:
+def _points(chart: Chart) -> timeseries.Panel:
+    """Draw every value, as they are few, and a line from each to the next of its series; no mean of what isn't one."""
+    panel = _lines(chart, ("min", "max", "lastNotNull"))
+    return panel.show_points(options.VisibilityMode.ALWAYS).span_nulls(span_nulls=True)
+
+
+def _bars(_chart: Chart) -> bargauge.Panel:
     return (
         bargauge.Panel()
         .orientation(options.VizOrientation.HORIZONTAL)
@@ -148,9 +166,44 @@ def _bars() -> bargauge.Panel:
     )
 
 
-def _target(ref_id: str, query: Query, *, instant: bool) -> prometheus.Dataquery:
-    target = prometheus.Dataquery().ref_id(ref_id).datasource(DATASOURCE).expr(query.expr).legend_format(query.legend)
-    return target.instant() if instant else target.range()
+def _table(_chart: Chart) -> table.Panel:
+    return table.Panel().filterable(filterable=True)
+
+
+_KINDS: Mapping[str, Callable[[Chart], _Panel]] = MappingProxyType(
+    {"lines": _lines, "points": _points, "bars": _bars, "table": _table}
+)
+
+
+def _target(datasource: Datasource, ref_id: str, query: Query, kind: str) -> Builder[Dataquery]:
+    if datasource is not PROMETHEUS:
+        return _Sql(datasource, ref_id, query, "table" if kind == "table" else "time_series")
+    chosen = _chosen(datasource)
+    target = prometheus.Dataquery().ref_id(ref_id).datasource(chosen).expr(query.expr).legend_format(query.legend)
+    return target.instant() if kind == "bars" else target.range()
+
+
+@dataclass(frozen=True)
+class _Sql(Builder[Dataquery]):
+    """A query of a database, for which the SDK has no type: as Grafana's editor of SQL writes it."""
+
+    datasource: Datasource
+    ref_id: str
+    query: Query
+    format: Literal["time_series", "table"]
+
+    def build(self) -> Dataquery:
+        """Return what the JSON has."""
+        return UnknownDataquery(
+            {
+                "datasource": _chosen(self.datasource),
+                "editorMode": "code",
+                "format": self.format,
+                "rawQuery": True,
+                "rawSql": self.query.expr,
+                "refId": self.ref_id,
+            }
+        )
 
 
 def _property(name: str, value: Any) -> models.DynamicConfigValue:  # noqa: ANN401 - whatever the field option takes

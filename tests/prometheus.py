@@ -43,11 +43,11 @@ class Prometheus:
 
     def choices(self, board: Board, variable: Variable) -> list[str]:
         """Return the values that a variable offers."""
-        selector = self._resolved(board, variable.selector)
+        found = re.fullmatch(r"label_values\((.+), (\w+)\)", self._resolved(board, variable.query))
+        assert found is not None, variable.query
+        selector, label = found.groups()
         start_s = self.end_s - self.range_s
-        values = self._get(
-            f"label/{variable.label}/values", **{"match[]": selector, "start": start_s, "end": self.end_s}
-        )
+        values = self._get(f"label/{label}/values", **{"match[]": selector, "start": start_s, "end": self.end_s})
         assert isinstance(values, list)
         return values
 

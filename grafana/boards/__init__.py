@@ -2,7 +2,8 @@
 
 from grafana.board import Board
 from grafana.boards.generators import GENERATORS
+from grafana.boards.results import RESULTS
 from grafana.boards.scaling import SCALING
 from grafana.boards.transports import TRANSPORTS
 
-BOARDS: tuple[Board, ...] = (TRANSPORTS, SCALING, GENERATORS)
+BOARDS: tuple[Board, ...] = (TRANSPORTS, SCALING, GENERATORS, RESULTS)

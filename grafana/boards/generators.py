@@ -2,10 +2,11 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable
+from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
 from wirebench.measure.gates import GENERATOR_CPU_MAX
 
-_POD = Variable("generator", "Generator", '{__name__=~"k6_vus|ghz_requests_total", namespace="$namespace"}', "pod")
+_GENERATORS = '{__name__=~"k6_vus|ghz_requests_total", namespace="$namespace"}'
+_POD = Variable("generator", "Generator", values_of(_GENERATORS, "pod"))
 _CHOSEN_PODS = f'{CHOSEN}, pod=~"$generator"'
 #: The container of a load pod that k6 or ghz runs in has this name, whichever it is.
 _CONTAINER = 'namespace="$namespace", pod=~"$generator", container="load"'

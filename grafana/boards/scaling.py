@@ -2,10 +2,10 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable
+from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
 from wirebench.measure.gates import FAIRNESS_MIN
 
-_POD = Variable("replica", "Replica", f"wirebench_build_info{{{CHOSEN}}}", "pod")
+_POD = Variable("replica", "Replica", values_of(f"wirebench_build_info{{{CHOSEN}}}", "pod"))
 _CHOSEN_PODS = f'{CHOSEN}, pod=~"$replica"'
 _BY_SCALE = (
     " * on (namespace, transport) group_left (replicas, workers)"

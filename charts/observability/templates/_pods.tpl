@@ -34,3 +34,14 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* Environment variables from a Secret. Takes secret, its name, and variables: their keys in it by name. */}}
+{{- define "observability.secretEnvironment" -}}
+{{- range $variable, $key := .variables }}
+- name: {{ $variable }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $.secret }}
+      key: {{ $key }}
+{{- end }}
+{{- end }}
