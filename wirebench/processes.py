@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import psutil
 
@@ -149,17 +149,19 @@ def run(
     name: str,
     arguments: Sequence[str | Path],
     timeout_s: float,
-    text_in: str = "",
+    stdin: str | BinaryIO = "",
     environment: Mapping[str, str] | None = None,
 ) -> str:
     """Run a program to its end and return what it prints; its errors become those of ProcessError.
 
-    In a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
+    It reads a text, or a file from where that stands. In a session of its own: a terminal's Ctrl-C reaches us alone, and
+    we end it.
     """
+    text, file = (stdin, subprocess.PIPE) if isinstance(stdin, str) else (None, stdin)
     try:
         started = subprocess.Popen(
             list(map(str, arguments)),
-            stdin=subprocess.PIPE,
+            stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -171,7 +173,7 @@ def run(
         raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
     with started as process:
         try:
-            printed, errors = process.communicate(text_in, timeout_s)
+            printed, errors = process.communicate(text, timeout_s)
         except subprocess.TimeoutExpired:
             raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
         finally:  # also when interrupted

@@ -21,6 +21,7 @@ from wirebench.cli import (
     reproduce,
     results,
     run,
+    send,
     serve,
     timing,
     verify,
@@ -50,6 +51,7 @@ app.command("compare")(compare.compare)
 app.command("history")(history.history)
 app.command("export")(export.export)
 app.command("serve")(serve.serve)
+app.command("send")(send.send)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.add_typer(timing.app, name="timing")

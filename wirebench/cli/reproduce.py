@@ -30,6 +30,7 @@ from wirebench.cli.options import (
 )
 from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
 from wirebench.cli.run import SEED_MAX, conclude, measure, place_of, planned
+from wirebench.cli.send import sent
 from wirebench.errors import UsageError
 from wirebench.files import cannot_write, whole_file
 from wirebench.scenario import Scenario, read_scenario
@@ -81,7 +82,9 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
             _within(1, blocks or there.info.blocks, BLOCKS_MAX, file, "blocks"),
             _within(0, there.info.seed if seed is None else seed, SEED_MAX, file, "seed"),
         )
-        made = measure(plan, path, place, out, run_id(path.stem))
+        run_name = run_id(path.stem)
+        with sent(out / run_name, place.access()):
+            made = measure(plan, path, place, out, run_name)
         found = hold_against(there, load_run(made))
     conclude(made, lambda here: _show(here, found, json=json))
     if found.is_contradicted:

@@ -34,6 +34,7 @@ from wirebench.cli.options import (
 )
 from wirebench.cli.output import TerminalProgress, print_run, stdout_console, visible
 from wirebench.cli.results import as_json
+from wirebench.cli.send import sent
 from wirebench.cli.serving import NOTE, PORT, Served, checked_port, served
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
@@ -45,7 +46,7 @@ from wirebench.stats.names import counted
 from wirebench.store import Run, RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER, TIMING_FILE
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
-from wirebench.targets.kubernetes import KubernetesTarget
+from wirebench.targets.kubernetes import Access, KubernetesTarget
 from wirebench.tls import ClientTls
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
@@ -91,8 +92,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     plan = planned(read_scenario(path), place, blocks, seed)
     run_name = run_id(path.stem)
     with served(out, page_port, run_name) if page_port is not None else nullcontext() as page:
-        folder = measure(plan, path, place, out, run_name, page=page)
-        conclude(folder, lambda result: show(result, json=json))
+        with sent(out / run_name, place.access()):
+            folder = measure(plan, path, place, out, run_name, page=page)
+            conclude(folder, lambda result: show(result, json=json))
         if page:
             page.stay()
 
@@ -116,6 +118,12 @@ class Place:
                 return self.external
             case "kubernetes":
                 return KubernetesTarget(run_name, *cluster_access(self.context, self.kubeconfig, self.values))
+
+    def access(self) -> Access | None:
+        """Return who may enter the cluster that it is, if it is one. Raises UsageError."""
+        if self.kind != "kubernetes":
+            return None
+        return cluster_access(self.context, self.kubeconfig, self.values)[0]
 
 
 def place_of(  # noqa: PLR0913 - what the options say

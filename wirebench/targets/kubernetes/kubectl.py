@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from wirebench import processes
 from wirebench.errors import UsageError, WirebenchError
@@ -114,6 +114,19 @@ class Kubectl:
             ["delete", "pod", name, "--namespace", self.namespace, "--grace-period=0", "--force", "--wait=false"]
         )
 
+    def exec(self, workload: str, container: str, command: Sequence[str], stdin: Path, timeout_s: float) -> str:
+        """Run a program that can be repeated in a container of a workload's pod, with a file as its input.
+
+        Returns what it prints. Raises ProcessError, with the program's last lines if it failed.
+        """
+        where = ["--namespace", self.namespace, workload, "--container", container]
+
+        def call() -> str:
+            with stdin.open("rb") as file:
+                return self._call(["exec", "--stdin", *where, "--", *command], file, timeout_s)
+
+        return while_away(call)
+
     def delete(self, kind: str, name: str, *, timeout_s: float) -> None:
         """Delete an object and wait until it has gone. Raises WirebenchError."""
         flags = ["--namespace", self.namespace, "--ignore-not-found", f"--timeout={timeout_s:.0f}s"]
@@ -122,8 +135,8 @@ class Kubectl:
     def _patiently(self, arguments: Sequence[str], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
         return while_away(lambda: self._call(arguments, text_in, timeout_s))
 
-    def _call(self, arguments: Sequence[str], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
-        return processes.run("kubectl", [TOOLS / "kubectl", *self.access.flags, *arguments], timeout_s, text_in)
+    def _call(self, arguments: Sequence[str], stdin: str | BinaryIO = "", timeout_s: float = _TIMEOUT_S) -> str:
+        return processes.run("kubectl", [TOOLS / "kubectl", *self.access.flags, *arguments], timeout_s, stdin)
 
 
 def while_away(call: Callable[[], T]) -> T:
