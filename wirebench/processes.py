@@ -154,8 +154,8 @@ def run(
 ) -> str:
     """Run a program to its end and return what it prints; its errors become those of ProcessError.
 
-    It reads a text, or a file from where that stands. In a session of its own: a terminal's Ctrl-C reaches us alone, and
-    we end it.
+    It reads a text, or a file from where that stands. It is in a session of its own: a terminal's Ctrl-C reaches us
+    alone, and we end it.
     """
     text, file = (stdin, subprocess.PIPE) if isinstance(stdin, str) else (None, stdin)
     try:

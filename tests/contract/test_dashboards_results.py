@@ -75,8 +75,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 "started_at": started_at.isoformat(timespec="seconds"),
                 "machine": {"cpu": "a CPU", "cores": "4"},
             }
-            gates = (passed(), GENERATOR_GATE)
-            RunBuilder(blocks=2, gates=lambda _cell, _block, gates=gates: gates, info=info).write(folder)
+            RunBuilder(blocks=2, gates=lambda _cell, _block: (passed(), GENERATOR_GATE), info=info).write(folder)
         let_read(url, PASSWORD)
         with Index.open(url) as index:
             assert 2 == index.catch_up(folder).runs

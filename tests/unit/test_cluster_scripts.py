@@ -147,6 +147,32 @@ def test_services_lock_is_part_of_bench_lock() -> None:
     assert "numpy" not in services
 
 
+def test_serve_lock_holds_every_dependency_of_the_harness() -> None:
+    """The server of results has the whole command line, in the versions of `make bench`, and no service's packages."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = {normalized(name) for name in project["project"]["dependencies"]}
+    bench, serve = locked("bench.lock"), locked("serve.lock")
+
+    assert {"wirebench-proto"} == declared - serve.keys(), "run: make lock"
+    assert serve == {name: bench.get(name) for name in serve}
+    assert "flask" not in serve
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "expected"), [("yes", "", True), ("no", "yes", False), ("", "yes", True), ("", "", False)]
+)
+def test_results_are_as_they_were_unless_it_is_said(tmp_path: Path, said: str, before: str, expected: bool) -> None:  # noqa: FBT001
+    """RESULTS=yes builds the image of the server, =no leaves it out, and without it nothing changes."""
+    state = tmp_path / "build/cluster"
+    state.mkdir(parents=True)
+    (state / "images.yaml").write_text("image:\n  load: {}\n" + ("  serve: {}\n" if before else ""))
+    text = f"include {ROOT}/cluster.mk\nshown:\n\t@echo '$(HAS_RESULTS)'\n"
+    (tmp_path / "Makefile").write_text(text)
+    command = ["make", "--silent", "--directory", str(tmp_path), "shown", f"RESULTS={said}"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    assert ("yes" if expected else "") == done.stdout.strip()
+
+
 def test_the_load_image_holds_all_that_its_program_imports() -> None:
     """A part of the harness that the load pods' program needs is in the image's context."""
     script = (ROOT / "scripts/cluster/images").read_text(encoding="utf-8")

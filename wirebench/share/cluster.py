@@ -1,4 +1,4 @@
-"""Runs go to the server of results that a cluster has (charts/observability, `results`): bundled, and imported there."""
+"""Runs go to the server of results that a cluster has (charts/observability): bundled here, and imported there."""
 
 from __future__ import annotations
 
