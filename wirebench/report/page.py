@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from wirebench.report import calls, ladder, operations, over, over_time
@@ -19,17 +17,16 @@ from wirebench.report.gates import FailedGate, failed_gates
 from wirebench.report.groups import group
 from wirebench.report.ladder import LadderShown
 from wirebench.report.latencies import read_latencies
-from wirebench.report.numbers import moment
 from wirebench.report.operations import OperationRow
 from wirebench.report.over import Chapter
 from wirebench.report.picture import Picture, bars_of, curves
 from wirebench.report.streams import Streams, make_streams
 from wirebench.report.table import Table, make_table
+from wirebench.report.templates import LOOK, environment
 from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, compare, names, remarks, summarise, words
 from wirebench.store import Run
 
 _FOLDER = Path(__file__).parent
-_INTERVAL = re.compile(r"(\(95 % CI [^()]*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +87,9 @@ class Page:
 
 def render(run: Run) -> str:
     """Return the report of a run as HTML."""
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,  # a scenario's text and a service's messages are anybody's
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"counted": names.counted, "dim_intervals": _dim_intervals, "moment": moment}
-    css = (_FOLDER / "report.css").read_text(encoding="utf-8")
-    return environment.get_template("report.html.j2").render(page=gather(run), css=Markup(css))  # noqa: S704 - our own
+    css = LOOK.read_text(encoding="utf-8") + (_FOLDER / "report.css").read_text(encoding="utf-8")
+    template = environment().get_template("report.html.j2")
+    return template.render(page=gather(run), css=Markup(css))  # noqa: S704 - our own
 
 
 def gather(run: Run) -> Page:
@@ -159,13 +149,6 @@ def _claims(comparisons: Sequence[Comparison], forest: Forest) -> dict[str, list
         claim = Claim(comparison.verdict, names.capitalised(words.claim(comparison)), forest.lanes(comparison))
         claims.setdefault(words.situation(comparison), []).append(claim)
     return claims
-
-
-def _dim_intervals(sentence: str) -> Markup:
-    """Mark a sentence's intervals, so that the page can set them apart and keep each on one line."""
-    parts = _INTERVAL.split(sentence)
-    parts[1::2] = [Markup("<small>{}</small>").format(interval) for interval in parts[1::2]]
-    return Markup().join(parts)
 
 
 def _errors(cells: Sequence[CellSummary]) -> list[CellError]:

@@ -16,8 +16,8 @@ from wirebench.errors import UsageError
 from wirebench.files import whole_file, write_whole
 from wirebench.report.charts.style import CSS_VARIABLES, PAPER
 from wirebench.report.charts.svg import UNITS_PER_INCH, inline
+from wirebench.report.templates import LOOK
 
-_LOOK = Path(__file__).parent.parent / "report.css"
 _ROOT = re.compile(r":root \{.*?\}", re.DOTALL)
 _COLOUR = re.compile(r"(--[a-z]+): (#[0-9a-f]{6})")
 _PNG_PIXELS_PER_UNIT = 2
@@ -72,5 +72,5 @@ def as_png(figure: Figure) -> bytes:
 
 def _looks() -> tuple[dict[str, str], dict[str, str]]:
     """Return the report's colours by variable: light, dark."""
-    light, dark = (dict(_COLOUR.findall(root)) for root in _ROOT.findall(_LOOK.read_text(encoding="utf-8")))
+    light, dark = (dict(_COLOUR.findall(root)) for root in _ROOT.findall(LOOK.read_text(encoding="utf-8")))
     return light, dark

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wirebench.stats import Comparison
+from wirebench.stats import Pair
 
 #: The metrics of a comparison that are drawn, and how they are called beside the plot.
 LANES = {
@@ -65,7 +65,7 @@ class Forest:
     labels: Mapping[str, str]
 
     @classmethod
-    def of(cls, comparisons: Iterable[Comparison], margin: float, labels: Mapping[str, str] = LANES) -> Forest:
+    def of(cls, comparisons: Iterable[Pair], margin: float, labels: Mapping[str, str] = LANES) -> Forest:
         """Reach as far as the ratios do; intervals may be much wider, and are cut off.
 
         `labels` has the metrics that are drawn, and how they are called.
@@ -85,7 +85,7 @@ class Forest:
         """Where ratios make no difference to the asker: from, to, in per cent."""
         return self._at(1 / (1 + self.margin)), self._at(1 + self.margin)
 
-    def lanes(self, comparison: Comparison) -> Sequence[Lane]:
+    def lanes(self, comparison: Pair) -> Sequence[Lane]:
         """Place the ratios of a comparison."""
         return [
             Lane(
