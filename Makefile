@@ -65,7 +65,7 @@ setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
 clean: ## remove all that was installed, built or cached here, and no results
 	@scripts/check-unused
-	rm -rf .venv .tools build services/build proto/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools build services/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -122,7 +122,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 	@touch $@
 
 ##@ Test
-.PHONY: test test-unit test-contract test-accuracy test-cluster test-dashboards test-k6 test-go test-python
+.PHONY: test test-unit test-contract test-accuracy test-browser test-cluster test-dashboards test-k6 test-go test-python
 test: setup-dev ## lint, the Go tests, and all Python tests that need no cluster
 	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-go test-python
 	@scripts/test-with-engine --skip
@@ -138,6 +138,14 @@ test-accuracy: setup-dev driver-fortio driver-locust ## the measurements against
 
 test-python: setup-dev driver-fortio driver-locust .tools/bin/prometheus postgres-programs ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-browser: setup-dev tests/browser/node_modules/.installed ## the web pages in chromium, which is installed if need be (as root on Debian)
+	@CHROMIUM=$$(scripts/browser) && export CHROMIUM && node --test --test-reporter=spec $(ARGS) tests/browser/*.test.js
+
+tests/browser/node_modules/.installed: tests/browser/package.json tests/browser/package-lock.json
+	@scripts/browser >/dev/null
+	@$(STEP) "npm: installing playwright-core and axe-core" npm ci --prefix tests/browser --no-audit --no-fund
+	@touch $@
 
 test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped where there is none
 	@$(BIN)/python -m pytest tests/cluster $(ARGS)

@@ -8,7 +8,7 @@ from wirebench.stats.ladder import Ladder, ladders
 from wirebench.stats.pair import Pair, Verdict
 from wirebench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
 from wirebench.stats.series import Series, numeric_factors, series
-from wirebench.stats.summary import METRICS, CellSummary, Metric, summarise
+from wirebench.stats.summary import METRICS, CellSummary, Metric, by_factors, summarise
 
 __all__ = [
     "METRICS",
@@ -23,6 +23,7 @@ __all__ = [
     "Series",
     "Verdict",
     "across",
+    "by_factors",
     "compare",
     "ladders",
     "numeric_factors",

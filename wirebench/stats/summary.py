@@ -190,7 +190,7 @@ def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
         CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)), shared)
         for cell, members in by_cell.items()
     )
-    return tuple(sorted(summaries, key=_by_factors))
+    return tuple(sorted(summaries, key=lambda summary: by_factors(summary.factors)))
 
 
 def _shared(cells: Sequence[Factors]) -> frozenset[str]:
@@ -211,8 +211,8 @@ _PLACES = {
 _LAST_ORDER = ("tls", "disruption", "placement", "balancing", "implementation", "runtime", "codec", "driver")
 
 
-def _by_factors(summary: CellSummary) -> tuple[object, ...]:
-    factors = summary.factors
+def by_factors(factors: Factors) -> tuple[object, ...]:
+    """Return a cell's place among others: what one sorts by."""
     levels = ((-1 if factors[name] is None else factors[name]) for name in _ORDER)
     first = tuple((isinstance(level, str), level) for level in levels)
     transport = _TRANSPORT_ORDER[str(factors["transport"])]

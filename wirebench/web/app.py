@@ -14,7 +14,7 @@ from starlette.routing import Mount
 
 from wirebench.errors import WirebenchError
 from wirebench.tables import MEDIA_TYPES
-from wirebench.web import api
+from wirebench.web import api, pages
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.guard import Guard
 from wirebench.web.hosts import Hosts
@@ -34,7 +34,7 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
     app = Starlette(
         routes=[
             Mount("/api/v1", app=api.router()),
-            # The pages and their static files come here: *pages.routes(), Mount("/static", StaticFiles(…)).
+            *pages.routes(),
         ],
         middleware=[
             Middleware(Guard, hosts=hosts),

@@ -50,7 +50,7 @@ class Catalogue:
         """Return the folder of the run of that name: one that lies in the results folder. Raises HttpError."""
         folder = self.folder / run_id
         if not (_RUN_ID.fullmatch(run_id) and (folder / "run.json").is_file()):
-            raise HttpError(HTTPStatus.NOT_FOUND, "there is no such run", "/api/v1/runs lists the runs")
+            raise HttpError(HTTPStatus.NOT_FOUND, "there is no such run", "/ and /api/v1/runs list the runs")
         return folder
 
     def damaged(self) -> tuple[DamagedRun, ...]:

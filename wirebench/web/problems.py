@@ -8,11 +8,12 @@ from http import HTTPStatus
 
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.index import IndexUnusableError
 from wirebench.web.parameters import ParameterError
+from wirebench.web.render import render
 
 
 class HttpError(WirebenchError):
@@ -73,13 +74,17 @@ def as_problem(error: Exception) -> HttpError:
 
 def _by_starlette(error: HTTPException) -> HttpError:
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return HttpError(HTTPStatus.NOT_FOUND, "nothing is at this address", "/api/v1/openapi.json lists what is")
+        return HttpError(
+            HTTPStatus.NOT_FOUND,
+            "nothing is at this address",
+            "/ has all results; /api/v1/openapi.json lists what programs can ask for",
+        )
     return HttpError(HTTPStatus(error.status_code), error.detail, headers=error.headers)
 
 
 def answer(path: str, problem: HttpError) -> Response:
-    """Return the answer to a request for that path: JSON in the API, else a text."""
+    """Return the answer to a request for that path: JSON in the API, else a page."""
     if path.startswith("/api/"):
         refusal = Refusal(Problem(problem.message, problem.hint, problem.parameter))
         return Response(orjson.dumps(refusal), problem.status, problem.headers, media_type="application/json")
-    return PlainTextResponse(f"{problem.message}\n{problem.hint}\n", problem.status, problem.headers)
+    return render("error.html.j2", problem.status, headers=problem.headers, problem=problem)

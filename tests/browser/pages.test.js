@@ -1,0 +1,224 @@
+// The pages of `wirebench serve`, as people use them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PHONE, barriers, movesSideways, serving, tabTo } from "./browser.js";
+
+const site = serving("tests.browser.serve");
+
+const BASE = "20261118T090000Z-quick";
+const HEAD = "20261119T090000Z-quick";
+const HOSTILE = "20261117T090000Z-hostile";
+const PAGES = {
+  results: "/",
+  filtered: "/?scenario=tiny",
+  nothing: "/?scenario=no-such",
+  several: `/?run_id=${HEAD}&run_id=${HOSTILE}`,
+  run: `/runs/${HEAD}`,
+  hostile: `/runs/${HOSTILE}`,
+  choice: "/compare",
+  comparison: `/compare?base=${BASE}&head=${HEAD}`,
+};
+
+const text = (locator) => locator.innerText();
+const choice = (page, label) => page.getByRole("combobox", { name: label });
+
+test("the newest run is shown as charts, with its answer and the table of runs", async (t) => {
+  const page = await site.open(t, "/");
+  const chapter = page.locator(".chapter");
+  assert.equal(await chapter.count(), 1);
+  assert.match(await text(chapter.locator(".meta")), /scenario quick · 2026-11-19 09:00 UTC/);
+  assert.equal(await chapter.locator(".row").count(), 4);
+  const row = chapter.locator(".row").first();
+  assert.deepEqual(await row.locator("figcaption").allInnerTexts(), [
+    "Latency by percentile ms, less is better",
+    "Throughput requests/s, more is better",
+    "Server CPU per request ms, less is better",
+  ]);
+  assert.match(await row.locator("svg[role=img]").getAttribute("aria-label"), /REST p50 .* ms, p99 .* ms; gRPC/);
+  assert.equal(await page.locator("table.runs tbody tr").count(), 25);
+  assert.match(await text(page.locator("#damaged + ul")), /20261116T090000Z-damaged: run.json/);
+});
+
+test("pointing at a percentile shows its figures, and a table has them all", async (t) => {
+  const page = await site.open(t, "/");
+  const row = page.locator(".row").first();
+  const figures = row.locator(".column:has(text:text-is('p99')) .figure");
+  assert.equal(await figures.first().isVisible(), false);
+  await row.locator(".column:has(text:text-is('p99'))").hover();
+  assert.equal(await figures.first().isVisible(), true);
+  await row.getByText("These figures as a table").click();
+  const table = row.locator("table");
+  const column = (await table.locator("thead th").allInnerTexts()).findIndex((heading) => heading.startsWith("p99\n"));
+  const cells = await table.locator(`tbody tr :nth-child(${column + 1})`).allInnerTexts();
+  assert.deepEqual((await figures.allTextContents()).sort(), cells.sort());
+});
+
+test("filters change what is shown, and live in the address that can be shared", async (t) => {
+  const page = await site.open(t, "/");
+  await choice(page, "Scenario").selectOption("quick");
+  await choice(page, "Transport").selectOption({ label: "gRPC" });
+  await choice(page, "Driver").selectOption("ghz");
+  await choice(page, "Operation").selectOption("users.get");
+  await choice(page, "Connections").selectOption("16");
+  await page.getByRole("textbox", { name: "To" }).fill("2026-11-18");
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  const query = "?scenario=quick&protocol=grpc&client=ghz&operation=users.get&concurrency=16&until=2026-11-18";
+  assert.equal(new URL(page.url()).search, query);
+  const seen = async (of) => [await text(of.locator(".chapter")), await text(of.locator(".runs"))];
+  const here = await seen(page);
+  assert.match(here[0], /2026-11-18 09:00 UTC/);
+  assert.deepEqual(await page.locator(".bars").first().locator("li > span").allInnerTexts(), ["gRPC by ghz"]);
+  assert.equal(await page.locator("table.runs tbody tr").count(), 1);
+  const elsewhere = await site.open(t, `/${query}`);
+  assert.deepEqual(await seen(elsewhere), here);
+  assert.equal(await choice(elsewhere, "Driver").inputValue(), "ghz");
+  await elsewhere.getByRole("link", { name: "Clear all" }).click();
+  assert.equal(new URL(elsewhere.url()).search, "");
+});
+
+test("the table has pages", async (t) => {
+  const page = await site.open(t, "/");
+  const runs = page.locator("table.runs tbody tr");
+  const first = await runs.first().innerText();
+  await page.getByRole("link", { name: "Older" }).click();
+  assert.equal(await runs.count(), 8);
+  assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
+  await page.getByRole("link", { name: "Newest" }).click();
+  assert.equal(await runs.first().innerText(), first);
+});
+
+test("a run is opened from the table, and its report from there", async (t) => {
+  const page = await site.open(t, "/", { refused: "Blocked script execution" });
+  await page.locator("table.runs").getByRole("link", { name: "quick" }).first().click();
+  assert.equal(new URL(page.url()).pathname, `/runs/${HEAD}`);
+  assert.match(await text(page.locator(".summary")), /socket against REST|Socket against REST/);
+  assert.match(await text(page.locator(".gates")), /generator CPU/i);
+  assert.match(await text(page.locator(".facts").first()), /Some CPU/);
+  await page.getByRole("link", { name: "Report" }).click();
+  assert.equal(await text(page.locator("h1")), "A report");
+});
+
+test("a report has a policy of its own: its styles count, its scripts don't, and it is of no origin", async (t) => {
+  const page = await site.open(t, `/runs/${HEAD}/report`, { refused: "Blocked script execution" });
+  const answer = await page.request.get(`/runs/${HEAD}/report`);
+  assert.match(answer.headers()["content-security-policy"], /^sandbox; default-src 'none'; style-src 'unsafe-inline'/);
+  assert.equal(await page.evaluate(() => window.origin), "null");
+  assert.equal(await page.locator("h1").evaluate((heading) => getComputedStyle(heading).color), "rgb(1, 2, 3)");
+  assert.equal(await page.title(), "Nothing has run");
+});
+
+test("two runs are chosen in the table and compared, the older as base", async (t) => {
+  const page = await site.open(t, "/");
+  await page.getByLabel(`Choose ${HEAD}`).check();
+  await page.getByLabel(`Choose ${BASE}`).check();
+  await page.getByRole("button", { name: "Compare two" }).click();
+  assert.equal(new URL(page.url()).search, `?base=${BASE}&head=${HEAD}`);
+  assert.match(await text(page.locator(".summary")), /Of 16 cells in both runs/);
+  assert.equal(await page.locator(".claim").count(), 16);
+  assert.equal(await page.locator(".claim").first().locator("circle").count(), 3);
+  assert.match(await text(page.getByRole("table")), /head \/ base/);
+});
+
+test("runs that can't be compared, or too few, get a clear word", async (t) => {
+  const page = await site.open(t, `/compare?base=${HOSTILE}&head=${HEAD}`);
+  assert.match(await text(page.locator("main")), /the machines differ/);
+  const one = await site.open(t, `/compare?run_id=${HEAD}`, { refused: "Failed to load resource" });
+  assert.match(await text(one.locator("h1")), /Only one run was chosen/);
+  const others = await site.open(t, `/compare?base=20261001T080000Z-tiny&head=${HOSTILE}x`, { refused: "Failed to load resource" });
+  assert.match(await text(others.locator("h1")), /no such run/);
+});
+
+test("several runs are drawn one after the other, and other machines are said to be others", async (t) => {
+  const page = await site.open(t, "/");
+  await page.getByLabel(`Choose ${HEAD}`).check();
+  await page.getByLabel(`Choose ${HOSTILE}`).check();
+  await page.getByRole("button", { name: "Show as charts" }).click();
+  assert.equal(await page.locator(".chapter").count(), 2);
+  assert.match(await text(page.locator(".alert")), /2 different machines/);
+});
+
+test("HTML and SQL in names stay text", async (t) => {
+  const page = await site.open(t, "/?scenario=%27%3B+DROP+TABLE+runs%3B+--%3Cimg+src%3Dx+onerror%3Dalert(1)%3E");
+  assert.match(await text(page.locator(".chapter h2")), /<script>alert\(2\)<\/script>/);
+  await page.goto(`/runs/${HOSTILE}`);
+  assert.match(await text(page.locator(".alert")), /it was <b>killed<\/b>/);
+  assert.equal(await page.locator("main img, main script, .alert b").count(), 0);
+  await page.goto("/");
+  assert.equal(await page.locator("table.runs tbody tr").count(), 25);
+});
+
+test("what can't be shown says why, with the status that it has", async (t) => {
+  for (const [path, status, word] of [
+    ["/?scenrio=quick", 400, /scenrio: there is no such parameter/],
+    ["/?protocol=soap", 400, /'soap' is none of rest, grpc, socket/],
+    ["/?concurrency=many", 400, /no whole number/],
+    ["/?since=yesterday", 400, /no date/],
+    ["/?cursor=forged", 400, /cursor/],
+    ["/runs/20261116T090000Z-damaged", 500, /run\.json/],
+    ["/runs/..%2F..%2Fetc", 404, /nothing is at this address|no such run/i],
+    ["/runs/none", 404, /no such run/],
+    ["/none", 404, /nothing is at this address/i],
+  ]) {
+    const page = await site.open(t, path, { refused: "Failed to load resource" });
+    assert.match(await text(page.locator("main")), word, path);
+    assert.equal(await page.locator(".eyebrow").innerText().then(parseInt), status, path);
+    assert.equal(await page.getByRole("link", { name: "All results" }).count(), 1);
+  }
+});
+
+test("a folder without runs says how to make one", async (t) => {
+  const page = await site.open(t, "/", { at: "empty" });
+  assert.match(await text(page.locator("main")), /make bench/);
+  await page.getByRole("link", { name: "Compare" }).click();
+  assert.match(await text(page.locator("main")), /wirebench run SCENARIO/);
+});
+
+test("all can be reached and done with the keyboard alone", async (t) => {
+  const page = await site.open(t, "/");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.locator(":focus").innerText(), "Skip to the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator(":focus").getAttribute("id"), "main");
+  await tabTo(page, choice(page, "Scenario"));
+  await page.keyboard.type("quick");
+  await tabTo(page, page.getByRole("button", { name: "Show", exact: true }));
+  const outline = await page.locator(":focus").evaluate((button) => getComputedStyle(button).outlineStyle);
+  assert.equal(outline, "solid");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/?scenario=quick");
+  const table = page.getByText("These figures as a table").first();
+  await tabTo(page, table);
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator(".row table").first().isVisible(), true);
+  for (const run of [HEAD, BASE]) {
+    await tabTo(page, page.getByLabel(`Choose ${run}`));
+    await page.keyboard.press("Space");
+  }
+  await tabTo(page, page.getByRole("button", { name: "Compare two" }));
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/compare?*");
+});
+
+for (const [name, path] of Object.entries(PAGES)) {
+  test(`${name}: no barriers, in light and in dark, and on a phone nothing moves sideways`, async (t) => {
+    const light = await site.open(t, path, { colorScheme: "light" });
+    assert.deepEqual(await barriers(light), []);
+    const dark = await site.open(t, path, { colorScheme: "dark", viewport: PHONE });
+    assert.deepEqual(await barriers(dark), []);
+    assert.equal(await movesSideways(dark), false);
+    const paper = (page) => page.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor);
+    assert.notEqual(await paper(light), await paper(dark));
+    assert.equal(await light.locator("h1").count(), 1);
+    assert.equal(await light.locator("main").count(), 1);
+  });
+}
+
+test("every page has the policy that nothing comes from elsewhere and no script stands in it", async (t) => {
+  const page = await site.open(t, "/");
+  for (const path of Object.values(PAGES)) {
+    const policy = (await page.request.get(path)).headers()["content-security-policy"];
+    assert.match(policy, /^default-src 'self'/, path);
+    assert.doesNotMatch(policy, /unsafe/, path);
+  }
+});

@@ -1,0 +1,81 @@
+"""Serves runs to the browser's tests: a folder with runs of all kinds, and one without any. Ends with its input."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from wirebench.index import Index
+from wirebench.report import FILE_NAME
+from wirebench.web import Server, listen, make_app, url_of
+
+#: More than one page of the table.
+TINY_RUNS = 30
+#: What somebody may write into a scenario, and what must stay text wherever it is shown.
+HOSTILE = "'; DROP TABLE runs; --<img src=x onerror=alert(1)>"
+#: A report as somebody may have written it by hand; a true one takes seconds to be made.
+REPORT = """<!doctype html><html lang="en"><title>Nothing has run</title><style>h1 { color: rgb(1, 2, 3) }</style>
+<h1>A report</h1><script>document.title = "It has run"</script>"""
+OTHER_MACHINE = {"cpu": "Other <i>CPU</i>", "cores": "64"}
+
+
+def main() -> None:
+    """Write the runs, serve them, and say where."""
+    with tempfile.TemporaryDirectory() as folder:
+        filled, empty = Path(folder, "filled"), Path(folder, "empty")
+        fill(filled)
+        empty.mkdir()
+        addresses = {each.name: serve(each) for each in (filled, empty)}
+        sys.stdout.write(json.dumps(addresses) + "\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+def serve(folder: Path) -> str:
+    """Serve the runs of a folder in a thread that ends with the process; return the address."""
+    url = f"sqlite:///{folder}/index.db"
+    with Index.open(url) as index:
+        index.catch_up(folder)
+    listener = listen("127.0.0.1", 0)
+    server = Server(make_app(folder, url))
+    threading.Thread(target=server.run, args=([listener],), daemon=True).start()
+    return url_of(listener)
+
+
+def fill(folder: Path) -> None:
+    """Write the runs."""
+    for number in range(TINY_RUNS):
+        at = {"id": f"202610{number + 1:02}T080000Z-tiny", "started_at": f"2026-10-{number + 1:02}T08:00:00Z"}
+        info = {**at, "scenario": "tiny", "question": "Does it run?"}
+        RunBuilder([cell("rest")], blocks=1, samples=20, info=info).write(folder)
+    for day, seed in ((18, 7), (19, 8)):
+        at = {"id": f"202611{day}T090000Z-quick", "started_at": f"2026-11-{day}T09:00:00Z"}
+        RunBuilder(
+            quick_cells(),
+            samples=500,
+            seed=seed,
+            info=at,
+            gates=lambda of, _: (GENERATOR_GATE,) if of.transport == "socket" and of.concurrency == 1 else (passed(),),
+        ).write(folder)
+        (folder / at["id"] / FILE_NAME).write_text(REPORT)
+    hostile: dict[str, object] = {
+        "id": "20261117T090000Z-hostile",
+        "started_at": "2026-11-17T09:00:00Z",
+        "scenario": HOSTILE,
+        "question": f"Is {HOSTILE} <script>alert(2)</script> text?",
+        "status": "incomplete",
+        "reason": "it was <b>killed</b>",
+        "machine": OTHER_MACHINE,
+    }
+    RunBuilder([cell("rest"), cell("grpc")], samples=100, info=hostile).write(folder)
+    damaged = folder / "20261116T090000Z-damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text("{")
+
+
+if __name__ == "__main__":
+    main()

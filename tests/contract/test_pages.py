@@ -1,0 +1,108 @@
+"""The pages over HTTP, as programs see them; what people do with them, a browser tests: tests/browser."""
+
+from __future__ import annotations
+
+import gzip
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from tests.contract.web import Answer, served
+from tests.unit.report_run import RunBuilder, cell
+from wirebench.index import database_url
+
+RUN = "20260101T000000Z-quick"
+
+
+def write_run(folder: Path, name: str = RUN, **info: object) -> None:
+    """Write a small run."""
+    RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=1, samples=20, info={"id": name, **info}).write(folder)
+
+
+def text(answer: Answer) -> str:
+    """Return the page."""
+    is_packed = answer.headers["content-encoding"] == "gzip"
+    return (gzip.decompress(answer.body) if is_packed else answer.body).decode()
+
+
+def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None:
+    """It is rendered for the answer, and may run and load nothing; pages keep their own policy."""
+    write_run(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        report = site.ask(f"/runs/{RUN}/report")
+        assert HTTPStatus.OK == report.status
+        assert "wirebench report" in text(report)
+        assert report.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        page = site.ask(f"/runs/{RUN}")
+        assert page.headers["content-security-policy"].startswith("default-src 'self'")
+        assert "unsafe" not in page.headers["content-security-policy"]
+    assert not (tmp_path / RUN / "report.html").exists()
+
+
+def test_empty_fields_of_the_form_are_left_out_of_the_address(tmp_path: Path) -> None:
+    """So that an address that is shared says only what was asked for."""
+    with served(tmp_path, database_url(tmp_path)) as site:
+        answer = site.ask("/", (("scenario", ""), ("protocol", "rest"), ("since", "")))
+        assert (HTTPStatus.SEE_OTHER, "/?protocol=rest") == (answer.status, answer.headers["location"])
+
+
+def test_two_ticked_runs_lead_to_their_comparison(tmp_path: Path) -> None:
+    """The older one is the base, in whatever order they were ticked."""
+    with served(tmp_path, database_url(tmp_path)) as site:
+        answer = site.ask("/compare", (("run_id", "2026b"), ("run_id", "2026a")))
+        assert "/compare?base=2026a&head=2026b" == answer.headers["location"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "word"),
+    [
+        ("/?nix=1", 400, "nix: there is no such parameter"),
+        ("/?concurrency=0", 400, "no whole number from 1"),
+        ("/compare?base=a&amp=b", 400, "there is no such parameter"),
+        ("/compare?run_id=a", 400, "Only one run was chosen"),
+        ("/compare?run_id=a&run_id=b&run_id=c", 400, "3 runs were chosen"),
+        ("/runs/..%2f..%2fetc%2fpasswd", 404, "Nothing is at this address"),
+        ("/runs/..", 404, "There is no such run"),
+        ("/runs/none/report", 404, "There is no such run"),
+        ("/static/..%2fapp.py", 404, "Nothing is at this address"),
+        (f"/runs/{RUN}", 500, "run.json"),
+        (f"/runs/{RUN}/report", 500, "run.json"),
+    ],
+)
+def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -> None:
+    """With the status that says it to programs, and a way back."""
+    (tmp_path / RUN / "records").mkdir(parents=True)
+    (tmp_path / RUN / "run.json").write_text("{")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        answer = site.ask(path)
+        assert status == answer.status
+        assert "text/html; charset=utf-8" == answer.headers["content-type"]
+        assert word in text(answer)
+        assert '<a href="/">All results</a>' in text(answer)
+
+
+def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
+    """Whatever somebody writes into a scenario."""
+    hostile = "<script>alert(1)</script>\" onload='x"
+    for name in (RUN, f"{RUN}-2"):
+        said = {"scenario": hostile, "question": hostile, "status": "incomplete", "reason": hostile}
+        write_run(tmp_path, name, **said, machine={hostile: "1"})
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 2)
+        for path in ("/", f"/runs/{RUN}", "/compare"):
+            page = text(site.ask(path))
+            assert "&lt;script&gt;alert(1)" in page
+            assert "<script>alert" not in page
+            assert "\" onload='x" not in page
+
+
+def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
+    """However many cells a run has, all charts are there, and the first of them are open."""
+    RunBuilder(cells=[cell("rest", concurrency=level) for level in range(1, 13)], blocks=1, samples=20).write(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        page = text(site.ask("/"))
+        assert 12 == page.count(">Latency by percentile <")
+        assert "users.get, over connections" in page
+        assert "10 more: " in page

@@ -1,0 +1,189 @@
+"""The pages' charts: where marks go, and which cells stand side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from wirebench.index import Choices, Filters, Index
+from wirebench.report.charts.style import styles_of
+from wirebench.scenario import Cell
+from wirebench.store import Gate
+from wirebench.web.charts import bars, latency, over, plot
+from wirebench.web.pages.chapter import Chapter, make_chapter
+from wirebench.web.pages.form import address, fields
+
+REST, GRPC = styles_of([("REST", "rest"), ("gRPC", "grpc")]).values()
+CHOICES = Choices(
+    scenarios=("quick", "tiny"),
+    protocols=("grpc", "rest"),
+    clients=("k6",),
+    concurrencies=(1, 16),
+    operations=("users.get",),
+    machines=("Some CPU, 2 cores",),
+    targets=("local",),
+)
+NOTHING_ASKED: dict[str, tuple[object, ...]] = dict.fromkeys(
+    ("scenario", "protocol", "client", "operation", "concurrency", "machine", "target"), ()
+)
+
+
+def chapter(folder: Path, cells: Sequence[Cell], filters: Filters | None = None) -> Chapter:
+    """Return the charts of a run with these cells, of which the index lets some through."""
+    RunBuilder(cells, blocks=2, samples=50, gates=gates).write(folder)
+    with Index.open(f"sqlite:///{folder}/index.db") as index:
+        index.catch_up(folder)
+        return make_chapter(index.runs(Filters()).rows[0], index.results(filters or Filters()).rows)
+
+
+def gates(of: Cell, _: int) -> tuple[Gate, ...]:
+    """Fail a gate of the socket."""
+    return (GENERATOR_GATE,) if of.transport == "socket" else (passed(),)
+
+
+def test_cells_that_can_be_compared_stand_in_one_row(tmp_path: Path) -> None:
+    """One row of charts an operation and load, in the order of the report, with the same looks in all."""
+    made = chapter(tmp_path, quick_cells())
+    titles = ["users.create, 1 connection", "users.create, 16 connections", "users.get, 1 connection"]
+    assert [*titles, "users.get, 16 connections"] == [row.title for row in made.rows]
+    assert ["REST", "gRPC", "gRPC by ghz", "socket"] == [style.name for style in made.legend]
+    for row in made.rows:
+        assert ["Throughput", "Server CPU per request"] == [chart.heading for chart in row.bars]
+        assert ["REST", "gRPC", "gRPC by ghz", "socket"] == [bar.style.name for bar in row.bars[0].bars]
+    socket = made.rows[0].bars[0].bars[-1]
+    assert (("generator CPU",), 100) == (socket.failed_gates, socket.length)
+    assert made.has_failed_gates
+
+
+def test_what_the_filters_leave_out_is_not_drawn(tmp_path: Path) -> None:
+    """The filters are those of cells, too."""
+    made = chapter(tmp_path, quick_cells(), Filters(protocol=("grpc",), client=("ghz",)))
+    assert ["gRPC by ghz"] == [style.name for style in made.legend]
+    assert 4 == made.cells
+    assert not made.has_failed_gates
+
+
+def test_rows_beyond_the_first_are_folded(tmp_path: Path) -> None:
+    """So that a page stays one that can be read; a sweep has its overview instead."""
+    operations = ("users.get", "users.create", "users.update", "users.delete", "users.list", "echo.echo", "echo.upper")
+    made = chapter(tmp_path / "operations", [cell("rest", operation=operation) for operation in operations])
+    assert (6, 1) == (len(made.rows), len(made.more))
+    made = chapter(tmp_path / "sweep", [cell("rest", concurrency=2**level) for level in range(4)])
+    assert (2, 2) == (len(made.rows), len(made.more))
+
+
+def test_bars_begin_at_nothing_and_the_longest_fills_its_row() -> None:
+    """Lengths compare as figures do; what was not measured has no bar, and without any there is no chart."""
+    figures = [bars.Figure(REST, 50.0, ()), bars.Figure(GRPC, 200.0, ()), bars.Figure(GRPC, None, ())]
+    made = bars.draw("Throughput", "requests/s", "more", figures)
+    assert made is not None
+    assert [("REST", "50.0", 25), ("gRPC", "200", 100)] == [
+        (bar.style.name, bar.figure, bar.length) for bar in made.bars
+    ]
+    assert bars.draw("Throughput", "requests/s", "more", figures[2:]) is None
+
+
+def test_less_latency_is_drawn_lower_and_all_of_it_within_the_drawing() -> None:
+    """On a logarithmic scale, equal ratios are equal distances."""
+    scale = plot.LogScale.of([0.1, 1.0, 10.0])
+    assert scale is not None
+    ys = [scale.y(latency_ms) for latency_ms in (10.0, 1.0, 0.1)]
+    assert sorted(ys) == ys
+    assert ys[1] - ys[0] == pytest.approx(ys[2] - ys[1], abs=0.2)
+    assert ys[0] > plot.TOP
+    assert ys[2] < plot.HEIGHT - plot.BOTTOM
+    assert ["0.1", "0.3", "1", "3", "10"] == [tick.label for tick in scale.ticks]
+
+
+@pytest.mark.parametrize("latencies_ms", [[], [0.0], [5.0], [5.0, 5.0], [1e-3, 1e5]])
+def test_a_scale_holds_whatever_was_measured(latencies_ms: list[float]) -> None:
+    """Nothing, nothing positive, the same everywhere, and much of everything."""
+    scale = plot.LogScale.of(latencies_ms)
+    if not any(latencies_ms):
+        assert scale is None
+        return
+    assert scale is not None
+    assert 1 <= len(scale.ticks) <= 10
+    assert all(plot.TOP <= scale.y(latency_ms) <= plot.HEIGHT for latency_ms in latencies_ms)
+
+
+def test_figures_of_a_percentile_are_written_apart() -> None:
+    """However close the marks are, no figure covers another, and none leaves the drawing."""
+    cells = [(REST, {"p50": 1.0 + index / 1000, "p99.9": 0.1}) for index in range(8)]
+    scale = plot.LogScale.of([0.1, 1.0])
+    assert scale is not None
+    made = latency.draw("users.get", cells, scale)
+    assert ["p50", "p99.9"] == [column.label for column in made.columns]
+    for column in made.columns:
+        places = [mark.label_y for mark in column.marks]
+        assert all(later - earlier >= 12 for earlier, later in itertools.pairwise(places))
+        assert plot.TOP <= places[0]
+        assert places[-1] <= plot.HEIGHT - plot.BOTTOM
+    assert ["start", "end"] == [column.anchor for column in made.columns]
+
+
+def test_a_drawing_says_its_figures_to_those_who_do_not_see_it() -> None:
+    """And a cell that has none says so."""
+    scale = plot.LogScale.of([1.0])
+    assert scale is not None
+    made = latency.draw("users.get", [(REST, {"p50": 1.0, "p99": 3.5}), (GRPC, {"p50": None})], scale)
+    assert "Latency by percentile, users.get: REST p50 1.00 ms, p99 3.50 ms; gRPC not measured" == made.description
+
+
+def test_a_sweep_is_drawn_over_its_levels(tmp_path: Path) -> None:
+    """Each figure has a line for each transport; two levels make none."""
+    cells = [cell(transport, concurrency=level) for level in (1, 4, 64) for transport in ("rest", "socket")]
+    overview = chapter(tmp_path / "sweep", cells).overviews[0]
+    assert "users.get, over connections" == overview.title
+    assert ["p99 latency", "Throughput", "Server CPU per request"] == [drawn.heading for drawn in overview.plots]
+    throughput = overview.plots[1]
+    assert ["REST", "socket"] == [line.style.name for line in throughput.lines]
+    assert ["1", "4", "64"] == [column.label for column in throughput.columns]
+    assert "0" == throughput.ticks[0].label
+    assert () == chapter(tmp_path / "two", cells[:4]).overviews
+
+
+def test_levels_lie_as_far_apart_as_their_ratios() -> None:
+    """And where their labels have no room, every other is left out, but for the last."""
+    levels = {2**power: 100.0 * power for power in range(1, 20)}
+    drawn = over.draw("Throughput", "requests/s", "more", [(REST, levels)])
+    assert drawn is not None
+    distances = {round(after.x - before.x) for before, after in itertools.pairwise(drawn.columns)}
+    assert max(distances) - min(distances) <= 1
+    assert drawn.columns[-1].has_room
+    assert not drawn.columns[-2].has_room
+    assert "Throughput over connections: REST 100 at 2, 1,900 at 524288" == drawn.description
+
+
+@pytest.mark.parametrize("high", [0.003, 1.0, 7.3, 10.0, 999.0, 24_035.0])
+def test_a_linear_scale_begins_at_nothing_and_has_round_numbers(high: float) -> None:
+    """However great the figures are."""
+    scale = plot.LinearScale.of([high, None, 0.0])
+    assert scale is not None
+    assert 3 <= len(scale.ticks) <= 7
+    assert plot.HEIGHT - plot.BOTTOM == scale.ticks[0].at
+    assert all(plot.TOP <= tick.at for tick in scale.ticks)
+    assert plot.LinearScale.of([None, 0.0]) is None
+
+
+def test_what_was_asked_for_stays_chosen() -> None:
+    """A level that nothing has, and several of one filter, too."""
+    asked = NOTHING_ASKED | {"scenario": ("gone",), "protocol": ("grpc", "rest"), "concurrency": (16,)}
+    by_name = {field.name: field for field in fields(asked, CHOICES)}
+    chosen = {name: [option.text for option in field.options if option.selected] for name, field in by_name.items()}
+    assert ["gone"] == chosen["scenario"]
+    assert ["gRPC", "REST"] == chosen["protocol"]
+    assert ["16"] == chosen["concurrency"]
+    assert ["protocol"] == [name for name, field in by_name.items() if field.multiple]
+
+
+def test_an_address_keeps_what_it_does_not_change() -> None:
+    """Parameters are escaped, replaced, left out and added."""
+    pairs = (("scenario", "a&b"), ("cursor", "old"), ("protocol", "rest"))
+    assert "/?scenario=a%26b&protocol=rest" == address("/", pairs, "cursor")
+    assert "/?scenario=a%26b&protocol=rest&cursor=new" == address("/", pairs, cursor="new")
+    assert "/" == address("/", ())
