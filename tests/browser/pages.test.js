@@ -18,6 +18,7 @@ const PAGES = {
   hostile: `/runs/${HOSTILE}`,
   choice: "/compare",
   comparison: `/compare?base=${BASE}&head=${HEAD}`,
+  history: "/history?scenario=quick",
 };
 
 const text = (locator) => locator.innerText();
@@ -136,6 +137,19 @@ test("several runs are drawn one after the other, and other machines are said to
   await page.getByRole("button", { name: "Show as charts" }).click();
   assert.equal(await page.locator(".chapter").count(), 2);
   assert.match(await text(page.locator(".alert")), /2 different machines/);
+});
+
+test("a cell's history is shown over its runs, each of which can be opened", async (t) => {
+  const page = await site.open(t, "/");
+  await page.getByRole("link", { name: "History" }).click();
+  await choice(page, "Cell").selectOption("gRPC users.get, 16 connections, by ghz");
+  await choice(page, "Figure").selectOption("p99");
+  await page.getByRole("button", { name: "Show" }).click();
+  assert.match(await text(page.locator("h1")), /gRPC users.get, 16 connections, by ghz/);
+  assert.match(await page.locator("svg[role=img]").getAttribute("aria-label"), /^p99 over runs/);
+  assert.equal(await page.locator("tbody tr").count(), 2);
+  await page.getByRole("link", { name: BASE }).click();
+  assert.equal(new URL(page.url()).pathname, `/runs/${BASE}`);
 });
 
 test("HTML and SQL in names stay text", async (t) => {

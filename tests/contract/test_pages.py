@@ -97,6 +97,23 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
             assert "\" onload='x" not in page
 
 
+def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Path) -> None:
+    """Its first cell, the figure that verdicts are on; a cell of another scenario gives way, and that is said."""
+    for day in (1, 2):
+        write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 2)
+        page = text(site.ask("/history"))
+        assert "<h1>REST users.get, 16 connections</h1>" in page
+        assert 2 == page.count('<tr><th scope="row">')
+        page = text(site.ask("/history", {"cell": "grpc users", "metric": "p99"}))
+        assert "<h1>gRPC users.get, 16 connections</h1>" in page
+        assert "quick has no cell streams" in text(site.ask("/history", {"cell": "streams"}))
+        assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"scenario": "none"}).status
+        assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "mean"}).status
+        assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "item_rate"}).status
+
+
 def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
     """However many cells a run has, all charts are there, and the first of them are open."""
     RunBuilder(cells=[cell("rest", concurrency=level) for level in range(1, 13)], blocks=1, samples=20).write(tmp_path)

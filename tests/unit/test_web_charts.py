@@ -12,8 +12,10 @@ from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quic
 from wirebench.index import Choices, Filters, Index
 from wirebench.report.charts.style import styles_of
 from wirebench.scenario import Cell
+from wirebench.stats.history import history
 from wirebench.store import Gate
 from wirebench.web.charts import bars, latency, over, plot
+from wirebench.web.charts import history as history_chart
 from wirebench.web.pages.chapter import Chapter, make_chapter
 from wirebench.web.pages.form import address, fields
 
@@ -168,6 +170,38 @@ def test_a_linear_scale_begins_at_nothing_and_has_round_numbers(high: float) -> 
     assert plot.HEIGHT - plot.BOTTOM == scale.ticks[0].at
     assert all(plot.TOP <= tick.at for tick in scale.ticks)
     assert plot.LinearScale.of([None, 0.0]) is None
+
+
+def test_a_scale_that_shows_differences_holds_them() -> None:
+    """It needn't begin at 0, nor end there."""
+    for values in ([2385.0, 2289.0, 2485.0], [5.0], [0.001, 900.0]):
+        scale = plot.LinearScale.around(values)
+        assert 1 <= len(scale.ticks) <= 7
+        assert all(plot.TOP <= scale.y(value) <= plot.HEIGHT - plot.BOTTOM for value in values)
+    assert plot.LinearScale.around([2385.0, 2289.0]).low > 2000
+
+
+def test_a_history_has_a_line_for_each_machine(tmp_path: Path) -> None:
+    """With each run's figure and its interval; runs of the same minute are two."""
+    another = {"machine": {"cpu": "Another", "cores": "4"}}
+    infos: tuple[dict[str, object], ...] = (
+        {"id": "run1", "started_at": "2026-11-01T08:00:00Z"},
+        {"id": "run2", "started_at": "2026-11-01T08:00:30Z", **another},
+        {"id": "run3", "started_at": "2026-11-02T08:00:00Z"},
+    )
+    runs = [RunBuilder([cell("rest")], blocks=2, samples=20, info=info).write(tmp_path) for info in infos]
+    found = history(runs)
+    assert found is not None
+    drawn = history_chart.draw(found)
+    assert ["local: Some CPU @ 2.50GHz, 2 cores", "local: Another, 4 cores"] == [
+        line.style.name for line in drawn.lines
+    ]
+    assert ["2026-11-01 08:00", "2026-11-01 08:00 (2)", "2026-11-02 08:00"] == [
+        column.label for column in drawn.columns
+    ]
+    assert [1, 1, 1] == [len(column.marks) for column in drawn.columns]
+    assert 3 == len(drawn.intervals)
+    assert all(interval.high_y < interval.low_y for interval in drawn.intervals)
 
 
 def test_what_was_asked_for_stays_chosen() -> None:

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 from wirebench.report.templates import environment
 
 #: The pages that every page leads to.
-NAVIGATION = (("Results", "/"), ("Compare", "/compare"))
+NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"))
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

@@ -14,11 +14,7 @@ from wirebench.report.numbers import number
 WIDTH, HEIGHT = 360, 232
 LEFT, RIGHT, TOP, BOTTOM = 44, 18, 14, 26
 
-_INNER_WIDTH = WIDTH - LEFT - RIGHT
 _INNER_HEIGHT = HEIGHT - TOP - BOTTOM
-#: What the first and the last place keep from the ends, and two labels below the drawing from each other.
-_INSET = 8
-_LABELS_APART = 26
 #: What two figures written below each other need, and how far a figure stands from its mark.
 _LINE_HEIGHT = 13
 _FIGURE_GAP = 8
@@ -31,6 +27,20 @@ _DIGITS: Mapping[float, Sequence[int]] = {1.8: (1, 2, 5), 3.2: (1, 3), math.inf:
 #: The steps between numbers of a linear scale, of which there are so many at most.
 _STEPS = (1, 2, 2.5, 5, 10)
 _LINEAR_TICKS_MAX = 6
+#: What a scale that doesn't begin at 0 has beyond its figures, as a share of it.
+_ROOM = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A drawing's width, what its outer places keep from its ends, and how far labels below it are apart at least."""
+
+    width: int = WIDTH
+    inset: int = 8
+    labels_apart: int = 26
+
+
+_NARROW = Frame()
 
 #: A series' figures by place; None where one was not measured.
 Figures = Mapping[str, float | None]
@@ -86,27 +96,36 @@ class LogScale:
 
 @dataclass(frozen=True, slots=True)
 class LinearScale:
-    """From 0 on."""
+    """Equal differences are equal distances."""
 
+    low: float
     high: float
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> LinearScale | None:
-        """Return the scale that holds all of these; None if there is none that is positive."""
+        """Return the scale from 0 on that holds all of these; None if there is none that is positive."""
         high = max((value for value in values if value and value > 0), default=0.0)
-        return cls(1.06 * high) if high else None
+        return cls(0.0, 1.06 * high) if high else None
+
+    @classmethod
+    def around(cls, values: Sequence[float]) -> LinearScale:
+        """Return the scale that shows how these differ, of which there is at least one: it needn't begin at 0."""
+        low, high = min(values), max(values)
+        room = _ROOM * max(high - low, _ROOM * high)
+        return cls(max(low - room, 0.0), high + room)
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
         """Round numbers at equal distances."""
-        decade = 10.0 ** math.floor(math.log10(self.high / _LINEAR_TICKS_MAX))
-        step = next(step * decade for step in _STEPS if step * decade * _LINEAR_TICKS_MAX >= self.high)
-        values = [index * step for index in range(math.floor(self.high / step) + 1)]
-        return tuple(Tick(f"{value:,.6g}", self.y(value)) for value in values)
+        reach = self.high - self.low
+        decade = 10.0 ** math.floor(math.log10(reach / _LINEAR_TICKS_MAX))
+        step = next(step * decade for step in _STEPS if step * decade * _LINEAR_TICKS_MAX >= reach)
+        steps = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        return tuple(Tick(f"{index * step:,.6g}", self.y(index * step)) for index in steps)
 
     def y(self, value: float) -> float:
         """Place a figure."""
-        return _from_top(value / self.high)
+        return _from_top((value - self.low) / (self.high - self.low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +164,16 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """An upright line: in which interval a figure lies."""
+
+    style: Style
+    x: float
+    low_y: float
+    high_y: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plot:
     """A drawing with its heading; `description` says it to those who don't see it."""
 
@@ -154,14 +183,20 @@ class Plot:
     ticks: tuple[Tick, ...]
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
+    intervals: tuple[Interval, ...] = ()
+    width: int = WIDTH
 
 
 def lay_out(
-    series: Sequence[tuple[Style, Figures]], places: Mapping[str, float], scale: Scale
+    series: Sequence[tuple[Style, Figures]],
+    places: Mapping[str, float],
+    scale: Scale,
+    frame: Frame = _NARROW,
 ) -> tuple[tuple[Column, ...], tuple[Line, ...]]:
     """Place all figures. `places` go from 0 at the left to 1 at the right; those without a figure are left out."""
+    inner = frame.width - LEFT - RIGHT - 2 * frame.inset
     xs = {
-        label: round(LEFT + _INSET + (_INNER_WIDTH - 2 * _INSET) * place, 1)
+        label: round(LEFT + frame.inset + inner * place, 1)
         for label, place in places.items()
         if any(shown(figures, label) for _, figures in series)
     }
@@ -169,7 +204,7 @@ def lay_out(
         Line(style, " ".join(f"{x},{scale.y(value)}" for label, x in xs.items() if (value := shown(figures, label))))
         for style, figures in series
     )
-    return tuple(_columns(series, xs, scale)), lines
+    return tuple(_columns(series, xs, scale, frame)), lines
 
 
 def shown(figures: Figures, label: str) -> float | None:
@@ -182,12 +217,14 @@ def _from_top(share: float) -> float:
     return round(TOP + _INNER_HEIGHT * (1 - share), 1)
 
 
-def _columns(series: Sequence[tuple[Style, Figures]], xs: Mapping[str, float], scale: Scale) -> Iterable[Column]:
-    labels, labelled = list(xs), _with_room(xs)
+def _columns(
+    series: Sequence[tuple[Style, Figures]], xs: Mapping[str, float], scale: Scale, frame: Frame
+) -> Iterable[Column]:
+    labels, labelled = list(xs), _with_room(xs, frame.labels_apart)
     for place, (label, x) in enumerate(xs.items()):
         left = (xs[labels[place - 1]] + x) / 2 if place else LEFT
-        right = (x + xs[labels[place + 1]]) / 2 if place + 1 < len(labels) else WIDTH
-        on_the_left = x > WIDTH - _FIGURE_ROOM
+        right = (x + xs[labels[place + 1]]) / 2 if place + 1 < len(labels) else frame.width
+        on_the_left = x > frame.width - _FIGURE_ROOM
         yield Column(
             label=label,
             has_room=label in labelled,
@@ -200,11 +237,11 @@ def _columns(series: Sequence[tuple[Style, Figures]], xs: Mapping[str, float], s
         )
 
 
-def _with_room(xs: Mapping[str, float]) -> set[str]:
+def _with_room(xs: Mapping[str, float], labels_apart: int) -> set[str]:
     """Return the labels that aren't written over another, the last among them."""
     labelled, before = set(), math.inf
     for label, x in reversed(list(xs.items())):
-        if before - x >= _LABELS_APART:
+        if before - x >= labels_apart:
             labelled.add(label)
             before = x
     return labelled

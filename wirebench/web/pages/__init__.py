@@ -1,4 +1,4 @@
-"""The pages: results as charts, runs, one run, two runs compared. Rendered here; what they load comes from here."""
+"""The pages: results as charts, runs, one run, two runs compared, a figure over runs; and the files that they load."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.staticfiles import StaticFiles
 
 from wirebench.report.templates import LOOK
 from wirebench.web.pages.compare import compare
+from wirebench.web.pages.history import history
 from wirebench.web.pages.report import report
 from wirebench.web.pages.results import results
 from wirebench.web.pages.run import run
@@ -25,6 +26,7 @@ def routes() -> list[BaseRoute]:
         Route("/runs/{run_id}", run),
         Route("/runs/{run_id}/report", report),
         Route("/compare", compare),
+        Route("/history", history),
         Route("/static/look.css", _look),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
