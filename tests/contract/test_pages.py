@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from http import HTTPStatus
 from pathlib import Path
 
@@ -95,6 +96,21 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
             assert "&lt;script&gt;alert(1)" in page
             assert "<script>alert" not in page
             assert "\" onload='x" not in page
+
+
+def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
+    """Somebody else may have measured it: its folder isn't here, which is said where it would be needed."""
+    write_run(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        assert f'href="/runs/{RUN}/report"' in text(site.ask("/"))
+        shutil.rmtree(tmp_path / RUN)
+        page = text(site.ask("/"))
+        assert "is elsewhere" in page
+        assert f'href="/runs/{RUN}/report"' not in page
+        answer = site.ask(f"/runs/{RUN}")
+        assert HTTPStatus.NOT_FOUND == answer.status
+        assert f"/?run_id={RUN}" in text(answer)
 
 
 def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
 from wirebench.stats import Verdict, compare, names, remarks, summarise, words
-from wirebench.store import Run
+from wirebench.store import Run, load_run
+
+#: The summaries of so many runs are kept.
+_KEPT_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,25 @@ class Findings:
     facts: tuple[Facts, ...]
 
 
-def summary(run: Run) -> tuple[str, ...]:
-    """Say in a few sentences what a run comes to; nothing where it compares nothing."""
+def summary(folder: Path) -> tuple[str, ...]:
+    """Say in a few sentences what the run in a folder comes to; nothing where it compares nothing.
+
+    What was said last is kept: a run may have thousands of records. Raises WirebenchError if it can't be read.
+    """
+    return _summary(folder, changed_ns(folder))
+
+
+@functools.lru_cache(maxsize=_KEPT_MAX)
+def _summary(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - what has changed is said anew
+    run = load_run(folder)
     comparisons = compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
     return tuple(names.capitalised(sentence) for sentence in words.summary(comparisons))
+
+
+def changed_ns(folder: Path) -> int:
+    """Return when something was last written to a run, in nanoseconds; 0 for what isn't there."""
+    paths = (folder / name for name in ("run.json", "records"))
+    return max((path.stat().st_mtime_ns for path in paths if path.exists()), default=0)
 
 
 def findings(run: Run) -> Findings:

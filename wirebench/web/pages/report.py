@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from wirebench.report import FILE_NAME
 from wirebench.store import load_run
 from wirebench.web.catalogue import Catalogue
+from wirebench.web.pages.findings import changed_ns
 
 #: The file has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
 #: for whoever reads it.
@@ -27,12 +28,11 @@ def report(request: Request) -> Response:
     written = folder / FILE_NAME
     if written.is_file():
         return FileResponse(written, headers=_HEADERS, media_type="text/html")
-    changed_ns = max((folder / name).stat().st_mtime_ns for name in ("run.json", "records"))
-    return HTMLResponse(_made(folder, changed_ns), headers=_HEADERS)
+    return HTMLResponse(_made(folder, changed_ns(folder)), headers=_HEADERS)
 
 
 @functools.lru_cache(maxsize=_KEPT_MAX)
-def _made(folder: Path, changed_ns: int) -> str:  # noqa: ARG001 - what has changed since is made anew
+def _made(folder: Path, changed_ns: int) -> str:  # noqa: ARG001 - what has changed is made anew
     # Imported late: the charts take long to load.
     from wirebench.report.page import render  # noqa: PLC0415
 

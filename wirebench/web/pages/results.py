@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -21,6 +22,7 @@ from wirebench.web.pages.chapter import Chapter, make_chapter
 from wirebench.web.pages.findings import summary
 from wirebench.web.pages.form import Field, Pairs, address, fields
 from wirebench.web.parameters import Parameter, read, text
+from wirebench.web.problems import HttpError
 from wirebench.web.render import render
 
 #: So many runs are drawn at most, and so many listed on a page.
@@ -34,9 +36,13 @@ _PARAMETERS = (*FILTERS, _CURSOR)
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A run as charts, what it comes to in sentences, and where its figures are for programs."""
+    """A run as charts, what it comes to in sentences, and where its figures are for programs.
+
+    Its folder may not be here: the index may be one that others write to as well.
+    """
 
     chapter: Chapter
+    is_here: bool
     answer: tuple[str, ...]
     json_address: str
     csv_address: str
@@ -127,19 +133,28 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
     if not (runs and found):
         return None
     run_id = runs[0].run_id
+    folder = _folder(catalogue, run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return Drawn(
         chapter=make_chapter(runs[0], found),
-        answer=_answer(catalogue, run_id),
+        is_here=folder is not None,
+        answer=_answer(folder) if folder else (),
         json_address=address("/api/v1/results", of_run),
         csv_address=address("/api/v1/results", of_run, format="csv"),
     )
 
 
-def _answer(catalogue: Catalogue, run_id: str) -> tuple[str, ...]:
-    """Say what the whole run comes to; nothing if its folder can't be read any more, which its own page says."""
+def _folder(catalogue: Catalogue, run_id: str) -> Path | None:
     try:
-        return summary(catalogue.run(run_id))
+        return catalogue.run_folder(run_id)
+    except HttpError:
+        return None
+
+
+def _answer(folder: Path) -> tuple[str, ...]:
+    """Say what the whole run comes to; nothing if it can't be read any more, which its own page says."""
+    try:
+        return summary(folder)
     except WirebenchError:
         return ()
 
