@@ -2,7 +2,7 @@
 
 {{/*
 Its container, whose data go with its pod: the user `wirebench`, and a database of that name. Takes image, pullPolicy,
-resources and maxConnections; its volumes are below.
+resources and maxConnections. Its volumes, and what a probe asks it, are below.
 */}}
 {{- define "postgres.container" -}}
 name: postgres
@@ -22,10 +22,6 @@ env:
 ports:
   - name: postgres
     containerPort: 5432
-readinessProbe:
-  {{- include "postgres.isReady" . | nindent 2 }}
-  periodSeconds: 1
-  timeoutSeconds: 5
 resources:
   {{- toYaml .resources | nindent 2 }}
 securityContext:
@@ -48,10 +44,12 @@ volumeMounts:
     readOnly: true
 {{- end }}
 
-{{/* What a probe asks it: over TCP, where it doesn't listen before its database is made. */}}
+{{/* What a probe asks it every second: over TCP, where it doesn't listen before its database is made. */}}
 {{- define "postgres.isReady" -}}
 exec:
   command: [pg_isready, --quiet, --host=127.0.0.1, --username=wirebench]
+periodSeconds: 1
+timeoutSeconds: 5
 {{- end }}
 
 {{/* The volumes of that container. Takes the name of the Secret that has its `password`. */}}
