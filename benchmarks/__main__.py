@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("services", "streams", "connections", "k6", "report", "overhead")
+BENCHMARKS = ("services", "streams", "connections", "k6", "report", "index", "overhead")
 
 
 def main(names: list[str]) -> int:

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from wirebench.places import ROOT
 
@@ -28,9 +27,17 @@ class PostgresServer:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
 
+    @property
+    def is_installed(self) -> bool:
+        """Whether PostgreSQL's programs are here."""
+        return self._run("find").returncode == 0
+
     def up(self) -> None:
         """Start it, with the data that it had; skip the test where PostgreSQL isn't installed."""
-        if self._run("find").returncode:
+        if not self.is_installed:
+            # Imported late: benchmarks start servers, too, and are run where there is no pytest.
+            import pytest  # noqa: PLC0415
+
             pytest.skip("PostgreSQL isn't installed: sudo scripts/postgres install")
         done = self._run("up")
         assert 0 == done.returncode, done.stdout + done.stderr

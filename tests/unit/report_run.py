@@ -15,7 +15,7 @@ from wirebench.drivers.histogram_file import DriverVersion, HistogramFile, Serie
 from wirebench.measure.record import Latency
 from wirebench.scenario import Cell
 from wirebench.scenario.contract import Transport
-from wirebench.store import Gate, Generator, Record, Run, RunInfo, RunWriter, Server, load_run
+from wirebench.store import Gate, Generator, Record, Run, RunFollower, RunInfo, RunWriter, Server, load_run
 
 WINDOW_S = 1.6
 START_NS = 1_790_000_000_000_000_000
@@ -94,10 +94,11 @@ class RunBuilder:
     info: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
+    follower: RunFollower | None = None
 
     def write(self, folder: Path) -> Run:
         """Write the run's folder and read it back."""
-        writer = RunWriter(folder, run_info(len(self.cells), self.blocks, self.info))
+        writer = RunWriter(folder, run_info(len(self.cells), self.blocks, self.info), self.follower)
         random = np.random.default_rng(self.seed)
         for block in range(1, self.blocks + 1):
             for order, position in enumerate(random.permutation(len(self.cells))):

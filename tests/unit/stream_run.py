@@ -15,7 +15,7 @@ from wirebench.measure import Observation, Subject, make_record
 from wirebench.measure.observation import GeneratorUse, ServerUse
 from wirebench.scenario import Cell, Load
 from wirebench.scenario.contract import Transport
-from wirebench.store import Record, Run, RunWriter, load_run
+from wirebench.store import Record, Run, RunFollower, RunWriter, load_run
 
 MS = 1_000_000
 OPERATION = "ledger.stream_transactions"
@@ -78,9 +78,15 @@ def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s
     return make_record(subject, [observed], output)
 
 
-def write_run(folder: Path, cells: Sequence[Cell], gaps_ms: Mapping[str, float], blocks: int = 3) -> Run:
+def write_run(
+    folder: Path,
+    cells: Sequence[Cell],
+    gaps_ms: Mapping[str, float],
+    blocks: int = 3,
+    follower: RunFollower | None = None,
+) -> Run:
     """Write a run in which each transport's gaps are so long, a little longer from block to block, and read it back."""
-    writer = RunWriter(folder, run_info(len(cells), blocks, {}))
+    writer = RunWriter(folder, run_info(len(cells), blocks, {}), follower)
     for block in range(1, blocks + 1):
         for of in cells:
             gap_ms = gaps_ms[of.transport] * (1 + block / 1000)

@@ -15,6 +15,7 @@ from wirebench.cli import (
     export,
     history,
     import_,
+    index,
     list_,
     load,
     report,
@@ -52,6 +53,7 @@ app.command("history")(history.history)
 app.command("export")(export.export)
 app.command("serve")(serve.serve)
 app.command("send")(send.send)
+app.command("index")(index.index)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.add_typer(timing.app, name="timing")

@@ -65,6 +65,12 @@ def warn_of_damaged(run: DamagedRun) -> None:
     sys.stderr.write(f"warning: passed over {run.folder}, which can't be read: {run.reason}\n")
 
 
+def warn_of_index(error: WirebenchError) -> None:
+    """Say on stderr that the index doesn't get a run, and what to do when it is over."""
+    next_step = "next: once that is mended, `wirebench index --rebuild`"
+    sys.stderr.write(f"warning: {error.message}; the run goes on without it\n{next_step}\n")
+
+
 def visible(text: str) -> str:
     """Return the text with control characters escaped: what others have stored must not steer our terminal."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)

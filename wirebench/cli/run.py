@@ -6,7 +6,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast, get_args
@@ -32,7 +32,7 @@ from wirebench.cli.options import (
     given_tls,
     scenario_path,
 )
-from wirebench.cli.output import TerminalProgress, print_run, stdout_console, visible
+from wirebench.cli.output import TerminalProgress, print_run, stdout_console, visible, warn_of_index
 from wirebench.cli.results import as_json
 from wirebench.cli.send import sent
 from wirebench.cli.serving import NOTE, PORT, Served, checked_port, served
@@ -43,7 +43,7 @@ from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
 from wirebench.scenario.contract import TargetName
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.names import counted
-from wirebench.store import Run, RunWriter, load_run, run_id
+from wirebench.store import Run, RunFollower, RunWriter, load_run, run_id
 from wirebench.store.results import DEFAULT_FOLDER, TIMING_FILE
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 from wirebench.targets.kubernetes import Access, KubernetesTarget
@@ -164,9 +164,9 @@ def measure(  # noqa: PLR0913 - all that makes a run
 
     Raises UsageError, WirebenchError, Interrupted.
     """
-    with interruptible(STOPPING):
+    with interruptible(STOPPING), _index(out) as index:
         target = place.target(run_name, out)
-        writer = _begin(plan, path, target, out, run_name)
+        writer = _begin(plan, path, target, out, run_name, index=index)
         try:
             _announce(plan, target, writer, page)
             with TerminalProgress(plan.cells_total, TimeLeft.of(plan, place.kind)) as progress:
@@ -177,11 +177,21 @@ def measure(  # noqa: PLR0913 - all that makes a run
     return writer.folder
 
 
-def _begin(plan: Plan, path: Path, target: Target, out: Path, run_name: str) -> RunWriter:
+def _index(out: Path) -> AbstractContextManager[RunFollower]:
+    """Return what puts the run into the index as it goes."""
+    # Imported late: SQLAlchemy takes longer to load than a short command to run.
+    from wirebench.index import IndexFollower, database_url  # noqa: PLC0415
+
+    return IndexFollower(database_url(out), out, warn_of_index)
+
+
+def _begin(  # noqa: PLR0913 - what a run is made of
+    plan: Plan, path: Path, target: Target, out: Path, run_name: str, *, index: RunFollower
+) -> RunWriter:
     """Prepare the target and the run's folder; where that fails, nothing of the target's stays."""
     try:
         runner.prepare(plan, target)
-        writer = RunWriter(out, runner.start_info(plan, path, target, run_name))
+        writer = RunWriter(out, runner.start_info(plan, path, target, run_name), index)
         if timing := plan.scenario.load.timing_path:
             writer.keep(timing, TIMING_FILE)
     except BaseException:

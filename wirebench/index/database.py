@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insp
 from sqlalchemy.exc import DBAPIError
 
 from wirebench.errors import WirebenchError
+from wirebench.index import sqlite
 from wirebench.index import url as urls
 from wirebench.index.migrations import SCHEMA, VERSION_TABLE
 
@@ -22,8 +22,6 @@ _CONNECT_TIMEOUT_S = 5
 _LOCK_TIMEOUT_S = 5
 #: What says on PostgreSQL that somebody writes; any number that nobody else uses will do.
 _WRITING = 0x77697265  # "wire"
-#: What a step may take that nobody wrote down yet.
-_REBUILD = "`wirebench index --rebuild` makes it anew from the runs"
 
 
 class IndexUnusableError(WirebenchError):
@@ -36,12 +34,18 @@ class Database:
     Readers see one state of it from the first row to the last, and wait for nobody; of writers there is one at a time.
     """
 
-    def __init__(self, url: str) -> None:
-        """Connect, and make the tables if they aren't there. Raises UsageError, IndexUnusableError."""
+    def __init__(self, url: str, *, damaged_aside: bool = False) -> None:
+        """Connect, and make the tables if they aren't there. Raises UsageError, IndexUnusableError.
+
+        A file that is no database any more is moved aside, if wanted, to begin with an empty one.
+        """
         parsed = urls.parse(url)
         self.name = urls.without_password(url)
         self._password = parsed.password
+        self._is_file = parsed.drivername == "sqlite"
         with self._in_words():
+            if damaged_aside and self._is_file:
+                sqlite.move_aside_if_damaged(Path(str(parsed.database)))
             self._engine = _engine(parsed)
             try:
                 self._migrate()
@@ -57,7 +61,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """Have one state of the database to read. Raises IndexUnusableError."""
         with self._in_words(), self._engine.connect() as connection:
-            if self._is_server:
+            if not self._is_file:
                 connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
                 yield connection
@@ -68,21 +72,17 @@ class Database:
         with self._in_words(), self._writing() as connection:
             yield connection
 
-    @property
-    def _is_server(self) -> bool:
-        return self._engine.dialect.name == "postgresql"
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Connection]:
         with self._engine.connect() as connection:
-            connection.info["begin"] = "BEGIN IMMEDIATE"
+            connection.info[sqlite.BEGIN] = "BEGIN IMMEDIATE"
             try:
                 with connection.begin():
-                    if self._is_server:
+                    if not self._is_file:
                         connection.execute(select(func.pg_advisory_xact_lock(_WRITING)))
                     yield connection
             finally:
-                connection.info.pop("begin", None)
+                connection.info.pop(sqlite.BEGIN, None)
 
     def _migrate(self) -> None:
         """Bring the tables to this version. Raises IndexUnusableError if they are a newer version's."""
@@ -102,7 +102,7 @@ class Database:
             if found is not None and found not in known:
                 raise IndexUnusableError(
                     f"the index in {self.name} is a newer version's: its schema is {found}, this version's {SCHEMA}",
-                    f"use that version, or another database: {urls.URL_VARIABLE}",
+                    f"use that version, or {'move the file away' if self._is_file else 'name another database'}",
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -117,7 +117,14 @@ class Database:
             line = str(cause).strip().partition("\n")[0]
             if self._password:
                 line = line.replace(str(self._password), "…")
-            raise IndexUnusableError(f"the index in {self.name} can't be used: {line}", _REBUILD) from None
+            raise IndexUnusableError(f"the index in {self.name} can't be used: {line}", self._hint(cause)) from None
+
+    def _hint(self, cause: BaseException) -> str:
+        if not self._is_file:
+            return f"see that the server is there, and what {urls.URL_VARIABLE} says"
+        if sqlite.says_damaged(cause):
+            return "`wirebench index --rebuild` makes it anew"
+        return "see that it can be written, that there is room, and that nobody else holds it"
 
 
 def _schema(connection: Connection) -> str | None:
@@ -132,8 +139,8 @@ def _engine(url: URL) -> Engine:
     if url.drivername == "sqlite":
         Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT_S, "isolation_level": None}, **_JSON)
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+        event.listen(engine, "connect", sqlite.prepare)
+        event.listen(engine, "begin", sqlite.begin)
         return engine
     options = f"-c lock_timeout={_LOCK_TIMEOUT_S}s -c timezone=UTC"
     arguments = {"connect_timeout": _CONNECT_TIMEOUT_S, "options": options, "application_name": "wirebench"}
@@ -145,24 +152,3 @@ _JSON: dict[str, Any] = {
     "json_serializer": lambda value: orjson.dumps(value).decode(),
     "json_deserializer": orjson.loads,
 }
-
-
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Let readers read while somebody writes, and rows refer to rows that are there."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last records may have to be caught up
-    connection.execute("PRAGMA foreign_keys = ON")
-    try:
-        connection.execute("SELECT exp(ln(1.0))")
-    except sqlite3.OperationalError:  # built without mathematics
-        connection.create_function("exp", 1, math.exp, deterministic=True)
-        connection.create_function("ln", 1, _ln, deterministic=True)
-
-
-def _ln(value: float | None) -> float | None:
-    return math.log(value) if value is not None and value > 0 else None
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    """Begin as we mean it: pysqlite would begin a transaction only at its first change."""
-    connection.exec_driver_sql(connection.info.get("begin", "BEGIN"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,15 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What was put into the index: runs and their records; `damaged` were passed over."""
+    """What was put into the index: runs and their records; `damaged` were passed over.
+
+    `elsewhere` are the runs that the index had and the folder hasn't: a rebuild takes them out.
+    """
 
     runs: int
     records: int
     damaged: tuple[DamagedRun, ...]
+    elsewhere: tuple[str, ...]
 
 
 def catch_up(database: Database, folder: Path, on_progress: Progress | None = None) -> Changes:
@@ -38,7 +42,7 @@ def catch_up(database: Database, folder: Path, on_progress: Progress | None = No
     folders = run_folders(folder)
     with database.reading() as connection:
         held = _held(connection)
-    taken = _Taken()
+    taken = _Taken(folders, held)
     for done, path in enumerate(folders, 1):
         if _differs(path, held):
             with database.writing() as connection:
@@ -60,8 +64,8 @@ def rebuild(database: Database, folder: Path, on_progress: Progress | None = Non
     Raises UsageError if the folder is none, IndexUnusableError.
     """
     folders = run_folders(folder)
-    taken = _Taken()
     with database.writing() as connection:
+        taken = _Taken(folders, connection.scalars(select(runs.c.run_id)))
         for table in reversed(TABLES):
             connection.execute(delete(table))
         for done, path in enumerate(folders, 1):
@@ -72,23 +76,25 @@ def rebuild(database: Database, folder: Path, on_progress: Progress | None = Non
 
 
 class _Taken:
-    """Counts what was taken from the folder."""
+    """Counts what is taken from the folders of runs into an index that had these runs."""
 
-    def __init__(self) -> None:
-        self.runs = 0
+    def __init__(self, folders: Iterable[Path], had: Iterable[str]) -> None:
         self.records = 0
+        self._runs = 0
         self._damaged: list[DamagedRun] = []
+        self._elsewhere = tuple(sorted(set(had) - {folder.name for folder in folders}))
 
     @property
     def changes(self) -> Changes:
-        return Changes(self.runs, self.records, tuple(self._damaged))
+        """What has changed so far."""
+        return Changes(self._runs, self.records, tuple(self._damaged), self._elsewhere)
 
     def take(self, connection: Connection, folder: Path) -> None:
         """Put a run, or pass it over if it is damaged."""
         try:
             with connection.begin_nested():
                 self.records += _put(connection, folder)
-            self.runs += 1
+            self._runs += 1
         except WirebenchError as error:
             self._damaged.append(DamagedRun(folder, error.message.replace(f"{folder}/", "")))
         except (DataError, IntegrityError, OverflowError) as error:

@@ -34,12 +34,13 @@ class Index:
         self._database = database
 
     @classmethod
-    def open(cls, url: str) -> Self:
+    def open(cls, url: str, *, damaged_aside: bool = False) -> Self:
         """Connect to the database of a URL, and bring its tables to this version.
 
+        With `damaged_aside`, a file that is no database any more gets another name, and an empty one takes its place.
         Raises UsageError for a URL that is none, IndexUnusableError.
         """
-        return cls(Database(url))
+        return cls(Database(url, damaged_aside=damaged_aside))
 
     def __enter__(self) -> Self:
         """Use the index, and close it at the end."""

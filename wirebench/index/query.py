@@ -189,8 +189,7 @@ def _runs(connection: Connection, shown: Sequence[Row[Any]]) -> Iterator[RunRow]
         select(cells.c.run, gates.c.name)
         .join_from(cells, gates, gates.c.cell_id == cells.c.id)
         .where(cells.c.run.in_(ids), ~gates.c.passed)
-        .distinct()
-        .order_by(gates.c.name),
+        .distinct(),
     )
     for row in shown:
         yield RunRow(
@@ -209,7 +208,7 @@ def _runs(connection: Connection, shown: Sequence[Row[Any]]) -> Iterator[RunRow]
             blocks=row.blocks,
             cells=row.cells,
             records=records.get(row.id, 0),
-            failed_gates=failed.get(row.id, ()),
+            failed_gates=tuple(sorted(failed.get(row.id, ()))),
         )
 
 

@@ -25,6 +25,11 @@ class RecordRows:
     statistics: tuple[Row, ...]
     gates: tuple[Row, ...]
 
+    def of_cell(self, cell_id: int) -> None:
+        """Say which cell they belong to."""
+        for row in (self.block, *self.statistics, *self.gates):
+            row["cell_id"] = cell_id
+
 
 def run_row(info: RunInfo) -> Row:
     """Return the row of a run. Raises WirebenchError if it doesn't say when it began."""
@@ -98,7 +103,7 @@ def _gates(record: Record) -> Iterator[Row]:
             "value": gate.value,
             "limit_value": gate.limit,
             "unit": gate.unit,
-            "metrics": gate.metrics,
+            "metrics": " ".join(gate.metrics),
         }
 
 

@@ -129,7 +129,7 @@ blocks = Table(
     Column("item_rate_per_s", Double),
     Column("cpu_us_per_item", Double),
     #: Which of its statistics says what users waited for a reply.
-    Column("clock", Words),
+    Column("clock", Text),
     sqlite_with_rowid=False,
 )
 
@@ -139,7 +139,7 @@ statistics = Table(
     metadata,
     Column("cell_id", Integer, primary_key=True),
     Column("block", Integer, primary_key=True),
-    Column("clock", Words, primary_key=True),
+    Column("clock", Text, primary_key=True),
     Column("count", BigInteger, nullable=False),
     Column("min_ms", Double, nullable=False),
     Column("mean_ms", Double, nullable=False),
@@ -161,13 +161,13 @@ gates = Table(
     Column("cell_id", Integer, primary_key=True),
     Column("block", Integer, primary_key=True),
     Column("place", Integer, primary_key=True),
-    Column("name", Words, nullable=False),
+    Column("name", Text, nullable=False),
     Column("passed", Boolean, nullable=False),
     Column("value", Double, nullable=False),
     Column("limit_value", Double, nullable=False),
-    Column("unit", Words, nullable=False),
-    #: The metrics that can't be trusted if it failed.
-    Column("metrics", JSON, nullable=False),
+    Column("unit", Text, nullable=False),
+    #: The metrics that can't be trusted if it failed, with a space between two.
+    Column("metrics", Text, nullable=False),
     ForeignKeyConstraint(["cell_id", "block"], ["blocks.cell_id", "blocks.block"], ondelete="CASCADE"),
     sqlite_with_rowid=False,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, Table, delete, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
 
 from wirebench.errors import WirebenchError
+from wirebench.index.bulk import insert_many
 from wirebench.index.rows import RecordRows, Row, record_rows, run_row
 from wirebench.index.tables import blocks, cells, gates, runs, statistics
 from wirebench.store import Record, RunInfo
@@ -17,7 +19,8 @@ def put_run(connection: Connection, info: RunInfo) -> int:
     row = run_row(info)
     found: int | None = connection.scalar(select(runs.c.id).where(runs.c.run_id == info.id))
     if found is None:
-        return _inserted(connection, runs, row)
+        inserted: int = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
+        return inserted
     connection.execute(update(runs).where(runs.c.id == found).values(row))
     return found
 
@@ -35,23 +38,25 @@ def put_records(connection: Connection, run: int, records: Iterable[Record]) -> 
 
     Raises WirebenchError if two of them are of the same cell and block.
     """
-    ids = {row.cell: row.id for row in connection.execute(select(cells.c.id, cells.c.cell).where(cells.c.run == run))}
+    all_rows = [record_rows(record) for record in records]
+    twice = [key for key, count in Counter(map(_key, all_rows)).items() if count > 1]
+    if twice:
+        cell, block = twice[0]
+        raise WirebenchError(f"two records are of block {block} of {cell}", "remove one of them")
+    ids = _cell_ids(connection, run)
+    _drop(connection, [(ids[cell], block) for cell, block in map(_key, all_rows) if cell in ids])
+    if new := {rows.cell["cell"]: {"run": run, **rows.cell} for rows in all_rows if rows.cell["cell"] not in ids}:
+        connection.execute(insert(cells), list(new.values()))
+        ids = _cell_ids(connection, run)
     of_tables: dict[Table, list[Row]] = {blocks: [], statistics: [], gates: []}
-    seen: set[tuple[int, int]] = set()
-    for record in records:
-        rows = record_rows(record)
-        if record.cell not in ids:
-            ids[record.cell] = _inserted(connection, cells, {"run": run, **rows.cell})
-        key = (ids[record.cell], record.block)
-        if key in seen:
-            raise WirebenchError(f"two records are of block {record.block} of {record.cell}", "remove one of them")
-        seen.add(key)
-        _add(of_tables, ids[record.cell], rows)
-    _drop(connection, seen)
-    for table, rows_of_table in of_tables.items():
-        if rows_of_table:
-            connection.execute(insert(table), rows_of_table)
-    return len(seen)
+    for rows in all_rows:
+        rows.of_cell(ids[rows.cell["cell"]])
+        of_tables[blocks].append(rows.block)
+        of_tables[statistics] += rows.statistics
+        of_tables[gates] += rows.gates
+    for table, table_rows in of_tables.items():
+        insert_many(connection, table, table_rows)
+    return len(all_rows)
 
 
 def remove_run(connection: Connection, run_id: str) -> None:
@@ -59,19 +64,17 @@ def remove_run(connection: Connection, run_id: str) -> None:
     connection.execute(delete(runs).where(runs.c.run_id == run_id))
 
 
-def _inserted(connection: Connection, table: Table, row: Row) -> int:
-    """Insert a row and return its id."""
-    inserted: int = connection.execute(insert(table).values(row).returning(table.c.id)).scalar_one()
-    return inserted
+def _key(rows: RecordRows) -> tuple[str, int]:
+    return rows.cell["cell"], rows.block["block"]
 
 
-def _add(of_tables: dict[Table, list[Row]], cell_id: int, rows: RecordRows) -> None:
-    of_tables[blocks].append({"cell_id": cell_id, **rows.block})
-    of_tables[statistics] += [{"cell_id": cell_id, **row} for row in rows.statistics]
-    of_tables[gates] += [{"cell_id": cell_id, **row} for row in rows.gates]
+def _cell_ids(connection: Connection, run: int) -> dict[str, int]:
+    """Return the ids of a run's cells by name."""
+    return dict(connection.execute(select(cells.c.cell, cells.c.id).where(cells.c.run == run)).all())
 
 
-def _drop(connection: Connection, keys: Iterable[tuple[int, int]]) -> None:
+def _drop(connection: Connection, keys: Sequence[tuple[int, int]]) -> None:
     """Remove what is there of these cells and blocks."""
-    for cell_id, block in keys:
-        connection.execute(delete(blocks).where(blocks.c.cell_id == cell_id, blocks.c.block == block))
+    if keys:
+        one = delete(blocks).where(blocks.c.cell_id == bindparam("of_cell"), blocks.c.block == bindparam("of_block"))
+        connection.execute(one, [{"of_cell": cell_id, "of_block": block} for cell_id, block in keys])

@@ -13,6 +13,10 @@ from wirebench.scenario.contract import TRANSPORTS
 
 Factor = str | int | float | None
 
+_FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
+#: Factors that came after the first records, with the level that those had.
+_LATER = {field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING}
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -187,11 +191,8 @@ class Record(_Frozen):
     @field_validator("factors")
     @classmethod
     def _are_those_of_a_cell(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
-        later = {
-            field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
-        }
-        complete = {**later, **factors}
-        missing = [field.name for field in dataclasses.fields(Cell) if field.name not in complete]
+        complete = {**_LATER, **factors}
+        missing = [name for name in _FACTORS if name not in complete]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")
         if factors["transport"] not in TRANSPORTS:

@@ -13,7 +13,7 @@ from wirebench.measure.record import (
     Server,
     StreamFigures,
 )
-from wirebench.store.results import DamagedRun, Run, RunWriter, find_run, list_runs, load_run, run_id
+from wirebench.store.results import DamagedRun, Run, RunFollower, RunWriter, find_run, list_runs, load_run, run_id
 from wirebench.store.run_info import RunInfo
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "OperationFigures",
     "Record",
     "Run",
+    "RunFollower",
     "RunInfo",
     "RunWriter",
     "Server",

@@ -113,14 +113,14 @@ def _make_blocks() -> None:
         sa.Column("items", sa.BigInteger),
         sa.Column("item_rate_per_s", sa.Double),
         sa.Column("cpu_us_per_item", sa.Double),
-        sa.Column("clock", _WORDS),
+        sa.Column("clock", sa.Text),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "statistics",
         sa.Column("cell_id", sa.Integer, primary_key=True),
         sa.Column("block", sa.Integer, primary_key=True),
-        sa.Column("clock", _WORDS, primary_key=True),
+        sa.Column("clock", sa.Text, primary_key=True),
         sa.Column("count", sa.BigInteger, nullable=False),
         *(
             sa.Column(f"{name}_ms", sa.Double, nullable=False)
@@ -134,12 +134,12 @@ def _make_blocks() -> None:
         sa.Column("cell_id", sa.Integer, primary_key=True),
         sa.Column("block", sa.Integer, primary_key=True),
         sa.Column("place", sa.Integer, primary_key=True),
-        sa.Column("name", _WORDS, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
         sa.Column("passed", sa.Boolean, nullable=False),
         sa.Column("value", sa.Double, nullable=False),
         sa.Column("limit_value", sa.Double, nullable=False),
-        sa.Column("unit", _WORDS, nullable=False),
-        sa.Column("metrics", sa.JSON, nullable=False),
+        sa.Column("unit", sa.Text, nullable=False),
+        sa.Column("metrics", sa.Text, nullable=False),
         sa.ForeignKeyConstraint(["cell_id", "block"], ["blocks.cell_id", "blocks.block"], ondelete="CASCADE"),
         sqlite_with_rowid=False,
     )

@@ -1,0 +1,360 @@
+"""The index of the runs, on SQLite and on PostgreSQL: the same rows, pages and refusals on both."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from tests.index_rows import rows_of
+from tests.postgres import PostgresServer
+from tests.unit import stream_run
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.index import Filters, Index, IndexFollower, IndexUnusableError, Result
+from wirebench.index.migrations import VERSION_TABLE
+from wirebench.index.url import parse
+from wirebench.interrupts import Interrupted
+from wirebench.stats import METRICS, summarise
+from wirebench.store import Run, RunWriter, load_run
+
+START = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+EARLIER = "20261120T101500Z-quick"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of a database with nothing in it."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/index.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.empty()
+
+
+@pytest.fixture
+def index(url: str) -> Iterator[Index]:
+    """Return an index with nothing in it."""
+    with Index.open(url) as opened:
+        yield opened
+
+
+def write_run(folder: Path, name: str = "20261121T101500Z-quick", **changes: Any) -> Run:  # noqa: ANN401 - of fields
+    """Write a run of few samples."""
+    info = {"id": name, **changes.pop("info", {})}
+    return RunBuilder(samples=20, **{"blocks": 2, "info": info, **changes}).write(folder)
+
+
+def write_runs(folder: Path, count: int) -> list[str]:
+    """Write runs of one record each, an hour after each other, and return their names, the newest first."""
+    names = []
+    for number in range(count):
+        started_at = START + timedelta(hours=number)
+        names.append(f"{started_at:%Y%m%dT%H%M%SZ}-quick")
+        info = {"started_at": started_at.isoformat()}
+        write_run(folder, names[-1], blocks=1, cells=[cell("rest")], info=info)
+    return names[::-1]
+
+
+def no_warning(error: WirebenchError) -> None:
+    """Fail if there is a warning."""
+    raise AssertionError(error.message)
+
+
+def test_a_run_written_live_is_the_same_as_one_made_anew(url: str, tmp_path: Path) -> None:
+    """Record by record: no figure, gate or word depends on how it got there."""
+    with IndexFollower(url, tmp_path, no_warning) as follower:
+        write_run(tmp_path, EARLIER, gates=lambda *_: (passed(), GENERATOR_GATE), follower=follower)
+        cells = [stream_run.stream_cell("rest"), stream_run.stream_cell("socket")]
+        stream_run.write_run(tmp_path, cells, {"rest": 1.0, "socket": 0.5}, blocks=2, follower=follower)
+    live = rows_of(url)
+    with Index.open(url) as index:
+        assert 0 == index.catch_up(tmp_path).runs
+        index.rebuild(tmp_path)
+    assert {"runs": 2, "cells": 18, "blocks": 36} == {name: len(live[name]) for name in ("runs", "cells", "blocks")}
+    assert live == rows_of(url)
+
+
+def test_figures_are_those_of_the_typical_block(index: Index, tmp_path: Path) -> None:
+    """The view's geometric means are those that tables and reports show; counts are added up."""
+    run = write_run(tmp_path, EARLIER, record={"errors": {"internal": 3}}, gates=lambda *_: (passed(), GENERATOR_GATE))
+    cells = [stream_run.stream_cell("rest")]
+    streams = stream_run.write_run(tmp_path, cells, {"rest": 1.0}, blocks=2)
+    index.catch_up(tmp_path)
+    found = {(row.run_id, row.cell): row for row in index.results(Filters()).rows}
+    of = {"throughput": "throughput", "p50_latency_ms": "p50", "p99_latency_ms": "p99", "cpu_ms_per_request": "cpu"}
+    of |= {"item_rate_per_s": "item_rate", "first_item_ms": "first_item", "p99_item_gap_ms": "gap"}
+    for each in (run, streams):
+        for summary in summarise(each.records):
+            row = found.pop((each.info.id, summary.cell))
+            for field, metric in of.items():
+                assert pytest.approx(summary.typical(METRICS[metric])) == getattr(row, field)
+            assert sum(record.requests for record in summary.records) == row.total_samples
+            assert sum(sum(record.errors.values()) for record in summary.records) == row.failed
+            assert row.total_samples == row.successful + row.failed
+            assert tuple(gate.name for gate in summary.failed_gates()) == row.failed_gates
+            assert (len(summary.records), summary.factors) == (row.blocks, row.factors)
+    assert {} == found
+
+
+def test_what_the_folder_has_more_is_caught_up(index: Index, url: str, tmp_path: Path) -> None:
+    """A run, a record, and how a run has ended; nothing is put twice, and what the folder has lost stays."""
+    (newer, older) = write_runs(tmp_path, 2)
+    assert (2, 2) == dataclasses.astuple(index.catch_up(tmp_path))[:2]
+    before = rows_of(url)
+    assert (0, 0) == dataclasses.astuple(index.catch_up(tmp_path))[:2]
+    run = load_run(tmp_path / newer)
+    record = run.records[0].model_copy(update={"id": "b002", "block": 2})
+    (tmp_path / newer / "records" / "b002.json").write_text(record.model_dump_json())
+    info = load_run(tmp_path / older).info.model_copy(update={"reason": "it was told again"})
+    (tmp_path / older / "run.json").write_text(info.model_dump_json())
+    assert (2, 3) == dataclasses.astuple(index.catch_up(tmp_path))[:2]
+    assert {older: "it was told again", newer: ""} == {row.run_id: row.reason for row in index.runs(Filters()).rows}
+    assert before["blocks"] == [row for row in rows_of(url)["blocks"] if row[2] == "1"]
+    (tmp_path / older).rename(tmp_path.parent / f"{tmp_path.name}-gone")
+    assert (older,) == index.catch_up(tmp_path).elsewhere
+    assert 2 == index.contents().runs
+    assert (older,) == index.rebuild(tmp_path).elsewhere
+    assert 1 == index.contents().runs
+
+
+def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) -> None:
+    """Whatever is wrong with them, the others are there."""
+    whole, twice, text_, renamed, huge = write_runs(tmp_path, 5)
+    record = next((tmp_path / twice / "records").iterdir())
+    (record.parent / "copy.json").write_bytes(record.read_bytes())
+    (tmp_path / text_ / "run.json").write_text("{")
+    (tmp_path / renamed).rename(tmp_path / "renamed")
+    too_many = load_run(tmp_path / huge).records[0].model_copy(update={"requests": 10**30})
+    next((tmp_path / huge / "records").iterdir()).write_text(too_many.model_dump_json())
+    for put in (index.catch_up, index.rebuild):
+        damaged = {each.folder.name: each.reason for each in put(tmp_path).damaged}
+        assert {twice, text_, "renamed", huge} == damaged.keys()
+        assert damaged[twice].startswith("two records are of block 1 of rest-")
+        assert f"it is the run {renamed}, in a folder of another name" == damaged["renamed"]
+        assert [whole] == [row.run_id for row in index.runs(Filters()).rows]
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, 48),
+        ({"run_id": ("20261121T101500Z-quick",)}, 16),
+        ({"run_id": ("20261121T101500Z-quick", "20261122T101500Z-slow", "nothing")}, 32),
+        ({"scenario": ("slow",)}, 32),
+        ({"protocol": ("grpc",)}, 24),
+        ({"protocol": ("grpc", "socket"), "client": ("k6",)}, 24),
+        ({"concurrency": (1, 10**30)}, 24),
+        ({"operation": ("users.create",), "concurrency": (16,), "scenario": ("quick",)}, 4),
+        ({"target": ("kubernetes",)}, 16),
+        ({"machine": ("Some CPU @ 2.50GHz, 2 cores",)}, 32),
+        ({"machine": ("Big, 1 core",)}, 16),
+        ({"since": START + timedelta(days=1)}, 32),
+        ({"until": START + timedelta(days=1)}, 32),
+        ({"since": START + timedelta(seconds=1), "until": START + timedelta(hours=1)}, 0),
+        ({"protocol": ("nothing",)}, 0),
+        ({"scenario": ("%", "_low", "' OR 1=1 --", "\x00", "\ud800")}, 0),
+    ],
+)
+def test_filters(index: Index, tmp_path: Path, filters: dict[str, Any], expected: int) -> None:
+    """Each that is set holds, with any of its levels; those of cells find the runs that have such cells."""
+    days = [(START + timedelta(days=day)) for day in range(3)]
+    machine = {"cpu": "Big", "cores": "1"}
+    others: tuple[dict[str, Any], ...] = ({}, {"target": "kubernetes"}, {"machine": machine})
+    for day, scenario, other in zip(days, ("quick", "slow", "slow"), others, strict=True):
+        info = {"scenario": scenario, "started_at": day.isoformat(), **other}
+        write_run(tmp_path, f"{day:%Y%m%dT%H%M%SZ}-{scenario}", blocks=1, info=info)
+    index.catch_up(tmp_path)
+    page = index.results(Filters(**filters))
+    assert (expected, expected, None) == (len(page.rows), page.total, page.next_cursor)
+    runs = index.runs(Filters(**filters))
+    assert list(dict.fromkeys(row.run_id for row in page.rows)) == [row.run_id for row in runs.rows]
+
+
+def test_names_are_text(index: Index, tmp_path: Path) -> None:
+    """SQL and HTML in names is neither run nor lost."""
+    name = "'; DROP TABLE runs; --<script>alert(1)<"
+    info = {"scenario": name, "question": '"; DELETE FROM cells', "reason": "\x00%s %(x)s :x ?"}
+    write_run(tmp_path, name, cells=[cell("rest", operation=name)], info=info)
+    index.catch_up(tmp_path)
+    (row,) = index.results(Filters(run_id=(name,), scenario=(name,), operation=(name,))).rows
+    assert (name, name, name) == (row.run_id, row.scenario, row.operation)
+    assert [("\ufffd%s %(x)s :x ?", '"; DELETE FROM cells')] == [
+        (run.reason, run.question) for run in index.runs(Filters(operation=(name,))).rows
+    ]
+    assert ((name,), (name,)) == (index.choices().scenarios, index.choices().operations)
+
+
+def test_pages_follow_each_other(index: Index, tmp_path: Path) -> None:
+    """Each row is on one page, in one order, whatever the size of the pages."""
+    for day in (1, 2, 3):
+        info = {"started_at": "2026-11-21T10:15:00Z"}  # all at once
+        write_run(tmp_path, f"2026110{day}T101500Z-quick", blocks=1, info=info)
+    index.catch_up(tmp_path)
+    whole = index.results(Filters()).rows
+    assert 48 == len(whole)
+    expected = sorted(whole, key=lambda row: (row.operation, row.concurrency, row.cell))
+    assert sorted(expected, key=lambda row: row.run_id, reverse=True) == list(whole)
+    for limit in (1, 7, 47, 48):
+        assert list(whole) == list(all_results(index, limit))
+    runs = index.runs(Filters()).rows
+    cursor = index.runs(Filters(), limit=2).next_cursor
+    assert runs[2:] == index.runs(Filters(), limit=2, cursor=cursor).rows
+
+
+def all_results(index: Index, limit: int) -> Iterator[Result]:
+    """Yield the rows of all pages of a size."""
+    cursor = None
+    while True:
+        page = index.results(Filters(), limit=limit, cursor=cursor)
+        yield from page.rows
+        if (cursor := page.next_cursor) is None:
+            return
+
+
+def test_rows_that_are_added_move_no_page(index: Index, tmp_path: Path) -> None:
+    """Who goes through the pages meets every row that was there, once, while newer ones come."""
+    names = write_runs(tmp_path, 4)
+    for name in names[1:]:
+        index.catch_up_run(tmp_path / name)
+    first = index.results(Filters(), limit=2)
+    index.catch_up_run(tmp_path / names[0])
+    second = index.results(Filters(), limit=2, cursor=first.next_cursor)
+    assert names[1:] == [row.run_id for row in (*first.rows, *second.rows)]
+    assert (3, 4, None) == (first.total, second.total, second.next_cursor)
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "é", "%%%%", "bnVsbA", "W10", "WyJydW4iLCJ4IiwieCJd", "A" * 100_000, "\x00", "WyJyZXN1bHQiXQ"]
+)
+def test_a_cursor_that_is_none_is_refused(index: Index, tmp_path: Path, cursor: str) -> None:
+    """Both lists say so, and what to give instead; one's cursor is none of the other's."""
+    write_runs(tmp_path, 2)
+    index.catch_up(tmp_path)
+    for page in (index.results, index.runs):
+        with pytest.raises(UsageError, match="cursor: no page of this list has given it"):
+            page(Filters(), cursor=cursor)
+    with pytest.raises(UsageError, match="cursor"):
+        index.runs(Filters(), cursor=index.results(Filters(), limit=1).next_cursor)
+    with pytest.raises(UsageError, match="cursor"):
+        index.results(Filters(), cursor=index.runs(Filters(), limit=1).next_cursor)
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 1001])
+def test_a_page_has_a_size(index: Index, limit: int) -> None:
+    """Neither nothing nor everything."""
+    with pytest.raises(UsageError, match=f"limit: {limit} is not between 1 and 1000"):
+        index.results(Filters(), limit=limit)
+
+
+def follow(url: str, folder: Path, name: str) -> None:
+    """Write a run of 16 records, followed by the index, in a process of its own."""
+    with IndexFollower(url, folder, no_warning) as follower:
+        write_run(folder, name, follower=follower)
+
+
+def test_processes_that_begin_at_once_all_get_their_rows_in(url: str, tmp_path: Path) -> None:
+    """They open a database that has no tables yet, and write at the same time."""
+    names = [f"2026010{day}T120000Z-quick" for day in range(1, 5)]
+    spawn = multiprocessing.get_context("spawn")
+    processes = [spawn.Process(target=follow, args=(url, tmp_path, name)) for name in names]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [0] * len(names) == [process.exitcode for process in processes]
+    with Index.open(url) as index:
+        assert dict.fromkeys(names, 32) == {row.run_id: row.records for row in index.runs(Filters()).rows}
+        assert 0 == index.catch_up(tmp_path).runs
+
+
+def test_readers_keep_the_old_index_until_the_new_one_is_whole(index: Index, url: str, tmp_path: Path) -> None:
+    """Also for good, if the rebuild is interrupted."""
+    names = write_runs(tmp_path, 3)
+    index.catch_up_run(tmp_path / names[2])
+    before = rows_of(url)
+    seen = []
+
+    def look(done: int, total: int, records: int) -> None:
+        seen.append((done, total, records, index.contents().runs))
+        if done == interrupted_at:
+            raise Interrupted("SIGINT")
+
+    interrupted_at = 2
+    with pytest.raises(Interrupted):
+        index.rebuild(tmp_path, look)
+    assert [(1, 3, 1, 1), (2, 3, 2, 1)] == seen
+    assert before == rows_of(url)
+    interrupted_at = 0
+    index.rebuild(tmp_path, look)
+    assert (3, 3, 3, 1) == seen[-1]
+    assert 3 == index.contents().runs
+
+
+def test_a_run_that_meets_a_rebuild_is_put_when_it_is_over(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who makes the index anew keeps others from writing: the run is told, waits no second time, and isn't lost."""
+    monkeypatch.setattr("wirebench.index.database._LOCK_TIMEOUT_S", 0.2)
+    writer = RunWriter(tmp_path, write_run(tmp_path / "other").info.model_copy(update={"status": "running"}))
+    records = load_run(tmp_path / "other" / writer.info.id).records
+    warnings: list[WirebenchError] = []
+    with IndexFollower(url, tmp_path, warnings.append) as follower, Index.open(url) as index:
+        writer._follower = follower
+        writer.update()
+        writer.add(records[0])
+        index.rebuild(tmp_path, lambda *_: writer.add(records[1]))
+        writer.add(records[2])
+        assert 1 == len(warnings)
+        assert 1 == index.contents().records
+        writer.update(status="complete")
+        assert 3 == index.contents().records
+        assert 0 == index.catch_up(tmp_path).runs
+
+
+def test_an_index_of_a_newer_version_is_refused(index: Index, url: str) -> None:
+    """With its schema and ours, and nothing is changed."""
+    index.close()
+    engine = create_engine(parse(url))
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608 - a constant
+    engine.dispose()
+    with pytest.raises(IndexUnusableError, match="its schema is 9999, this version's 0001") as error:
+        Index.open(url)
+    assert "use that version" in error.value.hint
+
+
+def test_a_run_that_is_removed_leaves_nothing(index: Index, url: str, tmp_path: Path) -> None:
+    """No cell, block, statistic or gate of it; all of the other's."""
+    older, newer = write_runs(tmp_path, 2)
+    index.catch_up(tmp_path)
+    index.remove_run(newer)
+    index.remove_run("nothing")
+    assert dict.fromkeys(("runs", "cells", "blocks", "statistics", "gates"), 1) == {
+        name: len(rows) for name, rows in rows_of(url).items()
+    }
+    assert [older] == [row.run_id for row in index.runs(Filters()).rows]
+
+
+def test_a_database_that_goes_away_in_mid_run_costs_one_warning(postgres: PostgresServer, tmp_path: Path) -> None:
+    """All records are on disk; when it is back before the run's end, they are in the index, too."""
+    url = postgres.empty()
+    warnings: list[WirebenchError] = []
+    other = write_run(tmp_path / "other")
+    with IndexFollower(url, tmp_path, warnings.append) as follower:
+        writer = RunWriter(tmp_path, other.info.model_copy(update={"status": "running"}), follower)
+        for number, record in enumerate(other.records):
+            if number == 3:
+                postgres.stop()
+            writer.add(record)
+        postgres.up()
+        writer.update(status="complete")
+    assert 1 == len(warnings)
+    assert other.records == load_run(writer.folder).records
+    with Index.open(url) as index:
+        assert len(other.records) == index.contents().records

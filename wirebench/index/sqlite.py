@@ -1,0 +1,59 @@
+"""What SQLite has to be told: how to share its file, how to begin, and what to do with one that is damaged."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+#: Where a connection says by which statement its next transaction begins.
+BEGIN = "begin"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PRIMARY_CODE = 0xFF
+
+
+def prepare(connection: sqlite3.Connection, _record: object) -> None:
+    """Let readers read while somebody writes, and rows refer to rows that are there."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last records may have to be caught up
+    connection.execute("PRAGMA foreign_keys = ON")
+    try:
+        connection.execute("SELECT exp(ln(1.0))")
+    except sqlite3.OperationalError:  # built without mathematics
+        connection.create_function("exp", 1, math.exp, deterministic=True)
+        connection.create_function("ln", 1, _ln, deterministic=True)
+
+
+def _ln(value: float | None) -> float | None:
+    return math.log(value) if value is not None and value > 0 else None
+
+
+def begin(connection: Connection) -> None:
+    """Begin as we mean it: pysqlite would begin a transaction only at its first change."""
+    connection.exec_driver_sql(connection.info.get(BEGIN, "BEGIN"))
+
+
+def says_damaged(error: BaseException) -> bool:
+    """Say whether an error is that of a file that is no database, or none any more."""
+    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGED
+
+
+def move_aside_if_damaged(path: Path) -> None:
+    """Give a file that SQLite can't read, if it is one, the name FILE.damaged. Raises sqlite3.Error, OSError."""
+    if path.is_file() and not _is_whole(path):
+        path.replace(path.with_name(f"{path.name}.damaged"))
+        for suffix in ("-wal", "-shm"):
+            path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.DatabaseError as error:
+        if says_damaged(error):
+            return False
+        raise
