@@ -28,19 +28,39 @@ START = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 EARLIER = "20261120T101500Z-quick"
 
 
+def empty(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return the URL of a database with nothing in it, of the kind that a fixture is for."""
+    if request.param == "sqlite":
+        return f"sqlite:///{folder}/index.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.empty()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the URL of a database with nothing in it."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/index.db"
-    server: PostgresServer = request.getfixturevalue("postgres")
-    return server.empty()
+    return empty(request, tmp_path)
 
 
 @pytest.fixture
 def index(url: str) -> Iterator[Index]:
     """Return an index with nothing in it."""
     with Index.open(url) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """Return an index of three runs, a day after each other: on one machine, on a cluster, on another machine."""
+    folder = tmp_path_factory.mktemp("runs")
+    machine = {"cpu": "Big", "cores": "1"}
+    others: tuple[dict[str, Any], ...] = ({}, {"target": "kubernetes"}, {"machine": machine})
+    for day, (scenario, other) in enumerate(zip(("quick", "slow", "slow"), others, strict=True)):
+        started_at = START + timedelta(days=day)
+        info = {"scenario": scenario, "started_at": started_at.isoformat(), **other}
+        write_run(folder, f"{started_at:%Y%m%dT%H%M%SZ}-{scenario}", blocks=1, info=info)
+    with Index.open(empty(request, folder)) as opened:
+        opened.catch_up(folder)
         yield opened
 
 
@@ -161,18 +181,11 @@ def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) 
         ({"scenario": ("%", "_low", "' OR 1=1 --", "\x00", "\ud800")}, 0),
     ],
 )
-def test_filters(index: Index, tmp_path: Path, filters: dict[str, Any], expected: int) -> None:
+def test_filters(filled: Index, filters: dict[str, Any], expected: int) -> None:
     """Each that is set holds, with any of its levels; those of cells find the runs that have such cells."""
-    days = [(START + timedelta(days=day)) for day in range(3)]
-    machine = {"cpu": "Big", "cores": "1"}
-    others: tuple[dict[str, Any], ...] = ({}, {"target": "kubernetes"}, {"machine": machine})
-    for day, scenario, other in zip(days, ("quick", "slow", "slow"), others, strict=True):
-        info = {"scenario": scenario, "started_at": day.isoformat(), **other}
-        write_run(tmp_path, f"{day:%Y%m%dT%H%M%SZ}-{scenario}", blocks=1, info=info)
-    index.catch_up(tmp_path)
-    page = index.results(Filters(**filters))
+    page = filled.results(Filters(**filters))
     assert (expected, expected, None) == (len(page.rows), page.total, page.next_cursor)
-    runs = index.runs(Filters(**filters))
+    runs = filled.runs(Filters(**filters))
     assert list(dict.fromkeys(row.run_id for row in page.rows)) == [row.run_id for row in runs.rows]
 
 

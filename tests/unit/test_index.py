@@ -1,28 +1,228 @@
-"""The index on SQLite: what it finds is what the records say."""
+"""The index of a folder of runs: what follows a run harms it in no way, and what the command says."""
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
 
-from tests.unit.report_run import RunBuilder
-from wirebench.index import Filters, Index, database_url
-from wirebench.stats import METRICS, summarise
+from tests.unit.report_run import RunBuilder, cell
+from tests.unit.test_cli_output import wirebench
+from wirebench.errors import WirebenchError
+from wirebench.index import Filters, Index, IndexFollower, database_url, without_password
+from wirebench.index import migrations as ours
+from wirebench.index.tables import metadata
+from wirebench.stats.names import machine_name
+from wirebench.store import Run, RunWriter, list_runs, load_run
+
+NAME = "20261121T101500Z-quick"
 
 
-def test_figures_are_those_of_the_typical_block(tmp_path: Path) -> None:
-    """The view's geometric means are those that tables and reports show."""
-    run = RunBuilder(blocks=3, samples=200).write(tmp_path)
+@pytest.fixture(autouse=True)
+def in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the index where it is by default."""
+    monkeypatch.delenv("WIREBENCH_DATABASE_URL", raising=False)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return a run of three records, in a folder of its own."""
+    return RunBuilder(blocks=3, cells=[cell("rest")], samples=20).write(tmp_path / "results")
+
+
+def write_again(run: Run, folder: Path, follower: IndexFollower) -> Iterator[RunWriter]:
+    """Write a run once more, with its index, and wait before each record and before the end."""
+    writer = RunWriter(folder, run.info.model_copy(update={"status": "running"}), follower)
+    for record in run.records:
+        yield writer
+        writer.add(record)
+    yield writer
+    writer.update(status="complete")
+
+
+def test_the_tables_are_those_of_the_migrations(tmp_path: Path) -> None:
+    """What the steps make is what the code reads and writes, and the last one is the version's."""
+    with Index.open(database_url(tmp_path)):
+        pass
+    engine = create_engine(database_url(tmp_path))
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": ours.VERSION_TABLE})
+        assert [] == compare_metadata(context, metadata)
+    engine.dispose()
+    steps = ScriptDirectory(str(Path(ours.__file__).parent))
+    assert ours.SCHEMA == steps.get_current_head()
+
+
+def test_an_index_is_no_run(run: Run) -> None:
+    """Its files lie beside the runs, and are taken for none."""
+    folder = run.folder.parent
+    with Index.open(database_url(folder)) as index:
+        index.catch_up(folder)
+        assert {"index.db", "index.db-wal", "index.db-shm", NAME} == {path.name for path in folder.iterdir()}
+        assert [run] == list(list_runs(folder))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:s3cret@127.0.0.1:1/wirebench",
+        "postgresql://me:s3cret@127.0.0.1:port/wirebench",
+        "postgresql://me:s3/cret@127.0.0.1/wirebench?x=y",
+        "postgresql://127.0.0.1:1/wirebench?password=s3cret",
+        "mysql://me:s3cret@127.0.0.1/wirebench",
+        "s3cret",
+        "sqlite://",
+        "sqlite:////proc/none/index.db",
+    ],
+)
+def test_a_url_that_leads_nowhere_costs_a_run_one_warning(
+    run: Run, tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the password; all records are on disk. The command says the same, and is wrong usage or a failure."""
+    warnings: list[WirebenchError] = []
+    with IndexFollower(url, tmp_path, warnings.append) as follower:
+        for _ in write_again(run, tmp_path, follower):
+            pass
+    (warning,) = warnings
+    assert "s3cret" not in f"{warning.message} {warning.hint} {capsys.readouterr()}"
+    assert (run.records, run.info) == (load_run(tmp_path / NAME).records, load_run(tmp_path / NAME).info)
+    monkeypatch.setenv("WIREBENCH_DATABASE_URL", url)
+    status, out, said = wirebench("index", "--out", tmp_path)
+    assert (warning.exit_status, "") == (status, out)
+    assert said == f"error: {warning.message}\nnext: {warning.hint}\n"
+    assert "s3cret" not in wirebench("index", "--help")[1]
+
+
+def test_a_url_is_named_without_its_password() -> None:
+    """Nor the name of its user, or its options."""
+    assert "postgresql://host:5/db" == without_password("postgresql://me:s3cret@host:5/db?password=s3cret")
+
+
+def test_an_index_that_is_damaged_is_made_anew(run: Run) -> None:
+    """A run passes it over with one warning; `--rebuild` moves it aside."""
+    folder = run.folder.parent
+    (folder / "index.db").write_bytes(b"no database, but longer than the header of one" * 100)
+    warnings: list[WirebenchError] = []
+    with IndexFollower(database_url(folder), folder.parent, warnings.append) as follower:
+        for _ in write_again(run, folder.parent, follower):
+            pass
+    assert ["`wirebench index --rebuild` makes it anew"] == [warning.hint for warning in warnings]
+    assert 1 == wirebench("index", "--out", folder)[0]
+    assert (0, f"{folder}/index.db: 1 run, 1 cell, 3 records\nmade anew\n", "") == wirebench(
+        "index", "--rebuild", "--out", folder
+    )
+    assert (folder / "index.db.damaged").read_bytes().startswith(b"no database")
+
+
+def test_an_index_that_others_hold_keeps_no_run_waiting(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is left alone after the first failure, and gets the whole run at the end."""
+    monkeypatch.setattr("wirebench.index.database._LOCK_TIMEOUT_S", 0.1)
+    warnings: list[WirebenchError] = []
+    url = database_url(tmp_path)
+    with IndexFollower(url, tmp_path, warnings.append) as follower:
+        steps = write_again(run, tmp_path, follower)
+        next(steps)
+        with closing(sqlite3.connect(tmp_path / "index.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            next(steps)
+            assert 1 == len(warnings)
+        next(steps)
+        with Index.open(url) as index:
+            assert 0 == index.contents().records
+        list(steps)
+        with Index.open(url) as index:
+            assert [(3, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
+    assert 1 == len(warnings)
+    assert "locked" in warnings[0].message
+
+
+def test_a_disk_that_is_full_stops_no_run(run: Run, tmp_path: Path) -> None:
+    """What fits is written: records take the place of the index, which is told once to be missing."""
+    script = """
+import pathlib, resource, sys
+from wirebench.index import IndexFollower, database_url
+from wirebench.store import RunWriter, load_run
+run, folder = load_run(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2])
+warn = lambda error: print("warning:", error.message)
+with IndexFollower(database_url(folder), folder, warn) as follower:
+    writer = RunWriter(folder, run.info.model_copy(update={"status": "running"}), follower)
+    writer.add(run.records[0])
+    size = (folder / "index.db-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    for record in run.records[1:]:
+        writer.add(record)
+    writer.update(status="complete")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, run.folder, tmp_path], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert (0, "", 1) == (done.returncode, done.stderr, done.stdout.count("warning:"))
+    assert run.records == load_run(tmp_path / NAME).records
     with Index.open(database_url(tmp_path)) as index:
-        index.catch_up(tmp_path)
-        found = {row.cell: row for row in index.results(Filters()).rows}
-    cells = summarise(run.records)
-    assert {cell.cell for cell in cells} == found.keys()
-    for cell in cells:
-        row = found[cell.cell]
-        assert pytest.approx(cell.typical(METRICS["throughput"])) == row.throughput
-        assert pytest.approx(cell.typical(METRICS["p50"])) == row.p50_latency_ms
-        assert pytest.approx(cell.typical(METRICS["p99"])) == row.p99_latency_ms
-        assert pytest.approx(cell.typical(METRICS["cpu"])) == row.cpu_ms_per_request
-        assert (len(cell.records), cell.factors) == (row.blocks, row.factors)
+        assert 1 == index.contents().records
+        assert 1 == index.catch_up(tmp_path).runs
+        assert 3 == index.contents().records
+
+
+def test_a_run_that_is_discarded_is_in_no_index(run: Run, tmp_path: Path) -> None:
+    """Nothing of it was worth keeping."""
+    with IndexFollower(database_url(tmp_path), tmp_path, lambda _: None) as follower:
+        writer = next(write_again(run, tmp_path, follower))
+        with Index.open(database_url(tmp_path)) as index:
+            assert 1 == index.contents().runs
+            writer.discard()
+            assert 0 == index.contents().runs
+
+
+def test_the_command_says_what_there_is(run: Run) -> None:
+    """In words and as JSON; damaged runs are named, and runs that the folder hasn't."""
+    folder = run.folder.parent
+    found = f"{folder}/index.db: 1 run, 1 cell, 3 records\n"
+    assert (0, f"{found}put in now: 1 run, 3 records\n", "") == wirebench("index", "--out", folder)
+    damaged = folder / "damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text("{")
+    status, out, said = wirebench("index", "--out", folder)
+    assert (0, f"{found}nothing was missing\n") == (status, out)
+    assert said.startswith(f"warning: passed over {damaged}, which can't be read: run.json: ")
+    run.folder.rename(folder.parent / "elsewhere")
+    assert (
+        f"{found}nothing was missing\n1 run not in the folder: --rebuild takes them out\n"
+        == wirebench("index", "--out", folder)[1]
+    )
+    status, out, _ = wirebench("index", "--rebuild", "--json", "--out", folder)
+    data = json.loads(out)
+    assert (0, {"runs": 0, "records": 0}, [NAME]) == (status, data["put"], data["not_in_folder"])
+    assert (0, 0, 0, ["damaged"]) == (data["runs"], data["cells"], data["records"], [x["run"] for x in data["damaged"]])
+
+
+def test_a_folder_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    """And isn't made."""
+    assert 2 == wirebench("index", "--out", tmp_path / "none")[0]
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        ({"cpu": "Some CPU", "cores": "2", "kernel": "Linux 6", "core_separation": "x"}, "Some CPU, 2 cores"),
+        ({"cpu": "Some CPU", "cores": "1"}, "Some CPU, 1 core"),
+        ({"cluster": "2 nodes, each Linux", "cpu": "x", "cores": "4000m, 4000m"}, "2 nodes, each Linux, 4000m, 4000m"),
+        ({}, "unknown"),
+    ],
+)
+def test_a_machine_has_one_name(machine: dict[str, str], expected: str) -> None:
+    """What doesn't belong to the hardware doesn't belong to it."""
+    assert expected == machine_name(machine)

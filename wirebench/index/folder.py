@@ -13,7 +13,7 @@ from wirebench.errors import WirebenchError
 from wirebench.index.database import Database
 from wirebench.index.rows import run_row
 from wirebench.index.tables import TABLES, blocks, cells, runs
-from wirebench.index.write import put_records, put_run
+from wirebench.index.write import analyse, put_records, put_run
 from wirebench.store import DamagedRun, RunInfo
 from wirebench.store.results import load_info, load_records, record_paths, run_folders
 
@@ -49,6 +49,9 @@ def catch_up(database: Database, folder: Path, on_progress: Progress | None = No
                 taken.take(connection, path)
         if on_progress:
             on_progress(done, len(folders), taken.records)
+    if taken.changes.runs:
+        with database.writing() as connection:
+            analyse(connection)
     return taken.changes
 
 
@@ -72,6 +75,7 @@ def rebuild(database: Database, folder: Path, on_progress: Progress | None = Non
             taken.take(connection, path)
             if on_progress:
                 on_progress(done, len(folders), taken.records)
+        analyse(connection)
     return taken.changes
 
 

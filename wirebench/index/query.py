@@ -131,6 +131,8 @@ def _count(connection: Connection, matching: Select[Any]) -> int:
 
 
 def _results(connection: Connection, ids: Sequence[int]) -> Iterator[Result]:
+    if not ids:  # an empty list would have the database work out the figures of all cells, to find none of them
+        return
     found = {row.cell_id: row for row in connection.execute(select(results).where(results.c.cell_id.in_(ids)))}
     failed = _failed_gates(
         connection,

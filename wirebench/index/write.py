@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, select, upd
 from wirebench.errors import WirebenchError
 from wirebench.index.bulk import insert_many
 from wirebench.index.rows import RecordRows, Row, record_rows, run_row
-from wirebench.index.tables import blocks, cells, gates, runs, statistics
+from wirebench.index.tables import TABLES, blocks, cells, gates, runs, statistics
 from wirebench.store import Record, RunInfo
 
 
@@ -62,6 +62,12 @@ def put_records(connection: Connection, run: int, records: Iterable[Record]) -> 
 def remove_run(connection: Connection, run_id: str) -> None:
     """Remove a run, if it is there, and all that belongs to it."""
     connection.execute(delete(runs).where(runs.c.run_id == run_id))
+
+
+def analyse(connection: Connection) -> None:
+    """Let the database see what is in the tables: without, it finds each page by sorting all cells."""
+    for table in TABLES:
+        connection.exec_driver_sql(f"ANALYZE {table.name}")
 
 
 def _key(rows: RecordRows) -> tuple[str, int]:
