@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from wirebench.stats import METRICS, summarise
 from wirebench.store import Run, RunWriter, load_run
 
 START = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
 EARLIER = "20261120T101500Z-quick"
 
 
@@ -176,6 +177,7 @@ def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) 
         ({"machine": ("Big, 1 core",)}, 16),
         ({"since": START + timedelta(days=1)}, 32),
         ({"until": START + timedelta(days=1)}, 32),
+        ({"since": datetime(1, 1, 1, tzinfo=EAST), "until": datetime(9999, 12, 31, 23, 59, tzinfo=WEST)}, 48),
         ({"since": START + timedelta(seconds=1), "until": START + timedelta(hours=1)}, 0),
         ({"protocol": ("nothing",)}, 0),
         ({"scenario": ("%", "_low", "' OR 1=1 --", "\x00", "\ud800")}, 0),

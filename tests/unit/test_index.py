@@ -124,6 +124,30 @@ def test_an_index_that_is_damaged_is_made_anew(run: Run) -> None:
     assert (folder / "index.db.damaged").read_bytes().startswith(b"no database")
 
 
+def test_an_index_that_is_removed_begins_anew(run: Run) -> None:
+    """Who has it open goes on with the file that is there now, and with no file that is gone."""
+    folder = run.folder.parent
+    with Index.open(database_url(folder)) as index:
+        index.catch_up(folder)
+        for path in folder.glob("index.db*"):
+            path.unlink()
+        assert 0 == index.contents().runs
+        with Index.open(database_url(folder)) as other:
+            assert 1 == other.catch_up(folder).runs
+        assert 1 == index.contents().runs
+
+
+def test_no_error_of_the_index_reaches_a_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that nobody has thought of."""
+    monkeypatch.setattr("wirebench.index.write.put_records", lambda *_: 1 / 0)
+    warnings: list[WirebenchError] = []
+    with IndexFollower(database_url(tmp_path), tmp_path, warnings.append) as follower:
+        for _ in write_again(run, tmp_path, follower):
+            pass
+    assert ["the index has failed: ZeroDivisionError('division by zero')"] == [error.message for error in warnings]
+    assert run.records == load_run(tmp_path / NAME).records
+
+
 def test_an_index_that_others_hold_keeps_no_run_waiting(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from wirebench.errors import WirebenchError
 from wirebench.index import sqlite
@@ -52,6 +53,7 @@ class Database:
             except BaseException:
                 self._engine.dispose()
                 raise
+            self._file = self._identity()
 
     def close(self) -> None:
         """Close all connections."""
@@ -60,7 +62,7 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Have one state of the database to read. Raises IndexUnusableError."""
-        with self._in_words(), self._engine.connect() as connection:
+        with self._in_words(), self._connected() as connection:
             if not self._is_file:
                 connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
@@ -69,20 +71,36 @@ class Database:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Be the one who writes; all that was written is there at the end, or nothing. Raises IndexUnusableError."""
-        with self._in_words(), self._writing() as connection:
+        with self._in_words(), self._connected() as connection, self._transaction(connection):
             yield connection
 
+    def _connected(self) -> Connection:
+        """Connect; if somebody has removed the file, or put another one in its place, to that one."""
+        if self._identity() != self._file:
+            self._engine.dispose()
+            self._migrate()
+            self._file = self._identity()
+        return self._engine.connect()
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Tell the database's file from others; None if it is none, or isn't there."""
+        with contextlib.suppress(FileNotFoundError):
+            if self._is_file:
+                status = Path(self.name).stat()
+                return status.st_dev, status.st_ino
+        return None
+
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with self._engine.connect() as connection:
-            connection.info[sqlite.BEGIN] = "BEGIN IMMEDIATE"
-            try:
-                with connection.begin():
-                    if not self._is_file:
-                        connection.execute(select(func.pg_advisory_xact_lock(_WRITING)))
-                    yield connection
-            finally:
-                connection.info.pop(sqlite.BEGIN, None)
+    def _transaction(self, connection: Connection) -> Iterator[None]:
+        """Be the one who writes, until the end of the block."""
+        connection.info[sqlite.BEGIN] = "BEGIN IMMEDIATE"
+        try:
+            with connection.begin():
+                if not self._is_file:
+                    connection.execute(select(func.pg_advisory_xact_lock(_WRITING)))
+                yield
+        finally:
+            connection.info.pop(sqlite.BEGIN, None)
 
     def _migrate(self) -> None:
         """Bring the tables to this version. Raises IndexUnusableError if they are a newer version's."""
@@ -95,9 +113,9 @@ class Database:
         from alembic.script import ScriptDirectory  # noqa: PLC0415
 
         config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        config.set_main_option("script_location", "wirebench.index:migrations")
         known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
-        with self._writing() as connection:
+        with self._engine.connect() as connection, self._transaction(connection):
             found = _schema(connection)
             if found is not None and found not in known:
                 raise IndexUnusableError(
@@ -112,7 +130,7 @@ class Database:
         """Turn the errors of databases into ours: one line, without the password."""
         try:
             yield
-        except (DBAPIError, sqlite3.Error, OSError) as error:
+        except (DBAPIError, PoolTimeoutError, sqlite3.Error, OSError) as error:
             cause = getattr(error, "orig", None) or error
             line = str(cause).strip().partition("\n")[0]
             if self._password:
@@ -143,7 +161,12 @@ def _engine(url: URL) -> Engine:
         event.listen(engine, "begin", sqlite.begin)
         return engine
     options = f"-c lock_timeout={_LOCK_TIMEOUT_S}s -c timezone=UTC"
-    arguments = {"connect_timeout": _CONNECT_TIMEOUT_S, "options": options, "application_name": "wirebench"}
+    arguments = {
+        "connect_timeout": _CONNECT_TIMEOUT_S,
+        "tcp_user_timeout": 1000 * _LOCK_TIMEOUT_S,
+        "options": options,
+        "application_name": "wirebench",
+    }
     # A connection that the server has closed meanwhile is made anew.
     return create_engine(url, connect_args=arguments, pool_pre_ping=True, **_JSON)
 

@@ -59,6 +59,11 @@ class IndexFollower:
                 self._index = Index.open(self._url)
             write(self._index)
         except WirebenchError as error:
-            if not self._has_failed:
-                self._warn(error)
-            self._has_failed = True
+            self._has_failed_by(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, hours of measuring aren't given up for an index
+            self._has_failed_by(WirebenchError(f"the index has failed: {error!r}"))
+
+    def _has_failed_by(self, error: WirebenchError) -> None:
+        if not self._has_failed:
+            self._warn(error)
+        self._has_failed = True

@@ -69,17 +69,23 @@ def page_of_runs(connection: Connection, filters: Filters, limit: int, cursor: s
 def choices(connection: Connection) -> Choices:
     """Return the levels of each filter."""
 
-    def levels(column: ColumnElement[Any]) -> tuple[Any, ...]:
-        return tuple(connection.scalars(select(column).distinct().order_by(column)))
+    def levels(*columns: ColumnElement[Any]) -> Iterator[tuple[Any, ...]]:
+        """Yield the levels of each column; all of them take one look at the table."""
+        found = connection.execute(select(*columns).distinct()).all()
+        return (tuple(sorted({row[place] for row in found})) for place in range(len(columns)))
 
+    scenarios, machines, targets = levels(runs.c.scenario, runs.c.machine, runs.c.target)
+    protocols, clients, concurrencies, operations = levels(
+        cells.c.transport, cells.c.driver, cells.c.concurrency, cells.c.operation
+    )
     return Choices(
-        scenarios=levels(runs.c.scenario),
-        protocols=levels(cells.c.transport),
-        clients=levels(cells.c.driver),
-        concurrencies=levels(cells.c.concurrency),
-        operations=levels(cells.c.operation),
-        machines=levels(runs.c.machine),
-        targets=levels(runs.c.target),
+        scenarios=scenarios,
+        protocols=protocols,
+        clients=clients,
+        concurrencies=concurrencies,
+        operations=operations,
+        machines=machines,
+        targets=targets,
     )
 
 

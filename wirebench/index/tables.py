@@ -46,14 +46,19 @@ class Words(TypeDecorator[str]):
 
 
 class Moment(TypeDecorator[datetime]):
-    """A point in time; SQLite, which has no type for it, gets it as text in UTC."""
+    """A point in time, in UTC; SQLite, which has no type for it, gets it as text."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Take an aware time."""
-        return None if value is None else value.astimezone(UTC)
+        """Take an aware time; in UTC the first and the last day may have none."""
+        if value is None:
+            return None
+        try:
+            return value.astimezone(UTC)
+        except OverflowError:
+            return value.replace(tzinfo=UTC)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ANN401, ARG002
         """Return an aware time, in UTC."""
