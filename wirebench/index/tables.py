@@ -177,6 +177,9 @@ gates = Table(
     sqlite_with_rowid=False,
 )
 
+# Those that are asked for, among many that passed.
+Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.passed, postgresql_where=~gates.c.passed)
+
 #: From those that others refer to, to those that refer to them.
 TABLES = (runs, cells, blocks, statistics, gates)
 

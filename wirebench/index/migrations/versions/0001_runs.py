@@ -143,3 +143,5 @@ def _make_blocks() -> None:
         sa.ForeignKeyConstraint(["cell_id", "block"], ["blocks.cell_id", "blocks.block"], ondelete="CASCADE"),
         sqlite_with_rowid=False,
     )
+    failed = sa.not_(sa.column("passed", sa.Boolean))
+    op.create_index("failed_gates", "gates", ["cell_id", "name"], sqlite_where=failed, postgresql_where=failed)
