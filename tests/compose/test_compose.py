@@ -183,8 +183,8 @@ def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert 0 == done.returncode, done.stderr
-    (folder,) = (tmp_path / "results").iterdir()
-    run = load_run(folder)
+    (info,) = (tmp_path / "results").glob("*/run.json")
+    run = load_run(info.parent)
     assert ("complete", 3) == (run.info.status, len(run.records))
     assert all(record.errors == {} for record in run.records)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.contract.runs import TINY, WIREBENCH, needs_tools, only_run, wirebench
+from wirebench.index import Filters, Index, database_url
 from wirebench.scenario import ServiceSpec
 from wirebench.store import Run
 from wirebench.targets import LocalTarget, divide_cores
@@ -38,6 +39,16 @@ def test_a_run_is_complete_and_holds_every_cell_of_every_block(tiny: tuple[Run, 
     assert (run.folder / "report.html").read_text().startswith("<!doctype html>")
     assert run.info.conformance_requests > 0
     assert () == run.info.conformance_mismatches
+
+
+def test_a_run_is_in_the_index_at_once(tiny: tuple[Run, dict[str, Any]]) -> None:
+    """Every record was put in as it landed, with the figures that were printed; there is nothing to catch up with."""
+    run, printed = tiny
+    with Index.open(database_url(run.folder.parent)) as index:
+        found = {row.cell: row.p99_latency_ms for row in index.results(Filters()).rows}
+        assert [(16, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
+        assert 0 == index.catch_up(run.folder.parent).runs
+    assert {cell["cell"]: pytest.approx(cell["p99"]) for cell in printed["cells"]} == found
 
 
 def test_driver_and_server_count_the_same_requests(tiny: tuple[Run, dict[str, Any]]) -> None:

@@ -16,6 +16,7 @@ import pytest
 from tests import certificates
 from tests.contract.runs import LONG, ONE_CELL, WIREBENCH, interruptible_run, needs_tools, only_run, running, wirebench
 from tests.contract.services import ASYNCIO, started
+from wirebench.index import Index, database_url
 from wirebench.scenario import ServiceSpec
 from wirebench.targets import LocalTarget, divide_cores
 
@@ -150,7 +151,9 @@ def test_a_run_that_is_interrupted_before_its_first_cell_leaves_nothing(
         _, errors = process.communicate(timeout=30)
     assert 130 == process.returncode
     assert "nothing had been measured" in errors
-    assert [] == list(out.iterdir())
+    assert ["index.db"] == [path.name for path in out.iterdir()]
+    with Index.open(database_url(out)) as index:
+        assert 0 == index.contents().runs
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

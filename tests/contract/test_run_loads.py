@@ -13,7 +13,6 @@ import pytest
 
 from tests.contract.runs import ONE_CELL, TINY, WIREBENCH, needs_tools, only_run, wirebench
 from wirebench.drivers import DRIVERS
-from wirebench.store import load_run
 
 pytestmark = needs_tools
 
@@ -112,8 +111,8 @@ def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) 
     )  # fmt: skip
 
     assert 0 == done.returncode, done.stderr
-    (folder,) = (tmp_path / "out").iterdir()
-    records = load_run(folder).records
+    run = only_run(tmp_path / "out")
+    folder, records = run.folder, run.records
     assert [{}] * 6 == [record.errors for record in records]
     agreed = {(each.version, each.cipher_suite, each.key_exchange, each.resumed) for r in records for each in r.tls}
     assert 1 == len(agreed), agreed
