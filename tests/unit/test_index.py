@@ -22,6 +22,7 @@ from wirebench.errors import WirebenchError
 from wirebench.index import Filters, Index, IndexFollower, database_url, without_password
 from wirebench.index import migrations as ours
 from wirebench.index.tables import metadata
+from wirebench.interrupts import Interrupted
 from wirebench.stats.names import machine_name
 from wirebench.store import Run, RunWriter, list_runs, load_run
 
@@ -230,6 +231,21 @@ def test_the_command_says_what_there_is(run: Run) -> None:
     data = json.loads(out)
     assert (0, {"runs": 0, "records": 0}, [NAME]) == (status, data["put"], data["not_in_folder"])
     assert (0, 0, 0, ["damaged"]) == (data["runs"], data["cells"], data["records"], [x["run"] for x in data["damaged"]])
+
+
+def test_a_rebuild_says_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In plain lines without a terminal; an interrupt says that nothing has changed."""
+    folder = run.folder.parent
+    monkeypatch.setattr("wirebench.cli.index._PLAIN_INTERVAL_S", 0.0)
+    assert "1 of 1 run, 3 records; 0:00 left\n" == wirebench("index", "--rebuild", "--out", folder)[2]
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted("SIGINT")
+
+    monkeypatch.setattr("wirebench.index.folder.analyse", interrupt)
+    status, out, said = wirebench("index", "--rebuild", "--out", folder)
+    assert (130, "") == (status, out)
+    assert said.endswith("left\nthe index is what it was\ninterrupted\n")
 
 
 def test_a_folder_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
