@@ -120,4 +120,4 @@ def _runs(folder: Path, cell: Results, on_damaged: Callable[[DamagedRun], None])
             try:
                 yield load_run(path, result.cell)
             except WirebenchError as error:
-                on_damaged(DamagedRun(path, error.message))
+                on_damaged(DamagedRun(path, error.message.replace(f"{path}/", "")))
