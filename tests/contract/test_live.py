@@ -1,4 +1,4 @@
-"""A run in progress, as it is served: what the API says of it."""
+"""A run in progress, as it is served: what the API, its page and the list of runs say of it."""
 
 from __future__ import annotations
 
@@ -75,6 +75,13 @@ def site(folder: Path, run: Run) -> Iterator[Site]:
         yield running
 
 
+def page_of(site: Site, run: Run) -> str:
+    """Return the page of a run."""
+    answer = site.ask(f"/runs/{run.info.id}")
+    assert HTTPStatus.OK == answer.status
+    return answer.body.decode()
+
+
 def test_the_api_tells_how_a_run_goes(site: Site, run: Run) -> None:
     """All that the run has told, and how long ago that was."""
     told = progress(updated_at=datetime.now(UTC) - timedelta(seconds=90))
@@ -93,6 +100,9 @@ def test_a_run_without_news_is_told_of(site: Site, run: Run, content: str | None
         (run.folder / "progress.json").write_text(content)
     answer = site.get(f"/runs/{run.info.id}/progress")
     assert ("running", None, None) == (answer["status"], answer["silent_s"], answer["progress"])
+    page = page_of(site, run)
+    assert "There is no news of it yet" in page
+    assert 'max="4" value="0"' in page
 
 
 def test_a_run_that_is_not_there_has_no_progress(site: Site) -> None:
@@ -106,4 +116,54 @@ def test_a_run_that_is_over_tells_no_more(tmp_path: Path) -> None:
     write_progress(over.folder, progress())
     with served(tmp_path, database_url(tmp_path)) as site:
         answer = site.get(f"/runs/{over.info.id}/progress")
+        page = page_of(site, over)
+    assert 'id="live"' not in page
+    assert 'id="answer"' in page
     assert ("complete", None, None) == (answer["status"], answer["silent_s"], answer["progress"])
+
+
+def test_the_page_says_how_the_run_goes(site: Site, run: Run) -> None:
+    """How far it is, what it measures, and the time left, also without a script."""
+    write_progress(run.folder, progress())
+    page = page_of(site, run)
+    for part in (
+        '<progress data-live="bar" aria-labelledby="going" max="64" value="23"',
+        "23 of 64 cells measured",
+        "about 1:23 left",
+        "block 2 of 4: measuring",
+        "users.get, 16 connections: gRPC",
+        "<b>8,123</b> requests/s",
+        "<b>1.88</b> ms",
+        "users.create, 1 connection: REST",
+        "<title>23/64 · ",
+        '<noscript><meta http-equiv="refresh"',
+        "30 % measured",
+    ):
+        assert part in page
+    assert "Nothing was heard" not in page
+    assert HOSTILE not in page
+
+
+def test_a_load_that_tells_nothing_says_so(site: Site, run: Run) -> None:
+    """There are no figures until its cell is done; what failed and what is of streams is named."""
+    last = figures(items_per_s=250_000.0, clock="gap", p99_ms=None, failed_per_s=2.0)
+    write_progress(run.folder, progress(driver="ghz", tells_each_second=False, now=None, last=last))
+    page = page_of(site, run)
+    assert "ghz tells nothing before it ends" in page
+    assert "<b>250,000</b> items/s" in page
+    assert "p99 gap between items" in page
+    assert "<dt>failed</dt><dd><b>2.00</b> requests/s" in page
+
+
+def test_a_silent_run_is_told_of(site: Site, run: Run) -> None:
+    """Its process is there, and says nothing."""
+    write_progress(run.folder, progress(updated_at=datetime.now(UTC) - timedelta(seconds=90)))
+    assert "Nothing was heard of it for 90 s" in page_of(site, run)
+
+
+def test_the_list_says_how_far_a_run_is(site: Site, run: Run) -> None:
+    """And nothing is concluded from it yet."""
+    write_progress(run.folder, progress())
+    page = site.ask("/").body.decode()
+    assert "23 of 64 cells, about 1:23 left" in page
+    assert '<div class="summary">' not in page

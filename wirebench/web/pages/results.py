@@ -13,7 +13,9 @@ from starlette.responses import RedirectResponse, Response
 
 from wirebench.errors import WirebenchError
 from wirebench.index import PAGE_ROWS_MAX, Filters, Index, RunRow
+from wirebench.stats.names import counted
 from wirebench.store import DamagedRun
+from wirebench.store.progress import read_progress
 from wirebench.store.results import run_folders
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.charts import plot
@@ -21,6 +23,7 @@ from wirebench.web.filters import FILTERS, filters_of
 from wirebench.web.pages.chapter import Chapter, make_chapter
 from wirebench.web.pages.findings import summary
 from wirebench.web.pages.form import Field, Pairs, address, fields
+from wirebench.web.pages.live import left_in_words
 from wirebench.web.parameters import Parameter, read, text
 from wirebench.web.problems import HttpError
 from wirebench.web.render import render
@@ -57,6 +60,8 @@ class Runs:
     #: Names of runs: those that are drawn, and those that were chosen to be.
     shown: tuple[str, ...]
     chosen: tuple[str, ...]
+    #: How far those are that go on, in words, by their names.
+    progress: Mapping[str, str]
     #: Addresses; empty where there is no such page.
     newest: str
     older: str
@@ -103,7 +108,7 @@ def _page(catalogue: Catalogue, levels: Mapping[str, tuple[Any, ...]], pairs: Pa
             for run_id in chosen[:CHARTED_RUNS_MAX]
             if (made := _drawn(catalogue, index, replace(filters, run_id=(run_id,)), pairs))
         )
-        runs = _runs(index, replace(filters, run_id=()), levels, pairs)
+        runs = _runs(catalogue, index, replace(filters, run_id=()), levels, pairs)
     damaged = catalogue.damaged()
     is_empty = not (choices.scenarios or damaged)
     return Page(
@@ -138,7 +143,8 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
     return Drawn(
         chapter=make_chapter(runs[0], found),
         is_here=folder is not None,
-        answer=_answer(folder) if folder else (),
+        # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
+        answer=_answer(folder) if folder and runs[0].status != "running" else (),
         json_address=address("/api/v1/results", of_run),
         csv_address=address("/api/v1/results", of_run, format="csv"),
     )
@@ -159,7 +165,16 @@ def _answer(folder: Path) -> tuple[str, ...]:
         return ()
 
 
-def _runs(index: Index, filters: Filters, levels: Mapping[str, tuple[Any, ...]], pairs: Pairs) -> Runs:
+def _far(catalogue: Catalogue, run_id: str) -> str:
+    """Say how far a run is that goes on; nothing where nothing was heard of it."""
+    folder = _folder(catalogue, run_id)
+    progress = read_progress(folder) if folder else None
+    return f"{progress.done:,} of {counted(progress.total, 'cell')}, {left_in_words(progress)}" if progress else ""
+
+
+def _runs(
+    catalogue: Catalogue, index: Index, filters: Filters, levels: Mapping[str, tuple[Any, ...]], pairs: Pairs
+) -> Runs:
     cursor = next(iter(levels["cursor"]), None)
     page = index.runs(filters, limit=LISTED_RUNS, cursor=cursor)
     return Runs(
@@ -167,6 +182,7 @@ def _runs(index: Index, filters: Filters, levels: Mapping[str, tuple[Any, ...]],
         total=page.total,
         shown=(),
         chosen=(),
+        progress={run.run_id: _far(catalogue, run.run_id) for run in page.rows if run.status == "running"},
         newest=address("/", pairs, "cursor") if cursor else "",
         older=address("/", pairs, cursor=page.next_cursor) if page.next_cursor else "",
     )

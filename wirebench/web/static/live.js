@@ -1,0 +1,58 @@
+// Keeps the page of a run that goes on up to date: asks for the same page once a second, and takes over
+// what differs. Without it, the page loads itself anew.
+
+const INTERVAL_MS = 1000;
+const INTERVAL_LOST_MS = 5000;
+const PATIENCE_MS = 10000;
+
+// refresh changes an element in place: what is being read, or has the focus, stays where it is.
+function refresh(shown, fresh) {
+  if (shown.outerHTML === fresh.outerHTML) {
+    return;
+  }
+  for (const { name, value } of fresh.attributes) {
+    shown.setAttribute(name, value);
+  }
+  shown.replaceChildren(...fresh.childNodes);
+}
+
+// look returns how long to wait before the next look.
+async function look() {
+  let reply, text;
+  try {
+    reply = await fetch(window.location.href, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    text = await reply.text();
+  } catch {
+    document.getElementById("lost").hidden = false;
+    return INTERVAL_LOST_MS;
+  }
+  const page = new DOMParser().parseFromString(text, "text/html");
+  if (!page.getElementById("live")) {
+    window.location.reload(); // The run is over: its own page has come.
+    return INTERVAL_LOST_MS;
+  }
+  document.getElementById("lost").hidden = true;
+  document.title = page.title;
+  for (const fresh of page.querySelectorAll("[data-live]")) {
+    refresh(document.querySelector(`[data-live="${fresh.dataset.live}"]`), fresh);
+  }
+  return INTERVAL_MS;
+}
+
+// Nobody sees a page that is hidden: it costs nothing until it is shown.
+function untilShown() {
+  if (!document.hidden) {
+    return Promise.resolve();
+  }
+  return new Promise((resolve) => {
+    document.addEventListener("visibilitychange", resolve, { once: true });
+  });
+}
+
+for (;;) {
+  const waitMs = await look();
+  await new Promise((resolve) => {
+    setTimeout(resolve, waitMs);
+  });
+  await untilShown();
+}
