@@ -43,7 +43,7 @@ def main() -> bool:
     """Print records a second and the time of pages against their limits; return whether all are kept."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        print(f"{_write(folder):,} records of {RUNS} runs", flush=True)
+        print(f"{write_runs(folder):,} records of {RUNS} runs", flush=True)
         good = _measure(folder, "SQLite", f"sqlite:///{folder}/index.db")
         server = PostgresServer()
         if not server.is_installed:
@@ -110,7 +110,7 @@ def _ms(call: Callable[[], object]) -> float:
     return sorted(times)[1]
 
 
-def _write(folder: Path) -> int:
+def write_runs(folder: Path) -> int:
     """Write the runs, and return how many records they have."""
     random = np.random.default_rng(1)
     count = 0
