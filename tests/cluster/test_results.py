@@ -61,15 +61,15 @@ def forwarded() -> Iterator[str]:
         *(TOOLS / "kubectl", "--kubeconfig", KUBECONFIG, "--context", CONTEXT, "--namespace", OBSERVABILITY),
         *("port-forward", "service/observability-results", ":8400"),
     ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        found = re.search(r"127\.0\.0\.1:(\d+)", process.stdout.readline())
-        assert found is not None
-        yield f"http://127.0.0.1:{found[1]}"
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"127\.0\.0\.1:(\d+)", process.stdout.readline())
+            assert found is not None
+            yield f"http://127.0.0.1:{found[1]}"
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
 
 
 def ask(url: str) -> Any:  # noqa: ANN401 - JSON
