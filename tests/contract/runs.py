@@ -42,10 +42,12 @@ def wirebench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def running(scenario: Path, out: Path, records: int) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+def running(
+    scenario: Path, out: Path, records: int, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
     """Start a run, and yield it with all its processes once so many records are on disk; check that none is left."""
     process = subprocess.Popen(
-        [WIREBENCH, "run", scenario, "--out", out, "--seed", "1"],
+        [WIREBENCH, "run", scenario, "--out", out, "--seed", "1", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

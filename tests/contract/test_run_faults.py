@@ -16,20 +16,23 @@ import pytest
 from tests import certificates
 from tests.contract.runs import LONG, ONE_CELL, WIREBENCH, interruptible_run, needs_tools, only_run, running, wirebench
 from tests.contract.services import ASYNCIO, started
-from wirebench.index import Index, database_url
 from wirebench.scenario import ServiceSpec
 from wirebench.targets import LocalTarget, divide_cores
 
 pytestmark = needs_tools
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+#: The page of a run, on any free port.
+SERVED = ("--serve", "--serve-port", "0")
+
+
+@pytest.mark.parametrize(("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGINT, SERVED)])
 def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
-    scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals
+    scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals, options: tuple[str, ...]
 ) -> None:
-    """Ctrl-C and `kill` end with status 130; what was finished stays, marked incomplete."""
+    """Ctrl-C and `kill` end with status 130; what was finished stays, marked incomplete. Its page ends with it."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, records=2) as (process, _):
+    with running(scenario(LONG), out, 2, *options) as (process, _):
         process.send_signal(number)
         _, errors = process.communicate(timeout=30)
         assert 130 == process.returncode
@@ -38,13 +41,17 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
     run = only_run(out)
     assert ("incomplete", f"it was interrupted ({number.name})") == (run.info.status, run.info.reason)
     assert len(run.records) >= 2
+    assert not {"progress.json", "snapshot.json"} & {path.name for path in run.folder.iterdir()}
     assert 0 == wirebench("results", "--run", "last", "--out", out).returncode
 
 
-def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Even SIGKILL, which nobody can handle, ends services and driver; the records stay readable."""
+@pytest.mark.parametrize("options", [(), SERVED])
+def test_a_killed_run_leaves_nothing_running(
+    scenario: Callable[[str], Path], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Even SIGKILL, which nobody can handle, ends services, driver and page; the records stay readable."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, records=1) as (process, _):
+    with running(scenario(LONG), out, 1, *options) as (process, _):
         process.kill()
     assert ("incomplete", "it was killed") == (only_run(out).info.status, only_run(out).info.reason)
 
@@ -151,9 +158,7 @@ def test_a_run_that_is_interrupted_before_its_first_cell_leaves_nothing(
         _, errors = process.communicate(timeout=30)
     assert 130 == process.returncode
     assert "nothing had been measured" in errors
-    assert ["index.db"] == [path.name for path in out.iterdir()]
-    with Index.open(database_url(out)) as index:
-        assert 0 == index.contents().runs
+    assert [] == list(out.iterdir())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
