@@ -123,7 +123,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 
 ##@ Test
 .PHONY: test test-unit test-contract test-accuracy test-browser test-cluster test-dashboards test-k6 test-go test-python
-test: setup-dev ## lint, the Go tests, and all Python tests that need no cluster
+test: setup-dev ## lint, the Go tests, and all Python tests that need neither cluster nor browser
 	@$(MAKE) --no-print-directory --keep-going lint test-k6 test-go test-python
 	@scripts/test-with-engine --skip
 
