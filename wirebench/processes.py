@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, Literal
 
 import psutil
 
@@ -89,16 +89,21 @@ class Child:
         self.process.wait()
 
 
-def start(
+def start(  # noqa: PLR0913 - what a program is, and where it runs
     name: str,
     arguments: Sequence[str | Path],
     log: Path,
     cores: frozenset[int] | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    death_signal: Literal["TERM", "KILL"] = "TERM",
 ) -> Child:
-    """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started."""
-    # With setpriv it ends when we do, even when we are killed outright; the kernel's bond is to this thread.
-    wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+    """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started.
+
+    `death_signal` is what it gets if we are killed outright.
+    """
+    # With setpriv it ends when we do; the kernel's bond is to this thread.
+    wrapper = ["setpriv", "--pdeathsig", death_signal, "--"] if shutil.which("setpriv") else []
     with _opened(log) as output, on_cores(cores):
         try:
             process = subprocess.Popen(
