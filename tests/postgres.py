@@ -17,11 +17,13 @@ _TIMEOUT_S = 300.0
 
 
 class PostgresServer:
-    """A server of the tests' own, which they may stop."""
+    """A server of the tests' own, which they may stop; each in a folder of its own."""
+
+    _servers = itertools.count(1)
 
     def __init__(self, folder: Path | None = None) -> None:
         # Not in pytest's folders: those are for their user alone, and PostgreSQL refuses root.
-        self._folder = folder or ROOT / "build" / f"postgres-tests-{os.getpid()}"
+        self._folder = folder or ROOT / "build" / f"postgres-tests-{os.getpid()}-{next(self._servers)}"
         self._numbers = itertools.count(1)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -60,28 +59,23 @@ class Reader:
 
 
 @pytest.fixture(scope="module")
-def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def owner(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the URL of an index of two runs of a scenario, with a gate that failed."""
-    server = PostgresServer()
-    server.up()
-    try:
-        url = server.empty()
-        folder = tmp_path_factory.mktemp("results")
-        for days in (2, 1):
-            started_at = datetime.now(UTC) - timedelta(days=days)
-            info = {
-                "id": f"{started_at:%Y%m%dT%H%M%SZ}-quick",
-                "scenario": SCENARIO,
-                "started_at": started_at.isoformat(timespec="seconds"),
-                "machine": {"cpu": "a CPU", "cores": "4"},
-            }
-            RunBuilder(blocks=2, gates=lambda _cell, _block: (passed(), GENERATOR_GATE), info=info).write(folder)
-        let_read(url, PASSWORD)
-        with Index.open(url) as index:
-            assert 2 == index.catch_up(folder).runs
-        yield url
-    finally:
-        server.down()
+    url = postgres.empty()
+    folder = tmp_path_factory.mktemp("results")
+    for days in (2, 1):
+        started_at = datetime.now(UTC) - timedelta(days=days)
+        info = {
+            "id": f"{started_at:%Y%m%dT%H%M%SZ}-quick",
+            "scenario": SCENARIO,
+            "started_at": started_at.isoformat(timespec="seconds"),
+            "machine": {"cpu": "a CPU", "cores": "4"},
+        }
+        RunBuilder(blocks=2, gates=lambda _cell, _block: (passed(), GENERATOR_GATE), info=info).write(folder)
+    let_read(url, PASSWORD)
+    with Index.open(url) as index:
+        assert 2 == index.catch_up(folder).runs
+    return url
 
 
 @pytest.fixture(scope="module")
