@@ -163,7 +163,7 @@ def _engine(url: URL) -> Engine:
     options = f"-c lock_timeout={_LOCK_TIMEOUT_S}s -c timezone=UTC"
     arguments = {
         "connect_timeout": _CONNECT_TIMEOUT_S,
-        "tcp_user_timeout": 1000 * _LOCK_TIMEOUT_S,
+        "tcp_user_timeout": round(1000 * _LOCK_TIMEOUT_S),
         "options": options,
         "application_name": "wirebench",
     }
