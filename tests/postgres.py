@@ -25,6 +25,7 @@ class PostgresServer:
         # Not in pytest's folders: those are for their user alone, and PostgreSQL refuses root.
         self._folder = folder or ROOT / "build" / f"postgres-tests-{os.getpid()}-{next(self._servers)}"
         self._numbers = itertools.count(1)
+        self._migrated = False
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
@@ -69,10 +70,11 @@ class PostgresServer:
 
     def fresh(self) -> str:
         """Make a database with the data that all stores start with, and return its URL."""
-        if next(self._numbers) == 1:
+        if not self._migrated:
             migrate = [sys.executable, "-m", "services.store.main", "migrate"]
             environment = {**os.environ, "WIREBENCH_STORE_URL": self.url()}
             subprocess.run(migrate, env=environment, cwd=ROOT, check=True, capture_output=True, timeout=_TIMEOUT_S)
+            self._migrated = True
         return self._create("wirebench")
 
     def replace(self, url: str) -> None:
