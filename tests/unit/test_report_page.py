@@ -13,7 +13,8 @@ import pytest
 from tests.unit.report_run import RunBuilder, cell, passed
 from wirebench.errors import WirebenchError
 from wirebench.report import write_report
-from wirebench.store import DisruptionRecord, ErrorText, Run
+from wirebench.scenario import Cell
+from wirebench.store import DisruptionRecord, ErrorText, Gate, Run
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "circle", "rect", "path", "use"}
 LOADS = {"src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"}
@@ -304,3 +305,22 @@ def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
     assert "the loss of a pod" in text
     assert "no disruption" in text
     assert "250m CPU" in text
+
+
+def test_what_gives_way_under_more_connections_comes_first(tmp_path: Path) -> None:
+    """Before any verdict: with how many connections each transport serves the most, and what gave way first."""
+    cells = tuple(cell("rest", concurrency=concurrency) for concurrency in (1, 4, 16))
+    text = Document(write_report(RunBuilder(cells).write(tmp_path)).read_text(encoding="utf-8")).text
+    answer = text[text.index("The answer") : text.index("Over connections")]
+    assert answer.partition("The answer")[2].strip().startswith("REST, users.get: serves the most from ")
+
+
+def drifting(_cell: Cell, _block: int) -> tuple[Gate, ...]:
+    """Return a gate that failed by far."""
+    return (passed("drift", passed=False, value=90.0, limit=0.1, unit="from the window's first half to its last"),)
+
+
+def test_a_great_failure_is_written_in_digits(tmp_path: Path) -> None:
+    """Thousands of per cent are no power of ten."""
+    text = Document(write_report(RunBuilder(blocks=1, gates=drifting).write(tmp_path)).read_text(encoding="utf-8")).text
+    assert "9,000 % from the window's first half to its last" in text

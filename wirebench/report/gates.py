@@ -63,5 +63,10 @@ def _amount(value: float, unit: str) -> str:
     if not unit:
         return ""
     if unit.startswith(("of ", "from ")):  # a share of something
-        return f"{100 * value:.3g} % {unit}"
-    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"  # noqa: PLR2004 - no more digits count
+        return f"{_digits(100 * value)} % {unit}"
+    return f"{_digits(value)} {unit}"
+
+
+def _digits(value: float) -> str:
+    """Write as many digits as count."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no more digits count
