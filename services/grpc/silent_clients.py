@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import stat
 import sys
 from pathlib import Path
 
@@ -26,14 +25,22 @@ def hang_up(port: int) -> None:
     if sys.platform != "linux":
         return
     for entry in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # it may be gone by now, and what listens is connected to nobody
-            file = os.dup(int(entry.name))
-            if not stat.S_ISSOCK(os.fstat(file).st_mode):
-                os.close(file)
-                continue
-            with socket.socket(fileno=file) as connection:
-                if _is_ours(connection, port) and _received_bytes(connection) < _OPENING_BYTES:
-                    connection.shutdown(socket.SHUT_RDWR)
+        with (
+            contextlib.suppress(OSError),  # it may be gone by now, or no socket; what listens is connected to nobody
+            _shared(int(entry.name)) as connection,
+        ):
+            if _is_ours(connection, port) and _received_bytes(connection) < _OPENING_BYTES:
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def _shared(file: int) -> socket.socket:
+    """Return the socket that this file of the process is, to be closed without closing that. Raises OSError."""
+    copy = os.dup(file)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise
 
 
 def _is_ours(connection: socket.socket, port: int) -> bool:
