@@ -42,17 +42,21 @@ type teller struct {
 }
 
 // tell writes how the load goes if there is news. The disk may take its time: k6 would make requests
-// wait if its samples weren't taken meanwhile.
+// wait if its samples weren't taken meanwhile. A second that is over before the one before is written is
+// left out, and counted all the same: the next snapshot is of its own second alone.
 func (t *teller) tell(f *fold, now time.Time) {
 	if f.window == nil {
 		return
 	}
 	seconds := min(f.window.secondsBefore(now.Add(-handOver).UnixNano()), f.window.secondsBefore(f.window.end))
-	if seconds <= t.seconds || !t.writing.TryLock() {
+	if seconds <= t.seconds {
 		return
 	}
 	t.seconds = seconds
 	taken := t.take(f)
+	if !t.writing.TryLock() {
+		return
+	}
 	go func() {
 		defer t.writing.Unlock()
 		// Nobody may be watching: the load goes on if it can't be written.

@@ -94,6 +94,19 @@ func TestASnapshotOfStreamsTellsOfItems(t *testing.T) {
 	}
 }
 
+func TestASecondThatIsOverWhileOneIsWrittenIsLeftOutOfTheNext(t *testing.T) {
+	fake, fold, teller := newMaker(), newFold(config{window: 5 * time.Second}), newTeller(t)
+	teller.writing.Lock() // The disk takes its time.
+	fold.add(batch{fake.ok(ms, 90*ms)})
+	teller.tell(fold, start.Add(1060*ms))
+	teller.writing.Unlock()
+	fold.add(batch{fake.ok(1200*ms, 2*ms)})
+	got := told(t, teller, fold, 2060*ms)
+	if got.Seconds != 2 || got.Successful != 1 || !near(got.Latency.P99NS, 2*ms) {
+		t.Errorf("want the second second alone, got %+v, %+v", got, got.Latency)
+	}
+}
+
 func TestNoSnapshotBeforeTheFirstRequest(t *testing.T) {
 	if got := told(t, newTeller(t), newFold(config{window: time.Second}), time.Hour); got != nil {
 		t.Errorf("unexpected %+v", got)
