@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from services.domain.stores.settings import StoreSettings
+from services.domain.stores.settings import FILL, WAIT, StoreSettings
 from services.platform import tls
 from services.platform.tls import CertificateError, Tls
 
@@ -90,13 +90,13 @@ def _complete_store(
     """Take what belongs to the store out of the values, and put it together."""
     store: StoreSettings = values.pop("store")
     url_file = values.pop("store_url_file")
-    limits = {"connections": values.pop("store_connections"), "timeout_s": values.pop("store_timeout_s")}
+    more = {name: values.pop(f"store_{name}") for name in ("connections", "timeout_s", "when_empty")}
     if store.kind != "postgres":
         return store
     from services.platform import store_url  # noqa: PLC0415 - a process loads only what it runs
 
     try:
-        return dataclasses.replace(store, url=store_url.read(url_file, environment), **limits)
+        return dataclasses.replace(store, url=store_url.read(url_file, environment), **more)
     except store_url.StoreUrlError as error:
         parser.error(str(error))
 
@@ -126,6 +126,8 @@ def _parser(defaults: Defaults, environment: Mapping[str, str]) -> argparse.Argu
     add("--store-connections", 10, _integer(1, 1000), "connections that each worker may have to postgres")
     text = "how long a request may wait for a connection to postgres, and how long its statement may take"
     add("--store-timeout-s", 5.0, _seconds(0.1), text)
+    text = "what to do if an empty postgres takes the place of the one at the start: wait for its tables, or fill it"
+    add("--store-when-empty", WAIT, _one_of((WAIT, FILL)), text)
     text = "PEM file of a certificate and its chain: the service then speaks TLS; the admin port stays plain HTTP"
     add("--tls-cert", None, str, text)
     add("--tls-key", None, str, "PEM file of the certificate's private key, not encrypted")

@@ -53,9 +53,9 @@ def migrate(url: str, *flags: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextlib.contextmanager
-def all_runtimes(folder: Path, url: str) -> Iterator[list[Service]]:
+def all_runtimes(folder: Path, url: str, *more: object) -> Iterator[list[Service]]:
     """Start a service of each runtime, all on one database."""
-    flags = ("--store-url-file", url_file(folder, url), "--store-timeout-s", 1)
+    flags = ("--store-url-file", url_file(folder, url), "--store-timeout-s", 1, *more)
     starting = [started(kind._replace(store="postgres"), folder, *flags) for kind in PYTHON_KINDS]
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(starting)) as pool:
         yield list(pool.map(stack.enter_context, starting))
@@ -93,14 +93,35 @@ def test_an_outage_is_said_and_gets_over(postgres: PostgresServer, tmp_path: Pat
         assert 1 == services[0].logged().count("can't be reached")
 
 
-def test_an_empty_server_in_the_place_of_the_one_before_is_filled(postgres: PostgresServer, tmp_path: Path) -> None:
-    """As when a pod of PostgreSQL's is replaced: an outage, until readiness is asked; one of all makes the tables."""
+def test_an_empty_server_in_the_place_of_the_one_before_waits_for_its_tables(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Somebody may be about to restore a dump: readiness changes nothing, and the service says once what to do."""
     url = postgres.fresh()
-    with all_runtimes(tmp_path, url) as services, contextlib.ExitStack() as stack:
+    flags = ("--store-url-file", url_file(tmp_path, url))
+    with started(GTHREAD._replace(store="postgres"), tmp_path, *flags) as service:
+        postgres.replace(url)
+        assert [503] * 3 == [service.admin("/readyz")[0] for _ in range(3)]
+        with psycopg.connect(url) as connection:
+            assert (None,) == connection.execute("SELECT to_regclass('users')").fetchone()
+        assert 1 == service.logged().count("the database has lost wirebench's tables; run: wirebench-store migrate\n")
+        assert 0 == migrate(url).returncode
+        assert is_ready(service)
+
+
+def test_an_empty_server_in_the_place_of_the_one_before_is_filled_if_asked(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """As for a server whose data go with its pod: an outage, until one of all has made the tables; no probe waits."""
+    url = postgres.fresh()
+    with all_runtimes(tmp_path, url, "--store-when-empty", "fill") as services, contextlib.ExitStack() as stack:
         clients = [stack.enter_context(service.connect()) for service in services]
         postgres.replace(url)
         for client in clients:
             assert says(client).endswith("The store is unavailable. Try again later.")
+        with psycopg.connect(url) as slow:
+            slow.execute("SELECT pg_advisory_xact_lock(7242026001)")  # who fills waits for it
+            assert [503] * 14 == [service.admin("/readyz")[0] for service in services * 2]
         with ThreadPoolExecutor(len(services)) as pool:
             list(pool.map(lambda each: wait_until(partial(is_ready, each), "the service is ready again"), services))
         assert ["ok: User retrieved successfully"] * 7 == [says(client) for client in clients]
@@ -111,13 +132,15 @@ def test_an_empty_server_in_the_place_of_the_one_before_is_filled(postgres: Post
 def test_a_database_that_is_not_empty_is_left_alone(postgres: PostgresServer, tmp_path: Path) -> None:
     """Who has tables of the same names may want them: the service isn't ready, and says once why."""
     url = postgres.fresh()
-    flags = ("--store-url-file", url_file(tmp_path, url))
+    flags = ("--store-url-file", url_file(tmp_path, url), "--store-when-empty", "fill")
+    problem = "the database has lost wirebench's tables, and can't get new ones: relation \"users\" already exists"
     with started(GTHREAD._replace(store="postgres"), tmp_path, *flags) as service, psycopg.connect(url) as connection:
         connection.execute("DROP TABLE wirebench_schema")
         connection.execute("DELETE FROM users WHERE id > 1000001")
         connection.commit()
+        assert not is_ready(service)
+        wait_until(lambda: problem in service.logged(), "the service says why")
         assert [503] * 3 == [service.admin("/readyz")[0] for _ in range(3)]
-        problem = "the database has lost wirebench's tables, and can't get new ones: relation \"users\" already exists"
         assert 1 == service.logged().count(problem)
         assert (1,) == connection.execute("SELECT count(*) FROM users").fetchone()
 

@@ -129,6 +129,9 @@ volumeMounts:
 {{- end -}}
 {{- if eq .store "postgres" -}}
 {{- $_ := set $settings "STORE_URL_FILE" "/etc/wirebench/store/url" -}}
+{{- if not .storeUrl.secretName -}}{{/* the chart's own server, whose data go with its pod */}}
+{{- $_ := set $settings "STORE_WHEN_EMPTY" "fill" -}}
+{{- end -}}
 {{- end -}}
 {{- range $name, $value := $settings }}
 - name: WIREBENCH_{{ $name }}

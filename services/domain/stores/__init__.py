@@ -56,10 +56,10 @@ def watched(settings: StoreSettings) -> Iterator[Callable[[], bool]]:
     if settings.kind != "postgres":
         yield lambda: True
         return
-    from services.domain.stores.postgres_probe import Probe  # noqa: PLC0415
+    from services.domain.stores.postgres_watch import Watch  # noqa: PLC0415
 
-    with contextlib.closing(Probe(settings)) as probe:
-        yield probe.answers
+    with contextlib.closing(Watch(settings)) as watch:
+        yield watch.is_there
 
 
 def _path(settings: StoreSettings, temporary: Path) -> Path:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NAMES = ("memory", "sqlite", "postgres")
+#: What a service does where an empty postgres takes the place of the one that it began with.
+WAIT, FILL = "wait", "fill"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class StoreSettings:
     connections: int = 10
     #: Of postgres: how long an operation may wait for a connection, and how long its statement may take.
     timeout_s: float = 5.0
+    #: Of postgres: WAIT for somebody to make the tables, or FILL it with what all stores start with.
+    when_empty: str = WAIT
 
     @classmethod
     def parse(cls, text: str) -> StoreSettings:

@@ -45,6 +45,7 @@ def test_every_flag_is_an_environment_variable_too() -> None:
         (["--resources-from", "host"], {}, "'host' is not one of process-tree, cgroup"),
         (["--runtime", "flask"], {}, "'flask' is not one of gunicorn-gthread, uvicorn"),
         (["--store", "redis"], {}, "--store"),
+        (["--store-when-empty", "drop"], {}, "'drop' is not one of wait, fill"),
         (["--workers", "0"], {}, "0 is not between 1 and 64"),
         (["--read-timeout-s", "nan"], {}, "not between"),
         ([], {"WIREBENCH_WORKERS": "many"}, "'many' is not a whole number"),
