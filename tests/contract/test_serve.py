@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.contract.web import TIMEOUT_S, Site, description, served
 from tests.postgres import PostgresServer
 from tests.unit.report_run import RunBuilder, cell
 from wirebench.index import URL_VARIABLE, database_url
+from wirebench.web import server
 
 RUN = "20260101T000000Z-quick"
 #: How long a server may take to end: its answers' last second, and a machine that is busy with other things.
@@ -71,6 +73,51 @@ def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
             process.send_signal(number)
             assert ("", "") == process.communicate(timeout=END_S)
         assert 0 == process.returncode
+
+
+def test_an_answer_that_never_comes_does_not_keep_the_server(tmp_path: Path) -> None:
+    """As from a folder on a disk that hangs: answers have a second, and then the server is gone."""
+    write_run(tmp_path)
+    with serving(tmp_path) as (process, site):
+        site.until("/runs", 1)
+        hanging = next((tmp_path / RUN / "histograms").iterdir())
+        hanging.unlink()
+        os.mkfifo(hanging)
+        host, port = site.url.removeprefix("http://").rstrip("/").split(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(f"GET /api/v1/runs/{RUN}/histograms HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            deadline = time.monotonic() + TIMEOUT_S
+            while (writer := _writer_of(hanging)) is None:
+                assert time.monotonic() < deadline, "the server reads no histogram"
+                time.sleep(0.05)
+            try:
+                process.send_signal(signal.SIGTERM)
+                assert ("", "") == process.communicate(timeout=END_S)
+            finally:
+                os.close(writer)
+        assert 0 == process.returncode
+
+
+def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether nothing, half a request, or only the first of two has come, and however slowly it goes on."""
+    monkeypatch.setattr(server, "REQUEST_S", 0.5)
+    health = b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n"
+    with served(tmp_path, database_url(tmp_path)) as site, contextlib.ExitStack() as stack:
+        host, port = site.url.removeprefix("http://").rstrip("/").split(":")
+        silent, half, slow = (
+            stack.enter_context(socket.create_connection((host, int(port)), TIMEOUT_S)) for _ in range(3)
+        )
+        half.sendall(health)
+        slow.sendall(health + b"\r\n")
+        assert slow.recv(15) == b"HTTP/1.1 200 OK"
+        with contextlib.suppress(ConnectionError):
+            slow.sendall(health)
+            for _ in range(round(TIMEOUT_S / 0.1)):
+                slow.sendall(b"Accept: */*\r\n")
+                time.sleep(0.1)
+            pytest.fail("a client may send a head for ever")
+        assert [b"", b""] == [client.recv(1) for client in (silent, half)]
+        assert HTTPStatus.OK == site.ask("/api/v1/health").status
 
 
 def test_new_runs_show_up(tmp_path: Path) -> None:
@@ -139,6 +186,14 @@ def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: Post
             connection.execute("CREATE SCHEMA public")
         assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
         site.until("/runs", 2)  # made anew, and filled from the folder
+
+
+def _writer_of(pipe: Path) -> int | None:
+    """Open a pipe to write to, if somebody reads it."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
 
 
 schema = schemathesis.openapi.from_dict(description())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -41,3 +42,6 @@ def serve(
         sys.stdout.write(f"results of {out}/ at {url_of(listener)} (Ctrl-C ends it)\n")
         sys.stdout.flush()
         Server(app).run([listener])
+    # Threads may still be at work on answers that were cut off, and Python would wait for them.
+    sys.stdout.flush()
+    os._exit(0)
