@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("services", "streams", "connections", "k6", "report", "index", "api", "overhead")
+BENCHMARKS = ("services", "streams", "connections", "network", "k6", "progress", "report", "index", "api", "overhead")
 
 
 def main(names: list[str]) -> int:

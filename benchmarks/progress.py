@@ -1,0 +1,49 @@
+"""What telling how a run goes takes of the harness's processor time, each second of a load, two minutes in."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import orjson
+
+from tests.unit.report_run import RunBuilder, cell
+from wirebench.places import SCENARIOS
+from wirebench.progress import ProgressFile, TimeLeft
+from wirebench.scenario import make_plan, read_scenario
+from wirebench.store.progress import HISTORY_MAX
+
+MS_MAX = 5.0
+_SECONDS = 20
+
+
+def main() -> bool:
+    """Print the processor time of each second against its limit; return whether that is kept."""
+    plan = make_plan(read_scenario(SCENARIOS / "quick.yaml"), seed=1)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, snapshot = Path(temporary), Path(temporary, "snapshot.json")
+        record = RunBuilder(cells=[cell("rest")], blocks=1, samples=100).write(folder / "finished").records[0]
+        with ProgressFile(folder, plan, TimeLeft.of(plan, "local")) as file:
+            for done in range(1, HISTORY_MAX + 1):
+                file.measured(record, done, plan.cells_total)
+            file.measuring(plan.blocks[0][0], snapshot)
+            before_s = _others_s()
+            for second in range(1, _SECONDS + 1):
+                _tell(snapshot, second)
+                time.sleep(1)
+            ms = 1000 * (_others_s() - before_s) / _SECONDS
+    print(f"telling how a run goes: {ms:.2f} ms of processor time a second, limit {MS_MAX:g} ms")
+    return ms <= MS_MAX
+
+
+def _others_s() -> float:
+    """Return the processor time of all threads but this one, which stands for k6."""
+    return time.process_time() - time.thread_time()
+
+
+def _tell(path: Path, second: int) -> None:
+    """Write a snapshot as k6 does."""
+    latency = {"clock": "service", "p50_ns": 1_000_000, "p99_ns": 2_500_000}
+    told = {"schema": "wirebench.snapshot/1", "seconds": second, "successful": 5000, "failed": 0, "latency": latency}
+    path.write_bytes(orjson.dumps(told))
