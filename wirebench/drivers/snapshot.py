@@ -13,7 +13,7 @@ class _Frozen(BaseModel):
 
 
 class SnapshotLatency(_Frozen):
-    """Percentiles of what came since the snapshot before, in nanoseconds: of requests, or of the gaps between items."""
+    """Percentiles of what came in that second, in nanoseconds: of requests, or of the gaps between items."""
 
     clock: Literal["service", "response", "gap"]
     p50_ns: NonNegativeInt
