@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,12 +23,31 @@ def write_whole(path: Path, text: str, *, lasting: bool = True) -> None:
 def whole_file(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
     """Yield a file to write; what is written gets this name when the block ends well, and otherwise nothing changes.
 
-    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. What isn't to
-    last doesn't wait for the disk, and after a power failure there may be anything. Raises WirebenchError for every
-    OSError, in the block as well.
+    A link stays, and leads to what is written. A device or a pipe stays what it is, and gets what is written at once.
+    Raises WirebenchError for every OSError, in the block as well.
     """
+    try:
+        with _opened(path, lasting=lasting) as file:
+            yield file
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _opened(path: Path, *, lasting: bool) -> AbstractContextManager[BinaryIO]:
     if path.is_dir():
-        raise cannot_write(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not path.is_file():
+        return path.open("wb")
+    return _taking_the_place_of(Path(os.path.realpath(path)), lasting=lasting)
+
+
+@contextlib.contextmanager
+def _taking_the_place_of(path: Path, *, lasting: bool) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of a plain one, or of none, when the block ends well.
+
+    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. What isn't to
+    last doesn't wait for the disk, and after a power failure there may be anything.
+    """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -36,8 +56,6 @@ def whole_file(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
             if lasting:
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
-        raise cannot_write(path, error) from error
     finally:
         # Also when interrupted; when all went well there is nothing of that name.
         with contextlib.suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,39 @@ def test_a_histogram_file_reads_back(tmp_path: Path) -> None:
     FILE.write(tmp_path / "cell.json")
     assert FILE == HistogramFile.read(tmp_path / "cell.json")
     assert ["cell.json"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_a_link_stays_and_leads_to_what_is_written(tmp_path: Path) -> None:
+    """Whether it has led to a file or to none yet."""
+    (tmp_path / "there").write_text("old")
+    for name in ("there", "new"):
+        link = tmp_path / f"to-{name}"
+        link.symlink_to(name)
+        write_whole(link, "text")
+        assert (name, "text\n") == (str(link.readlink()), (tmp_path / name).read_text())
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    """What it doesn't take is one clear line."""
+    full = tmp_path / "full"
+    try:
+        os.mknod(full, stat.S_IFCHR | 0o600, os.makedev(1, 7))  # as /dev/full
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    with pytest.raises(WirebenchError, match=r"can't write .*full: No space left on device"):
+        write_whole(full, "text")
+    assert full.is_char_device()
+    assert ["full"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
+    """As by any other program; it stays a pipe."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, "text")
+        assert b"text\n" == os.read(reader, 10)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
