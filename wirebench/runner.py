@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
+
 from wirebench import network
 from wirebench.drivers import DRIVERS, Job, room
 from wirebench.drivers.driver import CREATED_FIRST_ID
@@ -258,6 +260,7 @@ def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> Run
         status="running",
         reason="",
         pid=os.getpid(),
+        process_began_unix_s=psutil.Process().create_time(),
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         duration_s=None,
         measured_s=None,

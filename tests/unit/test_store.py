@@ -8,6 +8,7 @@ import platform
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.unit.report_run import RunBuilder
@@ -16,7 +17,9 @@ from wirebench.store import DamagedRun, Run, RunInfo, RunWriter, find_run, list_
 from wirebench.store.progress import RunProgress, write_progress
 
 
-def info(name: str = "20260101T120000Z-quick", pid: int | None = None) -> RunInfo:
+def info(
+    name: str = "20260101T120000Z-quick", pid: int | None = None, process_began_unix_s: float | None = None
+) -> RunInfo:
     """Return what is said of a run that has just begun."""
     return RunInfo(
         id=name,
@@ -31,6 +34,7 @@ def info(name: str = "20260101T120000Z-quick", pid: int | None = None) -> RunInf
         status="running",
         reason="",
         pid=os.getpid() if pid is None else pid,
+        process_began_unix_s=process_began_unix_s,
         started_at="2026-01-01T12:00:00+00:00",
         duration_s=None,
         measured_s=None,
@@ -69,6 +73,22 @@ def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
         load_run(writer.folder).info.status,
         load_run(writer.folder).info.reason,
     )
+
+
+@pytest.mark.parametrize("name", ["my scenario", "Été", "a,b", "a/b", "", "x" * 181])
+def test_a_scenario_that_gives_no_name_is_refused(name: str) -> None:
+    """What is no name in an address, or is two in a list, is none at all; the error says what is."""
+    with pytest.raises(UsageError, match="gives its runs no name") as error:
+        run_id(name)
+    assert "letters (a to z), digits" in error.value.hint
+
+
+def test_a_number_that_another_process_has_is_not_the_run(tmp_path: Path) -> None:
+    """Of this machine, or of the one that the run's folder was copied to."""
+    began_unix_s = psutil.Process().create_time()
+    for name, seconds_before, status in (("now", 0, "running"), ("before", 3600, "incomplete")):
+        said = info(f"20260101T120000Z-{name}", process_began_unix_s=began_unix_s - seconds_before)
+        assert status == load_run(RunWriter(tmp_path, said).folder).info.status
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, Literal, Self
 
@@ -13,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from wirebench.errors import UsageError
 from wirebench.findings import in_words
+from wirebench.store import is_run_name
 
 SCHEMA: Final = "wirebench.bundle/1"
 MANIFEST = "manifest.json"
@@ -25,7 +25,6 @@ MANIFEST_BYTES_MAX = 16 * 2**20
 #: Records are all in memory at once, whoever reads a run.
 RECORDS_BYTES_MAX = 128 * 2**20
 TOTAL_BYTES_MAX = 2 * 2**30
-_RUN_NAME_BYTES_MAX = 200
 
 #: What a member may be, and how many bytes it may have. Its name is that of a record: ASCII, and no way out.
 _NAME = r"b\d{3,4}-[A-Za-z0-9._-]{1,220}"
@@ -55,8 +54,7 @@ def _known(path: str, kinds: dict[str, int]) -> int:
 
 def _run_name(name: str) -> str:
     """Check a run's name, which becomes that of a folder."""
-    is_plain = name.isprintable() and not re.search(r"[/\\]", name) and unicodedata.is_normalized("NFC", name)
-    if not (is_plain and re.match(r"\d{8}T\d{6}Z-.", name, re.ASCII) and len(name.encode()) <= _RUN_NAME_BYTES_MAX):
+    if not is_run_name(name):
         raise ValueError(f"{name[:100]!r} is no name of a run")
     return name
 

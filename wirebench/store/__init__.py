@@ -13,7 +13,17 @@ from wirebench.measure.record import (
     Server,
     StreamFigures,
 )
-from wirebench.store.results import DamagedRun, Run, RunFollower, RunWriter, find_run, list_runs, load_run, run_id
+from wirebench.store.results import (
+    DamagedRun,
+    Run,
+    RunFollower,
+    RunWriter,
+    find_run,
+    is_run_name,
+    list_runs,
+    load_run,
+    run_id,
+)
 from wirebench.store.run_info import RunInfo
 
 __all__ = [
@@ -32,6 +42,7 @@ __all__ = [
     "Server",
     "StreamFigures",
     "find_run",
+    "is_run_name",
     "list_runs",
     "load_run",
     "run_id",

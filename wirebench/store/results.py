@@ -8,8 +8,8 @@ results/20261121T101500Z-quick/
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import psutil
 from pydantic import BaseModel, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
@@ -29,8 +30,14 @@ from wirebench.store.run_info import RunInfo
 DEFAULT_FOLDER = Path("results")
 #: The copy of the timing file that a run has replayed.
 TIMING_FILE = "timing.json"
+#: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
+_BEGAN_TOLERANCE_S = 60.0
 #: The name that stands for the newest run.
 LAST = "last"
+
+#: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.
+SCENARIO_NAME_MAX = 180
+_RUN_NAME = re.compile(rf"[0-9]{{8}}T[0-9]{{6}}Z-[A-Za-z0-9._-]{{1,{SCENARIO_NAME_MAX}}}")
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -136,8 +143,17 @@ class RunWriter:
 
 
 def run_id(scenario: str, now: datetime | None = None) -> str:
-    """Return a new run's name: when it started, and what it asks."""
-    return f"{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%SZ')}-{scenario}"
+    """Return a new run's name: when it started, and what it asks. Raises UsageError for a scenario that gives none."""
+    name = f"{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%SZ')}-{scenario}"
+    if not is_run_name(name):
+        hint = f"name its file with letters (a to z), digits, and . _ - alone, {SCENARIO_NAME_MAX} of them at most"
+        raise UsageError(f"a scenario of the name {scenario[:SCENARIO_NAME_MAX]!r} gives its runs no name", hint)
+    return name
+
+
+def is_run_name(text: str) -> bool:
+    """Say whether a run can have that name: one that needs no quotes in paths, addresses, commands and lists."""
+    return _RUN_NAME.fullmatch(text) is not None
 
 
 def load_run(folder: Path, cell: str = "") -> Run:
@@ -155,7 +171,7 @@ def load_info(folder: Path) -> RunInfo:
     container, can't be seen: it is running for as long as it is heard of.
     """
     info = _read(folder / "run.json", RunInfo)
-    if info.status != "running" or _is_alive(info.pid) or _is_heard(folder):
+    if info.status != "running" or _is_alive(info) or _is_heard(folder):
         return info
     return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
 
@@ -229,11 +245,13 @@ def _is_heard(folder: Path) -> bool:
     return progress is not None and progress.host != platform.node() and progress.silent_s() < SILENT_S
 
 
-def _is_alive(pid: int) -> bool:
+def _is_alive(info: RunInfo) -> bool:
+    """Whether the run's process is there, and not another one of its number: a later one, or another machine's."""
     try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):  # gone, or a number that no process has
+        began_unix_s = psutil.Process(info.pid).create_time()
+    except (psutil.NoSuchProcess, OverflowError, ValueError):  # gone, or a number that no process has
         return False
-    except PermissionError:
+    except psutil.AccessDenied:
         return True
-    return True
+    said = info.process_began_unix_s
+    return said is None or abs(began_unix_s - said) < _BEGAN_TOLERANCE_S

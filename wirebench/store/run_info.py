@@ -28,6 +28,8 @@ class RunInfo(BaseModel):
     status: Literal["running", "complete", "incomplete"]
     reason: str
     pid: int
+    #: When that process began, which tells it from others of its number; runs of earlier versions don't say.
+    process_began_unix_s: float | None = None
     started_at: str
     duration_s: float | None
     measured_s: float | None
