@@ -33,13 +33,17 @@ from tests.unit.bundles import (
     with_json,
     with_manifest,
 )
+from tests.unit.report_run import GENERATOR_GATE
 from tests.unit.test_bundle import SMALL
 from tests.unit.test_cli_output import wirebench
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.index import Contents, Index, database_url
 from wirebench.interrupts import Interrupted
 from wirebench.share import import_bundle, write_bundle
-from wirebench.store import Run, load_run
+from wirebench.store import Latency, Run, load_run
+
+#: A distribution that no window has.
+DESCENDING = dict.fromkeys(Latency.model_fields, 1.0) | {"count": 1, "p99_ms": 0.5}
 
 Forge = Callable[[list[Part]], list[Part]]
 #: A place in a bundle, but for its length.
@@ -335,6 +339,8 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
         "its folder is 'other'",
     ),
     "run upwards": (in_run("../../up"), "'../../up' is no name of a run"),
+    "run's two names": (in_run("20261121T101500Z-a,b"), "is no name of a run"),
+    "run's name of two words": (in_run("20261121T101500Z-my run"), "is no name of a run"),
     "run's special name": (in_run("last"), "'last' is no name of a run"),
     "run's hidden end": (in_run("20261121T101500Z-\u202equick"), "is no name of a run"),
     "nothing": (lambda parts: with_manifest(parts, lambda found: found.update(members=[])), "run.json is missing"),
@@ -357,6 +363,20 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "not a number": (in_json("records/", window_s=float("nan")), "NaN is no figure"),
     "infinity": (in_json("records/", window_s=float("inf")), "Infinity is no figure"),
     "beyond": (lambda parts: with_content(parts, "histograms/", lambda _: b'{"schema": 1e999}'), "1e999 is no figure"),
+    "beyond all measure": (in_json("records/", rate_achieved_per_s=1e300), "1e+300 is no figure"),
+    "below all measure": (in_json("records/", rate_achieved_per_s=1e-300), "1e-300 is no figure"),
+    "negative requests": (in_json("records/", requests=-10), "requests: -10 is negative"),
+    "negative rate": (in_json("records/", rate_achieved_per_s=-0.5), "rate_achieved_per_s: -0.5 is negative"),
+    "negative gate": (
+        in_json("records/", gates=[GENERATOR_GATE.model_dump() | {"value": -2}]),
+        "gates.value: -2.0 is negative",
+    ),
+    "descending percentiles": (in_json("records/", service=DESCENDING), "service: its percentiles"),
+    "many blocks": (in_json("run.json", blocks=2**62), "a run has from 1 to 1,000 blocks"),
+    "many cells": (in_json("run.json", cells=2**31), "a run has from 1 to 1,000 blocks, and a cell"),
+    "no margin": (in_json("run.json", equivalence_margin=0), "equivalence_margin: 0.0 isn't between 0 and 1"),
+    "all margin": (in_json("run.json", equivalence_margin=1e14), "isn't between 0 and 1"),
+    "long ago": (in_json("run.json", started_at="0001-01-01T00:00:00+14:00"), "nothing was measured before 1970"),
     "no histograms": (lambda parts: with_content(parts, "histograms/", lambda _: b"{}"), "driver"),
     "no histogram": (in_json("histograms/", series=series_of("AAAA")), "histogram 1: not an HdrHistogram"),
 }

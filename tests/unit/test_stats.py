@@ -95,6 +95,19 @@ def test_figures_that_make_no_unpaired_ratio_are_refused(subject: list[float], b
         unpaired_ratio(subject, baseline)
 
 
+@pytest.mark.parametrize("figures", [[1e300, 1e-300], [1e-300, 1e300], [5e-324, 1.7e308, 1.0], [1e300]])
+def test_no_figures_are_too_far_apart_for_a_ratio(figures: list[float]) -> None:
+    """It is a number, and so is what is concluded from it."""
+    others = [1.0 / figure if figure > 1e-308 else 1e308 for figure in figures]
+    for ratio in (paired_ratio(figures, others), unpaired_ratio(figures, others)):
+        bounds = [bound for bound in (ratio.low, ratio.estimate, ratio.high, ratio.detectable) if bound is not None]
+        assert all(0 < bound < math.inf for bound in bounds)
+        assert max(bounds) / min(bounds) < math.inf
+        assert judge(ratio, 0.05, higher_is_better=True) in ("inconclusive", "faster", "slower")
+        p_value = ratio.p_value(1.05, below=True)
+        assert p_value is None or 0 <= p_value <= 1
+
+
 def test_of_many_tests_the_smallest_must_hold_for_all() -> None:
     """Holm: 0.05 / 3, 0.05 / 2, 0.05 / 1 from the smallest on; the first that is greater ends it."""
     assert (True, False, True) == holds((0.02, 0.06, 0.01), 0.05)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,13 +18,22 @@ from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.findings import in_words
 from wirebench.scenario import Cell
-from wirebench.store import Record, Run, RunInfo, load_run
+from wirebench.scenario.model import BLOCKS_MAX
+from wirebench.store import Latency, OperationFigures, Record, Run, RunInfo, load_run
 
 _CELL = TypeAdapter(Cell)
 _CELL_FIELDS = frozenset(field.name for field in fields(Cell))
 #: Where whole numbers of 64 bits end, which is what databases and arrays take, and how many characters those have.
 _INT_END = 2**63
 _DIGITS_MAX = 20
+#: What fractions are within, unless they are 0: nothing that is measured is longer, faster, or smaller.
+_FRACTION_MAX = 1e15
+_FRACTION_MIN = 1e-15
+#: A run's cells are counted in 32 bits.
+_CELLS_MAX = 2**31 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: A distribution's figures in their order.
+_ASCENDING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
 
 
 def checked_run(folder: Path) -> Run:
@@ -42,6 +50,7 @@ def checked_run(folder: Path) -> Run:
         levels: dict[str, Mapping[str, object]] = {}
         for record in run.records:
             _check_record(record, run.info)
+            _check_figures(record)
             _check_factors(record)
             if levels.setdefault(record.cell, record.factors) != record.factors:
                 raise _misfit(_path(record), "its factors are others than those of its cell in other blocks")
@@ -68,8 +77,12 @@ def _check_info(info: RunInfo) -> None:
         raise _misfit("run.json", f"started_at: {info.started_at[:40]!r} is no moment") from None
     if started.tzinfo is None:
         raise _misfit("run.json", "started_at has no time zone")
-    if info.blocks < 1 or info.cells < 1:
-        raise _misfit("run.json", "a run has a block and a cell at least")
+    if started < _EPOCH:  # archives, and other zones than its own, have no such time
+        raise _misfit("run.json", "started_at: nothing was measured before 1970")
+    if not (1 <= info.blocks <= BLOCKS_MAX and 1 <= info.cells <= _CELLS_MAX):
+        raise _misfit("run.json", f"a run has from 1 to {BLOCKS_MAX:,} blocks, and a cell at least")
+    if not 0 < info.equivalence_margin < 1:
+        raise _misfit("run.json", f"equivalence_margin: {info.equivalence_margin} isn't between 0 and 1")
 
 
 def _check_record(record: Record, info: RunInfo) -> None:
@@ -85,6 +98,42 @@ def _check_record(record: Record, info: RunInfo) -> None:
             raise _misfit(_path(record), f"{name} isn't that of run.json and of its block and cell")
     if not (1 <= record.block <= info.blocks and 0 <= record.order < info.cells):
         raise _misfit(_path(record), "its block and order aren't those of the run's plan")
+
+
+def _check_figures(record: Record) -> None:
+    """See that nothing is negative but what a proxy adds, a difference, and that distributions ascend."""
+    figures = record.model_dump(exclude={"proxy"})
+    for name, value in _figures(figures):
+        if value < 0:
+            raise _misfit(_path(record), f"{name}: {value} is negative")
+    for name, latency in _latencies(record):
+        ascending = [getattr(latency, each) for each in _ASCENDING]
+        if ascending != sorted(ascending):
+            raise _misfit(_path(record), f"{name}: its percentiles don't ascend")
+
+
+def _figures(value: object, name: str = "") -> Iterator[tuple[str, float]]:
+    """Yield all numbers in what was read of JSON, with their names."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _figures(each, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _figures(each, name)
+    elif isinstance(value, int | float):
+        yield name, value
+
+
+def _latencies(record: Record) -> Iterator[tuple[str, Latency]]:
+    parts: dict[str, OperationFigures | Record] = {"": record, **record.operations}
+    found = {
+        f"{name} {clock}".strip(): getattr(part, clock)
+        for name, part in parts.items()
+        for clock in ("service", "response")
+    }
+    if record.streams:
+        found |= {"first_item": record.streams.first_item, "gap": record.streams.gap}
+    yield from ((name, latency) for name, latency in found.items() if latency)
 
 
 def _check_factors(record: Record) -> None:
@@ -114,7 +163,7 @@ def _texts(file: HistogramFile) -> Iterator[str]:
 
 
 def _check_numbers(path: Path) -> None:
-    """Raise UsageError for a number that nothing can be calculated with: infinite, none at all, over 64 bits."""
+    """Raise UsageError for a number that nothing can be calculated with: infinite, none at all, beyond all measure."""
 
     def refuse(number: str) -> NoReturn:
         parent = f"{path.parent.name}/" if path.parent.name in ("records", "histograms") else ""
@@ -125,7 +174,8 @@ def _check_numbers(path: Path) -> None:
         return value if len(number) <= _DIGITS_MAX and abs(value := int(number)) < _INT_END else refuse(number)
 
     def fraction(number: str) -> float:
-        return value if math.isfinite(value := float(number)) else refuse(number)
+        value = float(number)
+        return value if value == 0 or _FRACTION_MIN <= abs(value) <= _FRACTION_MAX else refuse(number)
 
     # What is no JSON, or isn't there, is left to who reads it next and says so.
     with contextlib.suppress(ValueError, RecursionError, OSError):

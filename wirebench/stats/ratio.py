@@ -10,6 +10,9 @@ import numpy as np
 
 CONFIDENCE = 0.95
 POWER = 0.8
+#: Ratios end at e^±300, about 10^±130, so that the quotient of two is a number as well: blocks that lie further apart
+#: leave an interval that holds everything anyway.
+_LOG_MAX = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,9 @@ class Ratio:
         # Imported late: scipy takes longer to load than a short command to run.
         from scipy.special import stdtr, stdtrit  # noqa: PLC0415
 
-        distance = math.log(self.estimate / bound) * (-1 if below else 1)
+        distance = (math.log(self.estimate) - math.log(bound)) * (-1 if below else 1)
         quantile = float(stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2))
-        error = math.log(self.high / self.low) / (2 * quantile)
+        error = (math.log(self.high) - math.log(self.low)) / (2 * quantile)
         if error == 0:
             return 0.0 if distance > 0 else 1.0
         return float(stdtr(self.degrees_of_freedom, -distance / error))
@@ -104,7 +107,12 @@ def _logs(figures: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float6
 
 
 def _without_interval(log_ratio: float, blocks: int) -> Ratio:
-    return Ratio(math.exp(log_ratio), None, None, blocks, None, None)
+    return Ratio(_exp(log_ratio), None, None, blocks, None, None)
+
+
+def _exp(log: float) -> float:
+    """Return e to that power, within limits: never 0, and never infinite."""
+    return math.exp(min(max(log, -_LOG_MAX), _LOG_MAX))
 
 
 def _ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int) -> Ratio:
@@ -115,10 +123,10 @@ def _ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: in
     half_width = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     detectable = half_width + float(stdtrit(degrees_of_freedom, POWER)) * error
     return Ratio(
-        estimate=math.exp(log_ratio),
-        low=math.exp(log_ratio - half_width),
-        high=math.exp(log_ratio + half_width),
+        estimate=_exp(log_ratio),
+        low=_exp(log_ratio - half_width),
+        high=_exp(log_ratio + half_width),
         blocks=blocks,
-        detectable=math.exp(detectable),
+        detectable=_exp(detectable),
         degrees_of_freedom=degrees_of_freedom,
     )
