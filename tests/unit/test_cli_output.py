@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import patch
@@ -53,6 +54,24 @@ def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
     assert 5 == len(lines)
     assert "! 320× internal: [broken] 0 (16 cells, most in users.create, 1 connection: REST)" == lines[0]
     assert "! 2 more error texts in the report" in shown(run)
+
+
+@pytest.mark.parametrize("command", ["results --run 20260101T000000Z-old", "results --json", "export", "list"])
+def test_what_cannot_be_printed_is_one_line(results: Path, command: str) -> None:
+    """A disk that is full, and a stdout that is closed; who reads it may leave early without a word."""
+    line = f"{sys.executable} -m wirebench.cli {command}" + ("" if command == "list" else f" --out {results}")
+    full, closed, left = (
+        subprocess.run(["bash", "-c", f"set -o pipefail; {line} {to}"], capture_output=True, text=True, check=False)
+        for to in ("> /dev/full", ">&-", "| true")
+    )
+    assert (1, "error: can't write stdout: No space left on device") == (full.returncode, _last_error(full.stderr))
+    assert (2, "error: stdout is closed") == (closed.returncode, _last_error(closed.stderr))
+    assert left.returncode in (0, 1)
+    assert "Traceback" not in f"{full.stderr}{closed.stderr}{left.stderr}"
+
+
+def _last_error(said: str) -> str:
+    return [line for line in said.splitlines() if line.startswith("error: ")][-1]
 
 
 def test_an_error_of_one_cell_names_it(tmp_path: Path) -> None:

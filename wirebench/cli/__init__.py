@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from wirebench.errors import WirebenchError
+from wirebench.files import cannot_write
 from wirebench.interrupts import Interrupted, interruptible
 
+EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -14,10 +17,7 @@ def main() -> None:
     """Run the command and exit: 0 done, 1 a check failed, 2 wrong usage or input, 130 interrupted."""
     try:
         with interruptible():
-            # Imported late: Ctrl-C is understood already while all the rest is loaded.
-            from wirebench.cli.app import run_app  # noqa: PLC0415
-
-            status = run_app()
+            status = _run()
     except WirebenchError as error:
         from wirebench.cli.output import complain  # noqa: PLC0415
 
@@ -27,3 +27,22 @@ def main() -> None:
         sys.stderr.write("interrupted\n")
         sys.exit(EXIT_INTERRUPTED)
     sys.exit(status)
+
+
+def _run() -> int:
+    """Run the command, and see that what it printed is out. Raises WirebenchError."""
+    # Imported late: Ctrl-C is understood already while all the rest is loaded.
+    from wirebench.cli import stdout  # noqa: PLC0415
+    from wirebench.cli.app import run_app  # noqa: PLC0415
+
+    stdout.guard()
+    try:
+        status = run_app()
+        stdout.flush()
+    except BrokenPipeError:  # who read it has left
+        stdout.drop()
+        return EXIT_FAILED
+    except stdout.StdoutError as error:
+        stdout.drop()
+        raise cannot_write(Path("stdout"), error) from error
+    return status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,15 +85,9 @@ def _format_of(output: Path) -> _FormatName:
 
 @contextlib.contextmanager
 def _opened(output: Path) -> Iterator[BinaryIO]:
-    """Open the file; who reads stdout may leave early. Raises WirebenchError if it can't be written."""
+    """Open the file. Raises WirebenchError if it can't be written."""
     if output != _STDOUT:
         with whole_file(output) as file:
             yield file
         return
-    try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # Python would flush once more at its end. https://docs.python.org/3/library/signal.html#note-on-sigpipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
+    yield sys.stdout.buffer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from typing import Annotated, cast, get_args
 import typer
 
 from wirebench import runner
+from wirebench.cli import stdout
 from wirebench.cli.external import as_found
 from wirebench.cli.options import (
     CaCert,
@@ -247,8 +247,7 @@ def _printed(result: Run, show_figures: Callable[[Run], None]) -> str:
         show_figures(result)
         sys.stdout.flush()
     except OSError as error:  # a closed pipe, a full disk
-        # What is still in the buffer would fail once more when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stdout.drop()
         return error.strerror or str(error)
     return ""
 
