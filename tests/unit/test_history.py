@@ -184,6 +184,21 @@ def test_a_run_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     assert damaged.info.id not in shown
 
 
+def test_a_run_that_the_index_never_had_is_named_as_well(tmp_path: Path) -> None:
+    """Once, and so is one that it has had: what isn't shown is known."""
+    damaged = write(tmp_path, 1)
+    write(tmp_path, 2)
+    (damaged.folder / "run.json").write_text("{")
+    complaint = f"warning: passed over {damaged.folder}, which can't be read: run.json: "
+    status, shown, said = ask(tmp_path)
+    assert (0, 1) == (status, said.count(complaint))
+    assert damaged.info.id not in shown
+    whole = write(tmp_path, 3)
+    ask(tmp_path)
+    (whole.folder / "run.json").write_text("{")
+    assert 2 == ask(tmp_path)[2].count("warning: passed over ")
+
+
 def test_a_run_that_was_removed_is_gone(tmp_path: Path) -> None:
     """The index may remember it; nobody is told."""
     removed = write(tmp_path, 1)

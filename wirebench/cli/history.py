@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,7 @@ from wirebench.stats import METRICS, Metric
 from wirebench.stats.across_words import brief
 from wirebench.stats.history import History, Line, Point
 from wirebench.stats.names import counted, in_common
+from wirebench.store import DamagedRun
 from wirebench.store.results import DEFAULT_FOLDER
 
 if TYPE_CHECKING:
@@ -58,8 +59,15 @@ def history(  # noqa: PLR0913 - one parameter an option
     from wirebench.history import read_histories  # noqa: PLC0415
 
     figure = _metric(metric)
-    cells = _choose(out, scenario, cell, factor or [], _moment(since))
-    found = read_histories(cells, out, figure, warn_of_damaged)
+    told: set[Path] = set()
+
+    def tell(damaged: DamagedRun) -> None:
+        if damaged.folder not in told:
+            warn_of_damaged(damaged)
+        told.add(damaged.folder)
+
+    cells = _choose(out, scenario, cell, factor or [], _moment(since), on_damaged=tell)
+    found = read_histories(cells, out, figure, tell)
     if plot:
         _draw(found, plot)
     if json:
@@ -73,14 +81,23 @@ def history(  # noqa: PLR0913 - one parameter an option
         console.print(f"\n{plot}")
 
 
-def _choose(out: Path, scenario: str, text: str, factors: Sequence[str], since: datetime | None) -> Sequence[Results]:
+def _choose(  # noqa: PLR0913 - what is asked for
+    out: Path,
+    scenario: str,
+    text: str,
+    factors: Sequence[str],
+    since: datetime | None,
+    *,
+    on_damaged: Callable[[DamagedRun], None],
+) -> Sequence[Results]:
     """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
     from wirebench.history import CELLS_MAX, find_cells, levels_by_factor, named  # noqa: PLC0415
     from wirebench.index import Index, database_url  # noqa: PLC0415
 
     levels = levels_by_factor(factors)
     with Index.open(database_url(out)) as index:
-        index.catch_up(out)
+        for damaged in index.catch_up(out).damaged:
+            on_damaged(damaged)
         cells = find_cells(index, scenario, levels, since)
     chosen = named(cells, text)
     if not chosen:
