@@ -193,12 +193,13 @@ def test_filters(filled: Index, filters: dict[str, Any], expected: int) -> None:
 
 def test_names_are_text(index: Index, tmp_path: Path) -> None:
     """SQL and HTML in names is neither run nor lost."""
+    run = "20261121T101500Z-quick"
     name = "'; DROP TABLE runs; --<script>alert(1)<"
     info = {"scenario": name, "question": '"; DELETE FROM cells', "reason": "\x00%s %(x)s :x ?"}
-    write_run(tmp_path, name, cells=[cell("rest", operation=name)], info=info)
+    write_run(tmp_path, run, cells=[cell("rest", operation=name)], info=info)
     index.catch_up(tmp_path)
-    (row,) = index.results(Filters(run_id=(name,), scenario=(name,), operation=(name,))).rows
-    assert (name, name, name) == (row.run_id, row.scenario, row.operation)
+    (row,) = index.results(Filters(run_id=(run,), scenario=(name,), operation=(name,))).rows
+    assert (run, name, name) == (row.run_id, row.scenario, row.operation)
     assert [("\ufffd%s %(x)s :x ?", '"; DELETE FROM cells')] == [
         (run.reason, run.question) for run in index.runs(Filters(operation=(name,))).rows
     ]

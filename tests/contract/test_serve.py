@@ -196,6 +196,35 @@ def _writer_of(pipe: Path) -> int | None:
         return None
 
 
+def test_a_lost_index_is_never_answered_with_nothing(tmp_path: Path) -> None:
+    """A file that is removed is made anew, and meanwhile there is no answer; whoever asks waits a little."""
+    for number in range(1, 6):
+        write_run(tmp_path, f"2026010{number}T000000Z-quick")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        assert 5 == site.get("/runs")["total"]  # the first answer of all
+        for path in tmp_path.glob("index.db*"):
+            path.unlink()
+        assert 5 == site.get("/runs")["total"]
+
+
+def test_a_lost_folder_is_said_until_it_is_back(tmp_path: Path) -> None:
+    """And isn't made anew: it may have been mounted there. So is another file system's in its place."""
+    results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
+    write_run(results)
+    with served(results, database_url(results)) as site:
+        assert 1 == site.get("/runs")["total"]
+        results.rename(elsewhere)
+        for path in ("/api/v1/runs", "/api/v1/results", f"/api/v1/runs/{RUN}"):
+            answer = site.ask(path)
+            assert HTTPStatus.SERVICE_UNAVAILABLE == answer.status
+            assert "the folder of the runs is gone" == answer.json["error"]["message"]
+        results.symlink_to("/proc/self")
+        assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
+        results.unlink()
+        elsewhere.rename(results)
+        assert 1 == site.get("/runs")["total"]
+
+
 schema = schemathesis.openapi.from_dict(description())
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench import cli
-from wirebench.cli.output import print_run, stdout_console
+from wirebench.cli.output import print_run, stdout_console, warn_of_index
+from wirebench.errors import WirebenchError
 from wirebench.store import ErrorText, Run
 
 
@@ -54,6 +55,15 @@ def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
     assert 5 == len(lines)
     assert "! 320× internal: [broken] 0 (16 cells, most in users.create, 1 connection: REST)" == lines[0]
     assert "! 2 more error texts in the report" in shown(run)
+
+
+def test_who_mends_an_index_is_told_what_takes_nothing_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A rebuild could, where others share the database."""
+    warn_of_index(WirebenchError("the index is locked"))
+    said = (
+        "warning: the index is locked; the run goes on without it\nnext: once that is mended, `wirebench index` puts in"
+    )
+    assert capsys.readouterr().err.startswith(said)
 
 
 @pytest.mark.parametrize("command", ["results --run 20260101T000000Z-old", "results --json", "export", "list"])

@@ -19,7 +19,7 @@ from sqlalchemy import create_engine
 from tests.unit.report_run import RunBuilder, cell
 from tests.unit.test_cli_output import wirebench
 from wirebench.errors import WirebenchError
-from wirebench.index import Filters, Index, IndexFollower, database_url, without_password
+from wirebench.index import Filters, Index, IndexFollower, IndexUnusableError, database_url, without_password
 from wirebench.index import migrations as ours
 from wirebench.index.tables import metadata
 from wirebench.interrupts import Interrupted
@@ -80,7 +80,11 @@ def test_an_index_is_no_run(run: Run) -> None:
         "postgresql://me:s3cret@127.0.0.1:port/wirebench",
         "postgresql://me:s3/cret@127.0.0.1/wirebench?x=y",
         "postgresql://127.0.0.1:1/wirebench?password=s3cret",
+        "postgresql://me:x@s3cret@127.0.0.1:1/wirebench",
+        "postgresql://me:x@s3/cret@127.0.0.1:1/s3cret",
+        "postgresql://me:x@h/s3cret?y@127.0.0.1:1/wirebench",
         "mysql://me:s3cret@127.0.0.1/wirebench",
+        "sqlite://me:s3cret@host/index.db",
         "s3cret",
         "sqlite://",
         "sqlite:////proc/none/index.db",
@@ -119,23 +123,77 @@ def test_an_index_that_is_damaged_is_made_anew(run: Run) -> None:
             pass
     assert ["`wirebench index --rebuild` makes it anew"] == [warning.hint for warning in warnings]
     assert 1 == wirebench("index", "--out", folder)[0]
-    assert (0, f"{folder}/index.db: 1 run, 1 cell, 3 records\nmade anew\n", "") == wirebench(
-        "index", "--rebuild", "--out", folder
-    )
+    assert (
+        0,
+        f"{folder}/index.db: 1 run, 1 cell, 3 records\nmade anew\n",
+        f"warning: {folder}/index.db was damaged, and is {folder}/index.db.damaged now\n",
+    ) == wirebench("index", "--rebuild", "--out", folder)
     assert (folder / "index.db.damaged").read_bytes().startswith(b"no database")
 
 
-def test_an_index_that_is_removed_begins_anew(run: Run) -> None:
-    """Who has it open goes on with the file that is there now, and with no file that is gone."""
+def test_a_file_that_was_never_a_database_stays(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked for: it is somebody's, and the variable names it by mistake."""
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no database, but longer than the header of one" * 100)
+    monkeypatch.setenv("WIREBENCH_DATABASE_URL", f"sqlite:///{notes}")
+    before = notes.read_text()
+    for options in ((), ("--rebuild",)):
+        status, out, said = wirebench("index", *options, "--out", run.folder.parent)
+        assert (1, "") == (status, out)
+        assert said.endswith("next: see what WIREBENCH_DATABASE_URL names: that file is none of wirebench's\n")
+    assert before == notes.read_text()
+    assert ["notes.txt", "results"] == sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_damaged_files_take_no_place_from_each_other(run: Run) -> None:
+    """Each gets a name of its own."""
+    folder = run.folder.parent
+    for content in (b"SQLite format 3\0 the first", b"SQLite format 3\0 the second"):
+        (folder / "index.db").write_bytes(content * 1000)
+        assert 0 == wirebench("index", "--rebuild", "--out", folder)[0]
+    for name, content in (("index.db.damaged", b"the first"), ("index.db.damaged.2", b"the second")):
+        assert content in (folder / name).read_bytes()
+
+
+def test_an_index_that_is_removed_says_so(run: Run) -> None:
+    """Who has it open reads nothing from an empty one; opened anew, it is the one that is there."""
     folder = run.folder.parent
     with Index.open(database_url(folder)) as index:
+        assert (True, False) == (index.is_new, index.is_lost())
         index.catch_up(folder)
         for path in folder.glob("index.db*"):
             path.unlink()
-        assert 0 == index.contents().runs
+        assert index.is_lost()
+        with pytest.raises(IndexUnusableError, match="was removed"):
+            index.contents()
         with Index.open(database_url(folder)) as other:
             assert 1 == other.catch_up(folder).runs
-        assert 1 == index.contents().runs
+        with pytest.raises(IndexUnusableError, match="another one is there now"):
+            index.contents()
+    with Index.open(database_url(folder)) as index:
+        assert (False, 1) == (index.is_new, index.contents().runs)
+
+
+def test_an_index_that_is_removed_gets_the_whole_run_in_the_end(run: Run, tmp_path: Path) -> None:
+    """Whoever removes it while a run goes on costs it one warning."""
+    warnings: list[WirebenchError] = []
+    with IndexFollower(database_url(tmp_path), tmp_path, warnings.append) as follower:
+        steps = write_again(run, tmp_path, follower)
+        next(steps)
+        next(steps)
+        for path in tmp_path.glob("index.db*"):
+            path.unlink()
+        list(steps)
+    assert ["try again"] == [warning.hint for warning in warnings]
+    with Index.open(database_url(tmp_path)) as index:
+        assert 3 == index.contents().records
+
+
+def test_no_folder_is_made_for_an_index(tmp_path: Path) -> None:
+    """One that is gone was perhaps mounted: what is empty in its place would be taken for it."""
+    with pytest.raises(IndexUnusableError, match="unable to open"):
+        Index.open(database_url(tmp_path / "gone"))
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_no_error_of_the_index_reaches_a_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +254,7 @@ with IndexFollower(database_url(folder), folder, warn) as follower:
     assert (0, "", 1) == (done.returncode, done.stderr, done.stdout.count("warning:"))
     assert run.records == load_run(tmp_path / NAME).records
     with Index.open(database_url(tmp_path)) as index:
-        assert 1 == index.contents().records
-        assert 1 == index.catch_up(tmp_path).runs
+        index.catch_up(tmp_path)  # what didn't fit at the end of the run either
         assert 3 == index.contents().records
 
 
@@ -231,6 +288,35 @@ def test_the_command_says_what_there_is(run: Run) -> None:
     data = json.loads(out)
     assert (0, {"runs": 0, "records": 0}, [NAME]) == (status, data["put"], data["not_in_folder"])
     assert (0, 0, 0, ["damaged"]) == (data["runs"], data["cells"], data["records"], [x["run"] for x in data["damaged"]])
+
+
+def test_a_rebuild_takes_no_run_of_others_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a database is shared by several folders, only who says so does that."""
+    url = f"sqlite:///{tmp_path}/shared.db"
+    monkeypatch.setenv("WIREBENCH_DATABASE_URL", url)
+    theirs = "20261122T101500Z-quick"
+    RunBuilder(blocks=1, cells=[cell("rest")], samples=20, info={"id": theirs}).write(tmp_path / "theirs")
+    ours = run.folder.parent
+    for folder in (ours, tmp_path / "theirs"):
+        assert 0 == wirebench("index", "--out", folder)[0]
+    status, out, said = wirebench("index", "--rebuild", "--out", ours)
+    assert (2, "") == (status, out)
+    assert said.startswith(f"error: {tmp_path}/shared.db has 1 run that {ours}/ hasn't: another folder's, perhaps\n")
+    with Index.open(url) as index:
+        assert 2 == index.contents().runs
+    assert 0 == wirebench("index", "--rebuild", "--take-out", "--out", ours)[0]
+    with Index.open(url) as index:
+        assert [NAME] == [row.run_id for row in index.runs(Filters()).rows]
+    assert 2 == wirebench("index", "--take-out", "--out", ours)[0]
+
+
+def test_a_run_of_no_name_is_passed_over(tmp_path: Path) -> None:
+    """No address would lead to it."""
+    for name in ("20261121T101500Z-my run", "20261121T101500Z-a,b"):
+        RunBuilder(blocks=1, cells=[cell("rest")], samples=20, info={"id": name}).write(tmp_path)
+    with Index.open(database_url(tmp_path)) as index:
+        assert ["run.json: id: no run has such a name"] * 2 == [run.reason for run in index.catch_up(tmp_path).damaged]
+        assert 0 == index.contents().runs
 
 
 def test_a_rebuild_says_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,9 @@ _PLAIN_INTERVAL_S = 5.0
 def index(
     *,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make it anew from the runs in the folder.")] = False,
+    take_out: Annotated[
+        bool, typer.Option("--take-out", help="With --rebuild: also if a shared database loses others' runs by it.")
+    ] = False,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
@@ -37,18 +40,25 @@ def index(
     The index is index.db in the folder, unless WIREBENCH_DATABASE_URL names a database: postgresql://…
     """
     # Imported late: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.index import Index, database_url  # noqa: PLC0415
+    from wirebench.index import Index, database_url, is_own  # noqa: PLC0415
 
     if not out.is_dir():
         raise UsageError(f"--out {out}: no such folder", "name the folder that the runs are in")
+    if take_out and not rebuild:
+        raise UsageError("--take-out: nothing is made anew", "add --rebuild")
     with Index.open(database_url(out), damaged_aside=rebuild) as found:
         try:
             with _progress() as progress:
-                changes = (found.rebuild if rebuild else found.catch_up)(out, progress)
+                if rebuild:
+                    changes = found.rebuild(out, progress, take_out=take_out or is_own(out))
+                else:
+                    changes = found.catch_up(out, progress)
         except Interrupted:
             sys.stderr.write(f"the index is {'what it was' if rebuild else 'whole, and may lack runs'}\n")
             raise
         contents, name = found.contents(), found.name
+        if found.aside:
+            sys.stderr.write(f"warning: {name} was damaged, and is {found.aside} now\n")
     for damaged in changes.damaged:
         warn_of_damaged(damaged)
     if json:

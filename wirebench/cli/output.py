@@ -67,7 +67,7 @@ def warn_of_damaged(run: DamagedRun) -> None:
 
 def warn_of_index(error: WirebenchError) -> None:
     """Say on stderr that the index doesn't get a run, and what to do when it is over."""
-    next_step = "next: once that is mended, `wirebench index --rebuild`"
+    next_step = "next: once that is mended, `wirebench index` puts in what it lacks"
     sys.stderr.write(f"warning: {error.message}; the run goes on without it\n{next_step}\n")
 
 

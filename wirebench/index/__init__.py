@@ -10,7 +10,7 @@ from wirebench.index.folder import Changes, Progress
 from wirebench.index.follower import IndexFollower
 from wirebench.index.index import Contents, Index
 from wirebench.index.model import PAGE_ROWS_MAX, Choices, Filters, Page, Result, RunRow
-from wirebench.index.url import URL_VARIABLE, database_url, without_password
+from wirebench.index.url import URL_VARIABLE, database_url, is_own, without_password
 
 __all__ = [
     "PAGE_ROWS_MAX",
@@ -27,5 +27,6 @@ __all__ = [
     "Result",
     "RunRow",
     "database_url",
+    "is_own",
     "without_password",
 ]

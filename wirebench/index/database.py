@@ -38,15 +38,18 @@ class Database:
     def __init__(self, url: str, *, damaged_aside: bool = False) -> None:
         """Connect, and make the tables if they aren't there. Raises UsageError, IndexUnusableError.
 
-        A file that is no database any more is moved aside, if wanted, to begin with an empty one.
+        A file that is no database any more is moved aside, if wanted, to begin with an empty one; `aside` is where it
+        is then. `is_new` says that there were no tables.
         """
         parsed = urls.parse(url)
         self.name = urls.without_password(url)
         self._password = parsed.password
         self._is_file = parsed.drivername == "sqlite"
+        self.aside: Path | None = None
+        self.is_new = False
         with self._in_words():
             if damaged_aside and self._is_file:
-                sqlite.move_aside_if_damaged(Path(str(parsed.database)))
+                self.aside = sqlite.move_aside_if_damaged(Path(str(parsed.database)))
             self._engine = _engine(parsed)
             try:
                 self._migrate()
@@ -74,12 +77,15 @@ class Database:
         with self._in_words(), self._connected() as connection, self._transaction(connection):
             yield connection
 
+    def is_lost(self) -> bool:
+        """Say whether somebody has removed the file, or put another one in its place. Raises IndexUnusableError."""
+        with self._in_words():
+            return self._identity() != self._file
+
     def _connected(self) -> Connection:
-        """Connect; if somebody has removed the file, or put another one in its place, to that one."""
+        """Connect, and never to a file that is empty for having lost its place: that would answer with nothing."""
         if self._identity() != self._file:
-            self._engine.dispose()
-            self._migrate()
-            self._file = self._identity()
+            raise IndexUnusableError(f"the index in {self.name} was removed, or another one is there now", "try again")
         return self._engine.connect()
 
     def _identity(self) -> tuple[int, int] | None:
@@ -124,6 +130,7 @@ class Database:
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            self.is_new = found is None
 
     @contextlib.contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -141,7 +148,9 @@ class Database:
         if not self._is_file:
             return f"see that the server is there, and what {urls.URL_VARIABLE} says"
         if sqlite.says_damaged(cause):
-            return "`wirebench index --rebuild` makes it anew"
+            if sqlite.is_for_an_index(Path(self.name)):
+                return "`wirebench index --rebuild` makes it anew"
+            return f"see what {urls.URL_VARIABLE} names: that file is none of wirebench's"
         return "see that it can be written, that there is room, and that nobody else holds it"
 
 
@@ -155,7 +164,6 @@ def _schema(connection: Connection) -> str | None:
 
 def _engine(url: URL) -> Engine:
     if url.drivername == "sqlite":
-        Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT_S, "isolation_level": None}, **_JSON)
         event.listen(engine, "connect", sqlite.prepare)
         event.listen(engine, "begin", sqlite.begin)

@@ -9,12 +9,13 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
-from wirebench.errors import WirebenchError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.index.database import Database
 from wirebench.index.rows import run_row
 from wirebench.index.tables import TABLES, blocks, cells, runs
 from wirebench.index.write import analyse, put_records, put_run
-from wirebench.store import DamagedRun, RunInfo
+from wirebench.stats.names import counted
+from wirebench.store import DamagedRun, RunInfo, is_run_name
 from wirebench.store.results import load_info, load_records, record_paths, run_folders
 
 #: Hears how many of the folder's runs have been looked at, of how many, and how many records were written.
@@ -61,14 +62,21 @@ def catch_up_run(database: Database, folder: Path) -> None:
         _put(connection, folder)
 
 
-def rebuild(database: Database, folder: Path, on_progress: Progress | None = None) -> Changes:
+def rebuild(database: Database, folder: Path, on_progress: Progress | None = None, *, take_out: bool = True) -> Changes:
     """Make the index anew from the folder; until it is whole, and if it gets no further, readers see the old one.
 
-    Raises UsageError if the folder is none, IndexUnusableError.
+    Raises UsageError if the folder is none, or, unless they are to be taken out, if the index has runs that the folder
+    hasn't; IndexUnusableError.
     """
     folders = run_folders(folder)
     with database.writing() as connection:
         taken = _Taken(folders, connection.scalars(select(runs.c.run_id)))
+        if taken.changes.elsewhere and not take_out:
+            those = counted(len(taken.changes.elsewhere), "run")
+            raise UsageError(
+                f"{database.name} has {those} that {folder}/ hasn't: another folder's, perhaps",
+                "`wirebench index` puts in what it lacks; --rebuild --take-out takes those out",
+            )
         for table in reversed(TABLES):
             connection.execute(delete(table))
         for done, path in enumerate(folders, 1):
@@ -116,6 +124,8 @@ def _info(folder: Path) -> RunInfo:
     info = load_info(folder)
     if info.id != folder.name:
         raise WirebenchError(f"it is the run {info.id}, in a folder of another name", "name the folder as the run")
+    if not is_run_name(info.id):
+        raise WirebenchError("run.json: id: no run has such a name", "move the folder away")
     return info
 
 

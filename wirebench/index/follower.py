@@ -34,8 +34,7 @@ class IndexFollower:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the index."""
-        if self._index:
-            self._index.close()
+        self._close()
 
     def changed(self, info: RunInfo) -> None:
         """Put what is said of the run now."""
@@ -67,3 +66,10 @@ class IndexFollower:
         if not self._has_failed:
             self._warn(error)
         self._has_failed = True
+        self._close()
+
+    def _close(self) -> None:
+        """Close the index; who needs it again opens what is there then."""
+        if self._index:
+            self._index.close()
+        self._index = None

@@ -61,6 +61,20 @@ class Index:
         """Where it is, without a password."""
         return self._database.name
 
+    @property
+    def is_new(self) -> bool:
+        """Whether its tables were made when it was opened: it knows of no run then."""
+        return self._database.is_new
+
+    @property
+    def aside(self) -> Path | None:
+        """Where the damaged file is now whose place it has taken, if it has."""
+        return self._database.aside
+
+    def is_lost(self) -> bool:
+        """Say whether its file was removed, or replaced: it fails until it is opened anew."""
+        return self._database.is_lost()
+
     def results(self, filters: Filters, *, limit: int = 100, cursor: str | None = None) -> Page[Result]:
         """Return a page of cells with their figures: the newest run first; its cells by operation, concurrency, name.
 
@@ -111,9 +125,9 @@ class Index:
         """Put a run as its folder has it. Raises WirebenchError if it can't be read."""
         folders.catch_up_run(self._database, folder)
 
-    def rebuild(self, folder: Path, on_progress: Progress | None = None) -> Changes:
+    def rebuild(self, folder: Path, on_progress: Progress | None = None, *, take_out: bool = True) -> Changes:
         """Make the index anew from the folder: readers see the old one until the new one is whole.
 
-        Raises UsageError if the folder is none.
+        Raises UsageError if the folder is none, or, unless they are to be taken out, if there are runs of others.
         """
-        return folders.rebuild(self._database, folder, on_progress)
+        return folders.rebuild(self._database, folder, on_progress, take_out=take_out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 import sqlite3
 from contextlib import closing
@@ -9,10 +11,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from wirebench.index.url import FILE_NAME
+
 #: Where a connection says by which statement its next transaction begins.
 BEGIN = "begin"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY_CODE = 0xFF
+#: What such a file begins with. https://www.sqlite.org/fileformat.html#magic_header_string
+_MAGIC = b"SQLite format 3\0"
 
 
 def prepare(connection: sqlite3.Connection, _record: object) -> None:
@@ -42,12 +48,29 @@ def says_damaged(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGED
 
 
-def move_aside_if_damaged(path: Path) -> None:
-    """Give a file that SQLite can't read, if it is one, the name FILE.damaged. Raises sqlite3.Error, OSError."""
-    if path.is_file() and not _is_whole(path):
-        path.replace(path.with_name(f"{path.name}.damaged"))
-        for suffix in ("-wal", "-shm"):
-            path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+def is_for_an_index(path: Path) -> bool:
+    """Say whether a file is, or was, a database, or has the name of an index. Raises OSError."""
+    if path.name == FILE_NAME:
+        return True
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def move_aside_if_damaged(path: Path) -> Path | None:
+    """Give a database that SQLite can't read, if it is one, a name that is free, and return it: FILE.damaged.
+
+    What was never a database is somebody's, and stays. Raises sqlite3.Error, OSError.
+    """
+    if not path.is_file() or _is_whole(path) or not is_for_an_index(path):
+        return None
+    suffixes = itertools.chain([""], (f".{number}" for number in itertools.count(2)))
+    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
+    aside = next(name for name in names if not name.exists())
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):  # what belongs to it would be taken for the new one's
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(f"{path.name}{suffix}").rename(aside.with_name(f"{aside.name}{suffix}"))
+    return aside
 
 
 def _is_whole(path: Path) -> bool:

@@ -24,7 +24,16 @@ _DRIVERS = {
 
 def database_url(folder: Path) -> str:
     """Return the URL of the index of a folder of runs: that of the environment, or else a file in the folder."""
-    return os.environ.get(URL_VARIABLE) or str(URL.create("sqlite", database=str(folder / FILE_NAME)))
+    return os.environ.get(URL_VARIABLE) or _own(folder)
+
+
+def is_own(folder: Path) -> bool:
+    """Say whether the index of a folder of runs is that folder's alone: the file in it."""
+    return parse(database_url(folder)) == parse(_own(folder))
+
+
+def _own(folder: Path) -> str:
+    return str(URL.create("sqlite", database=str(folder / FILE_NAME)))
 
 
 def parse(url: str) -> URL:
@@ -38,6 +47,13 @@ def parse(url: str) -> URL:
         raise UsageError(f"the index can't be in a database of the kind that {URL_VARIABLE} names", hint)
     if not parsed.database or parsed.database == ":memory:":
         raise UsageError(f"the URL of the index ({URL_VARIABLE}) names no database", hint)
+    if parsed.drivername == "sqlite":
+        if parsed.host or parsed.username or parsed.password or parsed.port:
+            raise UsageError(f"the URL of the index ({URL_VARIABLE}) names a file on a host", hint)
+    elif url.count("@") > 1:
+        # What stands behind the first one would be taken for the host, and be named.
+        escaped = "write each @ of the user's name and the password as %40, / as %2F, : as %3A and ? as %3F"
+        raise UsageError(f"the URL of the index ({URL_VARIABLE}) has more than one @", escaped)
     return parsed.set(drivername=_DRIVERS[parsed.drivername])
 
 

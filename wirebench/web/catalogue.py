@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from http import HTTPStatus
@@ -12,11 +11,12 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from wirebench.index import Index, IndexUnusableError
-from wirebench.store import DamagedRun, Run, load_run
-from wirebench.web.problems import HttpError
+from wirebench.store import DamagedRun, Run, is_run_name, load_run
+from wirebench.web.problems import HttpError, UnavailableError
 from wirebench.web.watch import Watch
 
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+#: How long a request waits for an index that is being made anew, in seconds.
+_PATIENCE_S = 5.0
 
 
 class Catalogue:
@@ -26,15 +26,34 @@ class Catalogue:
         self.folder = folder
         self._url = index_url
         self._lock = threading.Lock()
+        self._device = folder.stat().st_dev
         self._index: Index | None = None
-        self._watch = Watch(folder, self.index)
+        self._watch = Watch(folder, self._opened)
 
     @contextlib.contextmanager
     def index(self) -> Iterator[Index]:
-        """Have the index, which is opened anew after it has failed. Raises IndexUnusableError."""
+        """Have the index, once it has all that the folder had at the start, or when the index was lost.
+
+        Raises IndexUnusableError; UnavailableError while it isn't that far, or the folder is lost as well.
+        """
+        with self._opened() as index:
+            if not self._watch.has_caught_up(_PATIENCE_S):
+                raise UnavailableError(f"the index lacks runs: {self._watch.how_far()}", "ask again later")
+            yield index
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Index]:
+        """Have the index as it is; it is opened anew after it has failed, or was lost."""
+        self._check_folder()
         with self._lock:
+            if self._index is not None and self._index.is_lost():
+                self._index.close()
+                self._index = None
+                self._watch.begin_anew()
             if self._index is None:
                 self._index = Index.open(self._url)
+                if self._index.is_new:
+                    self._watch.begin_anew()
             index = self._index
         try:
             yield index
@@ -42,14 +61,24 @@ class Catalogue:
             self._forget(index)
             raise
 
+    def _check_folder(self) -> None:
+        """Raise UnavailableError if the folder isn't there, or if what was mounted there isn't."""
+        try:
+            is_there = self.folder.stat().st_dev == self._device
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise UnavailableError("the folder of the runs is gone", "put it back, or serve another: --out")
+
     def run(self, run_id: str) -> Run:
         """Return the run of that name. Raises HttpError if there is none, WirebenchError if it can't be read."""
         return load_run(self.run_folder(run_id))
 
     def run_folder(self, run_id: str) -> Path:
         """Return the folder of the run of that name: one that lies in the results folder. Raises HttpError."""
+        self._check_folder()
         folder = self.folder / run_id
-        if not (_RUN_ID.fullmatch(run_id) and (folder / "run.json").is_file()):
+        if not (is_run_name(run_id) and (folder / "run.json").is_file()):
             raise HttpError(HTTPStatus.NOT_FOUND, "there is no such run", "/ and /api/v1/runs list the runs")
         return folder
 
@@ -60,7 +89,7 @@ class Catalogue:
     def go_on(self) -> None:
         """Let what takes long go on, unless the server is being stopped. Raises HttpError."""
         if self._watch.is_stopping:
-            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped", "ask again later")
+            raise UnavailableError("the server is being stopped", "ask again later")
 
     @contextlib.asynccontextmanager
     async def followed(self, _app: Starlette) -> AsyncIterator[None]:
@@ -78,4 +107,4 @@ class Catalogue:
             if index is not None and index is self._index:
                 self._index = None
                 index.close()
-                self._watch.begin_anew()
+                self._watch.compare_all()

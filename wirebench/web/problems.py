@@ -34,6 +34,13 @@ class HttpError(WirebenchError):
         self.headers = headers or {}
 
 
+class UnavailableError(HttpError):
+    """A request that may be answered later."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, message, hint, headers={"retry-after": _RETRY_AFTER_S})
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong, what to do next, and the parameter that it lies in, if it is one's."""

@@ -20,6 +20,7 @@ from wirebench.store import DamagedRun
 #: is measured on this machine needs it.
 _REST_TIMES = 50
 _REST_S_MIN = 1.0
+_PAUSE_S = 0.2
 _REST_S_MAX = 10.0
 #: How often all is compared although nothing has changed: a run that was killed says nothing more.
 _COMPARE_S = 60.0
@@ -40,7 +41,12 @@ class Watch:
         self._folder = folder
         self._index = index
         self._stopping = threading.Event()
-        self._anew = threading.Event()
+        self._all = threading.Event()
+        self._wake = threading.Event()
+        self._settled = threading.Event()
+        self._lock = threading.Lock()
+        self._is_whole = False
+        self._so_far = ""
         self._known: _State = {}
         self._compared_s = -math.inf
         self._told = ""
@@ -53,10 +59,30 @@ class Watch:
     def stop(self) -> None:
         """End; what was begun is left after the run that it is at."""
         self._stopping.set()
+        self._wake.set()
+        self._settled.set()
+
+    def compare_all(self) -> None:
+        """Compare every run with the index, next time."""
+        self._all.set()
 
     def begin_anew(self) -> None:
-        """Compare all, as if nothing were in the index."""
-        self._anew.set()
+        """Compare all, and until then take the index for one that lacks runs: it is new, or another."""
+        with self._lock:
+            self._is_whole = False
+            self._settled.clear()
+            self._all.set()
+
+    def has_caught_up(self, within_s: float) -> bool:
+        """Say whether the index has what the folder had when it began; whoever asks too early waits so many seconds."""
+        if not self._is_whole:
+            self._wake.set()
+            self._settled.wait(within_s)
+        return self._is_whole
+
+    def how_far(self) -> str:
+        """Say how far catching up is, or why it isn't."""
+        return self._told or self._so_far or "it is being compared with the folder"
 
     @property
     def is_stopping(self) -> bool:
@@ -64,31 +90,40 @@ class Watch:
         return self._stopping.is_set()
 
     def _watch(self) -> None:
-        rest_s = 0.0
-        while not self._stopping.wait(rest_s):
+        while not self.is_stopping:
+            self._wake.clear()
             before_s = time.thread_time()
             with contextlib.suppress(_Stopped):
                 self._look(time.monotonic())
             rest_s = min(max(_REST_S_MIN, _REST_TIMES * (time.thread_time() - before_s)), _REST_S_MAX)
+            # Whoever waits for it wakes it; but a failure that lasts is met a few times a second at most.
+            self._stopping.wait(_PAUSE_S)
+            self._wake.wait(rest_s)
 
     def _look(self, now_s: float) -> None:
         """Catch up if anything has changed since the last time."""
         found = self._state()
-        if found == self._known and now_s < self._compared_s + _COMPARE_S and not self._anew.is_set():
+        if found == self._known and now_s < self._compared_s + _COMPARE_S and not self._all.is_set():
             return
-        self._anew.clear()
         try:
             with self._index() as index:
+                self._all.clear()
                 self.damaged = index.catch_up(self._folder, self._go_on).damaged
         except WirebenchError as error:
-            self._anew.set()
+            self._all.set()
             if error.message != self._told and not self.is_stopping:  # when the index has been closed
                 sys.stderr.write(f"warning: new runs aren't shown: {error.message}\n")
             self._told = error.message
+            self._settled.set()
         else:
             self._known, self._compared_s, self._told = found, now_s, ""
+            with self._lock:
+                if not self._all.is_set():  # or it was lost meanwhile
+                    self._is_whole = True
+                    self._settled.set()
 
-    def _go_on(self, *_: int) -> None:
+    def _go_on(self, done: int, total: int, _records: int) -> None:
+        self._so_far = f"{done:,} of {total:,} have been compared"
         if self.is_stopping:
             raise _Stopped
 
