@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.unit import stream_run
 from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from wirebench.index import Choices, Filters, Index
 from wirebench.report.charts.style import styles_of
 from wirebench.scenario import Cell
+from wirebench.scenario.contract import TRANSPORTS, Comparable
 from wirebench.stats.history import history
 from wirebench.store import Gate
 from wirebench.web.charts import bars, latency, over, plot
@@ -34,12 +37,14 @@ NOTHING_ASKED: dict[str, tuple[object, ...]] = dict.fromkeys(
 )
 
 
-def chapter(folder: Path, cells: Sequence[Cell], filters: Filters | None = None) -> Chapter:
+def chapter(
+    folder: Path, cells: Sequence[Cell], filters: Filters | None = None, compared: Comparable = "transport"
+) -> Chapter:
     """Return the charts of a run with these cells, of which the index lets some through."""
     RunBuilder(cells, blocks=2, samples=50, gates=gates).write(folder)
     with Index.open(f"sqlite:///{folder}/index.db") as index:
         index.catch_up(folder)
-        return make_chapter(index.runs(Filters()).rows[0], index.results(filters or Filters()).rows)
+        return make_chapter(index.runs(Filters()).rows[0], index.results(filters or Filters()).rows, compared)
 
 
 def gates(of: Cell, _: int) -> tuple[Gate, ...]:
@@ -57,7 +62,7 @@ def test_cells_that_can_be_compared_stand_in_one_row(tmp_path: Path) -> None:
         assert ["Throughput", "Server CPU per request"] == [chart.heading for chart in row.bars]
         assert ["REST", "gRPC", "gRPC by ghz", "socket"] == [bar.style.name for bar in row.bars[0].bars]
     socket = made.rows[0].bars[0].bars[-1]
-    assert (("generator CPU",), 100) == (socket.failed_gates, socket.length)
+    assert (("generator CPU",), 100) == (socket.failed_gates, socket.at)
     assert made.has_failed_gates
 
 
@@ -84,9 +89,21 @@ def test_bars_begin_at_nothing_and_the_longest_fills_its_row() -> None:
     made = bars.draw("Throughput", "requests/s", "more", figures)
     assert made is not None
     assert [("REST", "50.0", 25), ("gRPC", "200", 100)] == [
-        (bar.style.name, bar.figure, bar.length) for bar in made.bars
+        (bar.style.name, bar.figure, bar.at) for bar in made.bars
     ]
+    assert () == made.ticks
     assert bars.draw("Throughput", "requests/s", "more", figures[2:]) is None
+
+
+def test_figures_that_lie_far_apart_are_dots_on_a_logarithmic_scale() -> None:
+    """Bars from 0 would show the greatest alone; the scale has numbers, and equal ratios are equal distances."""
+    made = bars.draw("Gap", "ms", "less", [bars.Figure(REST, value, ()) for value in (0.001, 0.1, 10.0)])
+    assert made is not None
+    least, middle, most = (bar.at for bar in made.bars)
+    assert middle - least == pytest.approx(most - middle, abs=0.1)
+    assert 0 < least < most < 100
+    assert ["0.001", "0.01", "0.1", "1", "10"] == [tick.label for tick in made.ticks]
+    assert (least, most) == (made.ticks[0].at, made.ticks[-1].at)
 
 
 def test_less_latency_is_drawn_lower_and_all_of_it_within_the_drawing() -> None:
@@ -149,10 +166,51 @@ def test_a_sweep_is_drawn_over_its_levels(tmp_path: Path) -> None:
     assert () == chapter(tmp_path / "two", cells[:4]).overviews
 
 
+def test_any_factor_whose_levels_are_numbers_is_drawn_over(tmp_path: Path) -> None:
+    """A level of 0 has its place, too, and each level has a row of its own whose names don't repeat it."""
+    cells = [cell(transport, delay_ms=delay) for delay in (0, 1, 5, 40) for transport in TRANSPORTS]
+    made = chapter(tmp_path, cells)
+    (overview,) = made.overviews
+    assert "users.get, 16 connections, over delay of a round trip, ms" == overview.title
+    assert ["0", "1", "5", "40"] == [column.label for column in overview.plots[0].columns]
+    xs = [column.x for column in overview.plots[0].columns]
+    assert sorted(xs) == xs
+    assert ["REST", "gRPC", "socket"] == [style.name for style in made.legend]
+    assert made.legend == overview.legend
+    assert [f"users.get, 16 connections, {delay} ms away" for delay in (0, 1, 5, 40)] == [
+        row.title for row in (*made.rows, *made.more)
+    ]
+
+
+def test_many_cells_stand_in_rows_by_what_is_not_compared(tmp_path: Path) -> None:
+    """As in the report: what a run compares stays side by side."""
+    reopened = [replace(cell(each), connection="reopen") for each in TRANSPORTS]
+    kept = [cell(each) for each in TRANSPORTS]
+    cells = [replace(each, tls=tls) for each in (*kept, *reopened) for tls in ("none", "server", "mutual")]
+    made = chapter(tmp_path, cells, compared="tls")
+    assert ["users.get, 16 connections", "users.get, 16 connections, connections reopened"] == [
+        row.title for row in made.rows
+    ]
+    assert ["REST", "REST TLS", "REST mutual TLS"] == [bar.style.name for bar in made.rows[1].bars[0].bars[:3]]
+    assert 9 == len(made.legend)
+
+
+def test_streams_have_charts_of_their_items(tmp_path: Path) -> None:
+    """How evenly they come among them; there is no plot to point into, and nothing says so."""
+    stream_run.write_run(tmp_path, [stream_run.stream_cell(each) for each in TRANSPORTS], dict.fromkeys(TRANSPORTS, 5))
+    with Index.open(f"sqlite:///{tmp_path}/index.db") as index:
+        index.catch_up(tmp_path)
+        made = make_chapter(index.runs(Filters()).rows[0], index.results(Filters()).rows)
+    assert ["Items", "Time to the first item", "p99 gap between items", "Server CPU per item"] == [
+        chart.heading for chart in made.rows[0].bars
+    ]
+    assert (False, True, False) == (made.has_plots, made.has_bars, made.has_dots)
+
+
 def test_levels_lie_as_far_apart_as_their_ratios() -> None:
     """And where their labels have no room, every other is left out, but for the last."""
-    levels = {2**power: 100.0 * power for power in range(1, 20)}
-    drawn = over.draw("Throughput", "requests/s", "more", [(REST, levels)])
+    levels = {2.0**power: 100.0 * power for power in range(1, 20)}
+    drawn = over.draw("Throughput", "requests/s", "more", "connections", [(REST, levels)])
     assert drawn is not None
     distances = {round(after.x - before.x) for before, after in itertools.pairwise(drawn.columns)}
     assert max(distances) - min(distances) <= 1

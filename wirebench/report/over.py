@@ -9,7 +9,7 @@ from wirebench.report.charts import lines
 from wirebench.report.charts.style import Style, styles_of
 from wirebench.report.picture import Picture
 from wirebench.stats import METRICS, CellSummary, Metric, Series, numeric_factors, series
-from wirebench.stats.names import FACTOR_LABELS, capitalised, cell_name, load
+from wirebench.stats.names import capitalised, cell_name, factor_label, load
 from wirebench.stats.remarks import sweep
 
 #: What is drawn, and how the pictures are headed.
@@ -45,7 +45,7 @@ def _chapter(cells: Sequence[CellSummary], factor: str) -> Chapter:
     found = series(cells, factor)
     names = [(_name(each), str(each.cells[0].factors["transport"])) for each in found]
     looks = styles_of(names)
-    label = FACTOR_LABELS.get(factor, factor.replace("_", " "))
+    label = factor_label(factor)
     pictures = tuple(
         Picture(f"{heading}: {picture.title}", picture.svg)
         for name, heading in _DRAWN.items()

@@ -56,8 +56,8 @@ NOUNS = {
     "kill-pod": "the loss of a pod",
 }
 
-#: How factors are called below a plot over their levels.
-FACTOR_LABELS = {
+#: How factors are called below a plot over their levels, where it isn't by their name.
+_FACTOR_LABELS = {
     "concurrency": "connections",
     "rate_per_s": "requests/s asked for",
     "payload": "payload",
@@ -136,6 +136,11 @@ def capitalised(text: str) -> str:
     first = text.split(" ", maxsplit=1)[0]
     is_word = first.isalpha() and first.islower() and first not in get_args(Driver)
     return text[:1].upper() + text[1:] if is_word else text
+
+
+def factor_label(factor: str) -> str:
+    """Say a factor as a noun."""
+    return _FACTOR_LABELS.get(factor, factor.replace("_", " "))
 
 
 def transport_name(factors: Factors) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from wirebench.scenario.payload import size
+from wirebench.stats.names import Factors
 from wirebench.stats.summary import CellSummary
 from wirebench.store import Gate
 
@@ -15,6 +17,16 @@ POINTS_MIN = 3
 _AS_GOOD_AS = 0.95
 #: Gates whose failure says that something gave way under the load, and not that too little was measured.
 BREAKING = frozenset({"error_rate", "conformance", "counts", "connections", "dropped_iterations", "generator_cpu"})
+
+
+class HasFactors(Protocol):
+    """Whatever is told apart by its factors: a cell's records, or its row in the index."""
+
+    @property
+    def factors(self) -> Factors: ...  # noqa: D102 - as the class says
+
+
+_Cell = TypeVar("_Cell", bound=HasFactors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +39,7 @@ class Series:
     @property
     def levels(self) -> tuple[float, ...]:
         """The levels, of shape (cells,)."""
-        return tuple(level for cell in self.cells if (level := level_of(cell, self.factor)) is not None)
+        return tuple(level for cell in self.cells if (level := level_of(cell.factors, self.factor)) is not None)
 
     @property
     def most(self) -> CellSummary | None:
@@ -46,29 +58,30 @@ class Series:
         return None
 
 
-def level_of(cell: CellSummary, factor: str) -> float | None:
-    """Return a cell's level of a factor as a number; None if it is none. A payload's is what it measures."""
-    level = cell.factors[factor]
+def level_of(factors: Factors, factor: str) -> float | None:
+    """Return the level of a factor as a number; None if it is none. A payload's is what it measures."""
+    level = factors[factor]
     if factor == "payload":
-        level = size(str(cell.factors["operation"]), level) if isinstance(level, int | str) else None
+        level = size(str(factors["operation"]), level) if isinstance(level, int | str) else None
     return level if isinstance(level, int | float) and not isinstance(level, bool) else None
 
 
-def numeric_factors(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    """Return the factors that some series of the cells can be drawn over."""
-    return tuple(factor for factor in (cells[0].factors if cells else ()) if series(cells, factor))
+def numeric_factors(cells: Sequence[HasFactors]) -> tuple[str, ...]:
+    """Return the factors that some of the cells can be drawn over."""
+    return tuple(factor for factor in (cells[0].factors if cells else ()) if by_level(cells, factor))
+
+
+def by_level(cells: Iterable[_Cell], factor: str) -> tuple[dict[float, _Cell], ...]:
+    """Return the cells that differ in a factor alone by its levels, from the least on, of which there are enough."""
+    lines: dict[tuple[object, ...], dict[float, _Cell]] = {}
+    for cell in cells:
+        level = level_of(cell.factors, factor)
+        if level is not None:
+            others = tuple(value for name, value in cell.factors.items() if name != factor)
+            lines.setdefault(others, {})[level] = cell
+    return tuple(dict(sorted(line.items())) for line in lines.values() if len(line) >= POINTS_MIN)
 
 
 def series(cells: Iterable[CellSummary], factor: str) -> tuple[Series, ...]:
     """Return the series over a factor that have at least `POINTS_MIN` levels, in the order of the cells."""
-    lines: dict[tuple[object, ...], dict[float, CellSummary]] = {}
-    for cell in cells:
-        level = level_of(cell, factor)
-        if level is not None:
-            others = tuple(value for name, value in cell.factors.items() if name != factor)
-            lines.setdefault(others, {})[level] = cell
-    return tuple(
-        Series(factor, tuple(line[level] for level in sorted(line)))
-        for line in lines.values()
-        if len(line) >= POINTS_MIN
-    )
+    return tuple(Series(factor, tuple(line.values())) for line in by_level(cells, factor))

@@ -11,13 +11,11 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from wirebench.report.charts.style import GRID, INK, PAPER, Style
+from wirebench.report.charts.style import GRID, INK, LINEAR_SPREAD_MAX, PAPER, Style
 from wirebench.report.charts.svg import FONT_SIZE, inline, new_axes
 from wirebench.report.numbers import number
 
 ROW_HEIGHT = 44
-#: Cells that lie further apart than this don't fit on a linear scale.
-LINEAR_SPREAD_MAX = 20
 
 _LABEL_ABOVE = 0.3
 _EDGE = 0.04

@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from wirebench.report.charts.lines import LINEAR_SPREAD_MAX
-from wirebench.report.charts.style import GRID, INK, MUTED, PAPER, Style, styles_of
+from wirebench.report.charts.style import GRID, INK, LINEAR_SPREAD_MAX, MUTED, PAPER, Style, styles_of
 from wirebench.report.charts.svg import FONT_SIZE, SMALL_FONT_SIZE, UNITS_PER_INCH
 from wirebench.stats.history import History, Line, Point
 from wirebench.stats.names import in_common

@@ -10,12 +10,11 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from wirebench.report.charts.style import GRID, MUTED, PAPER, Style
+from wirebench.report.charts.style import GRID, LINEAR_SPREAD_MAX, MUTED, PAPER, Style
 from wirebench.report.charts.svg import SMALL_FONT_SIZE, inline, new_axes
 
 HEIGHT = 250
-#: Figures, or levels, that lie further apart than this don't fit on a linear scale.
-LINEAR_SPREAD_MAX = 20
+#: Levels that lie further apart than this, as a ratio, don't either.
 LEVEL_SPREAD_MAX = 6
 
 #: Shares of the axis: between the numbers below it, and beyond the levels at its ends.

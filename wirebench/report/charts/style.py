@@ -25,6 +25,9 @@ CSS_VARIABLES = {
     OTHER: "var(--other)",
 }
 
+#: Figures that lie further apart than this, as a ratio, don't fit on a linear scale.
+LINEAR_SPREAD_MAX = 20
+
 _TRANSPORTS = {"rest": (REST, "o"), "grpc": (GRPC, "s"), "socket": (SOCKET, "^")}
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 2), (1.2, 1.6), (6, 2, 1.5, 2))
 

@@ -1,4 +1,4 @@
-"""A figure of each cell as a bar from 0: throughput, CPU per request."""
+"""A figure of each cell as a bar from 0, or as a dot on a logarithmic scale: throughput, CPU per request."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from wirebench.report.charts.style import Style
 from wirebench.report.numbers import number
+from wirebench.web.charts.plot import LogScale, Tick, is_wide
 
 #: The shortest bar that is seen, in per cent.
 _LEAST = 0.6
@@ -14,21 +15,25 @@ _LEAST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A cell's figure in words, how long its bar is in per cent, and the gates that failed for the cell."""
+    """A cell's figure in words, where its bar ends or its dot is in per cent, and the gates that failed for the cell."""
 
     style: Style
     figure: str
-    length: float
+    at: float
     failed_gates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """What is drawn, in which unit, which way is better, and a bar for each cell in which it was measured."""
+    """What is drawn, in which unit, which way is better, and a bar for each cell in which it was measured.
+
+    `ticks` are the numbers of a logarithmic scale, at per cent of its length; where there are none, bars begin at 0.
+    """
 
     heading: str
     unit: str
     better: str
+    ticks: tuple[Tick, ...]
     bars: tuple[Bar, ...]
 
 
@@ -42,13 +47,17 @@ class Figure:
 
 
 def draw(heading: str, unit: str, better: str, figures: Sequence[Figure]) -> BarChart | None:
-    """Lay out the bars, the longest of which fills its row; None if nothing was measured."""
+    """Lay out the bars, the longest of which fills its row, or dots if they lie too far apart; None without a figure."""
     measured = [(figure, figure.value) for figure in figures if figure.value is not None and figure.value > 0]
     if not measured:
         return None
-    greatest = max(value for _, value in measured)
-    bars = (
-        Bar(each.style, number(value), round(max(100 * value / greatest, _LEAST), 2), each.failed_gates)
-        for each, value in measured
-    )
-    return BarChart(heading, unit, better, tuple(bars))
+    values = [value for _, value in measured]
+    scale = LogScale.of(values) if is_wide(values) else None
+    greatest = max(values)
+
+    def place(value: float) -> float:
+        return round(100 * scale.share(value) if scale else max(100 * value / greatest, _LEAST), 2)
+
+    ticks = (Tick(f"{value:,.6g}", place(value)) for value in (scale.numbers if scale else ()))
+    bars = (Bar(each.style, number(value), place(value), each.failed_gates) for each, value in measured)
+    return BarChart(heading, unit, better, tuple(ticks), tuple(bars))

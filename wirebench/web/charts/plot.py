@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from wirebench.report.charts.style import Style
+from wirebench.report.charts.style import LINEAR_SPREAD_MAX, Style
 from wirebench.report.numbers import number
 
 #: The size of the drawing and its margins, in the SVG's units.
@@ -82,16 +82,25 @@ class LogScale:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
+        """The numbers beside the drawing."""
+        return tuple(Tick(f"{value:,.6g}", self.y(value)) for value in self.numbers)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
         """So many numbers of each decade that they have room."""
         decades = math.log10(self.high / self.low)
         digits = next(digits for limit, digits in _DIGITS.items() if decades <= limit)
         exponents = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         values = [digit * 10.0**exponent for exponent in exponents for digit in digits]
-        return tuple(Tick(f"{value:,.6g}", self.y(value)) for value in values if self.low <= value <= self.high)
+        return tuple(value for value in values if self.low <= value <= self.high)
+
+    def share(self, value: float) -> float:
+        """Return how far from the low end, of the whole length, a positive figure lies."""
+        return math.log(value / self.low) / math.log(self.high / self.low)
 
     def y(self, value: float) -> float:
         """Place a positive figure."""
-        return _from_top(math.log(value / self.low) / math.log(self.high / self.low))
+        return _from_top(self.share(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +214,17 @@ def lay_out(
         for style, figures in series
     )
     return tuple(_columns(series, xs, scale, frame)), lines
+
+
+def scale_of(values: Iterable[float | None]) -> Scale | None:
+    """Return the scale that shows all of these: from 0 on, unless they lie too far apart; None if none is positive."""
+    positive = [value for value in values if value and value > 0]
+    return (LogScale if is_wide(positive) else LinearScale).of(positive)
+
+
+def is_wide(positive: Sequence[float]) -> bool:
+    """Whether figures lie too far apart for a linear scale."""
+    return bool(positive) and max(positive) / min(positive) > LINEAR_SPREAD_MAX
 
 
 def shown(figures: Figures, label: str) -> float | None:

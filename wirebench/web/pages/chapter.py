@@ -1,15 +1,17 @@
-"""A run's cells, as charts side by side: one row of charts for each operation and load, and the figures in a table."""
+"""A run's cells, as charts side by side: a row of charts for each group of them, and the figures in a table."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wirebench.index import Result, RunRow
 from wirebench.report.charts.style import Style, styles_of
+from wirebench.report.groups import Group, groups
 from wirebench.report.numbers import ABSENT, count, number
-from wirebench.stats import by_factors, names
+from wirebench.scenario.contract import Comparable
+from wirebench.stats import by_factors, names, numeric_factors
+from wirebench.stats.series import by_level
 from wirebench.web.charts import bars, latency, over
 from wirebench.web.charts.plot import Figures, LogScale, Plot
 
@@ -38,7 +40,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The charts of the cells that share an operation and a load; without what was not measured."""
+    """The charts of a group of cells; without what was not measured."""
 
     title: str
     latency: Plot | None
@@ -49,9 +51,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """An operation over the number of connections, whose figures stand in the rows of each of them."""
+    """Cells over a factor whose levels are numbers; their figures stand in the rows of each of them."""
 
     title: str
+    legend: tuple[Style, ...]
     plots: tuple[Plot, ...]
 
 
@@ -67,16 +70,47 @@ class Chapter:
     cells: int
     has_failed_gates: bool
 
+    @property
+    def has_latency(self) -> bool:
+        """Whether latencies are drawn by percentile."""
+        return any(row.latency for row in (*self.rows, *self.more))
 
-def make_chapter(run: RunRow, results: Iterable[Result]) -> Chapter:
-    """Lay out the results of a run."""
+    @property
+    def has_plots(self) -> bool:
+        """Whether there is anything to point into."""
+        return self.has_latency or any(overview.plots for overview in self.overviews)
+
+    @property
+    def has_bars(self) -> bool:
+        """Whether any chart has bars."""
+        return any(not chart.ticks for chart in self._bar_charts)
+
+    @property
+    def has_dots(self) -> bool:
+        """Whether any chart has dots on a logarithmic scale instead."""
+        return any(chart.ticks for chart in self._bar_charts)
+
+    @property
+    def _bar_charts(self) -> Iterator[bars.BarChart]:
+        return (chart for row in (*self.rows, *self.more) for chart in row.bars)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Cells that differ in a factor alone, by its levels; `factors` are those of the first."""
+
+    factors: names.Factors
+    cells: Mapping[float, Result]
+
+
+def make_chapter(run: RunRow, results: Iterable[Result], compared: Comparable = "transport") -> Chapter:
+    """Lay out the results of a run, which compares the levels of that factor."""
     cells = sorted(results, key=lambda cell: by_factors(cell.factors))
-    groups = {title: _side_by_side(group) for title, group in _grouped(cells).items()}
-    in_order = itertools.chain(*groups.values())
-    looks = styles_of((names.cell_name(cell.factors), cell.protocol) for cell in in_order)
+    found = groups(cells, compared)
+    looks = styles_of((name, cell.protocol) for group in found for name, cell in _side_by_side(group))
     scale = LogScale.of(value for cell in cells for value in _latencies(cell).values())
-    rows = tuple(_row(title, group, looks, scale) for title, group in groups.items())
-    overviews = tuple(_overviews(cells, looks))
+    rows = tuple(_row(group, looks, scale) for group in found)
+    overviews = tuple(_overviews(cells, compared))
     opened = OPEN_BELOW_OVERVIEWS_MAX if overviews else OPEN_ROWS_MAX
     return Chapter(
         run=run,
@@ -89,52 +123,50 @@ def make_chapter(run: RunRow, results: Iterable[Result]) -> Chapter:
     )
 
 
-def _grouped(cells: Iterable[Result], without: str = "") -> dict[str, list[Result]]:
-    """Put together the cells that share an operation and a load, or all of it but this factor."""
-    groups: dict[str, list[Result]] = {}
-    for cell in cells:
-        groups.setdefault(names.load(cell.factors, without), []).append(cell)
-    return groups
+def _side_by_side(group: Group[Result]) -> list[tuple[str, Result]]:
+    """Put a transport's cells side by side, in the order that they have, with their names."""
+    transports = [cell.protocol for cell in group.cells]
+    cells = sorted(group.cells, key=lambda cell: transports.index(cell.protocol))
+    return [(names.cell_name(cell.factors, group.unsaid), cell) for cell in cells]
 
 
-def _side_by_side(cells: Sequence[Result]) -> list[Result]:
-    """Put a transport's cells side by side, in the order that they have."""
-    transports = [cell.protocol for cell in cells]
-    return sorted(cells, key=lambda cell: transports.index(cell.protocol))
+def _overviews(cells: Sequence[Result], compared: Comparable) -> Iterator[Overview]:
+    """Draw the figures over each factor that has enough levels."""
+    for factor in numeric_factors(cells):
+        lines = [_Line(next(iter(line.values())).factors, line) for line in by_level(cells, factor)]
+        for group in groups(lines, compared, drawn_over=factor):
+            yield _overview(group, factor)
 
 
-def _overviews(cells: Sequence[Result], looks: Mapping[str, Style]) -> Iterator[Overview]:
-    """Draw the figures over the connections where a run has enough levels of them."""
-    for title, group in _grouped(cells, without="concurrency").items():
-        series: dict[str, dict[int, Result]] = {}
-        for cell in group:
-            series.setdefault(names.cell_name(cell.factors), {})[cell.concurrency] = cell
-        if max(map(len, series.values())) < over.LEVELS_MIN:
-            continue
-        plots = (
-            over.draw(heading, unit, better, _levels(series, looks, of), is_log=is_log)
-            for heading, unit, better, of, is_log in _OVER
-        )
-        yield Overview(f"{names.capitalised(title)}, over connections", tuple(plot for plot in plots if plot))
+def _overview(group: Group[_Line], factor: str) -> Overview:
+    by_name = {names.cell_name(line.factors, group.unsaid): line for line in group.cells}
+    looks = styles_of((name, str(line.factors["transport"])) for name, line in by_name.items())
+    label = names.factor_label(factor)
+    plots = (
+        over.draw(heading, unit, better, label, [(looks[name], _levels(line, of)) for name, line in by_name.items()])
+        for heading, unit, better, of in (_P99, *_BARS)
+        # An open load's rate is what was asked for: there is nothing to see in it.
+        if not (heading == _THROUGHPUT and all(line.factors["rate_per_s"] for line in group.cells))
+    )
+    title = f"{names.capitalised(group.title)}, over {label}"
+    return Overview(title, tuple(looks.values()), tuple(plot for plot in plots if plot))
 
 
-def _levels(
-    series: Mapping[str, Mapping[int, Result]], looks: Mapping[str, Style], of: Callable[[Result], float | None]
-) -> list[tuple[Style, dict[int, float | None]]]:
-    return [(looks[name], {level: of(cell) for level, cell in cells.items()}) for name, cells in series.items()]
+def _levels(line: _Line, of: Callable[[Result], float | None]) -> dict[float, float | None]:
+    return {level: of(cell) for level, cell in line.cells.items()}
 
 
-def _row(title: str, cells: Sequence[Result], looks: Mapping[str, Style], scale: LogScale | None) -> Row:
-    styled = [(looks[names.cell_name(cell.factors)], cell) for cell in cells]
+def _row(group: Group[Result], looks: Mapping[str, Style], scale: LogScale | None) -> Row:
+    styled = [(looks[name], cell) for name, cell in _side_by_side(group)]
     waits = [(style, _latencies(cell)) for style, cell in styled if any(_latencies(cell).values())]
     charts = (
         bars.draw(heading, unit, better, [bars.Figure(style, of(cell), _gates(cell)) for style, cell in styled])
         for heading, unit, better, of in _BARS
     )
-    columns = tuple(column for column in _COLUMNS if any(column.of(cell) != ABSENT for cell in cells))
+    columns = tuple(column for column in _COLUMNS if any(column.of(cell) != ABSENT for cell in group.cells))
     return Row(
-        title=names.capitalised(title),
-        latency=latency.draw(title, waits, scale) if waits and scale else None,
+        title=names.capitalised(group.title),
+        latency=latency.draw(group.title, waits, scale) if waits and scale else None,
         bars=tuple(chart for chart in charts if chart),
         columns=columns,
         table=tuple(_table_row(style, cell, columns) for style, cell in styled),
@@ -163,19 +195,19 @@ def _gates(cell: Result) -> tuple[str, ...]:
     return tuple(map(names.gate_name, cell.failed_gates))
 
 
-_BARS: tuple[tuple[str, str, str, Callable[[Result], float | None]], ...] = (
-    ("Throughput", "requests/s", "more", lambda cell: cell.throughput),
+_THROUGHPUT = "Throughput"
+#: What is drawn: its heading, its unit, which way is better, and the figure of a cell.
+_Drawn = tuple[str, str, str, Callable[[Result], float | None]]
+_BARS: tuple[_Drawn, ...] = (
+    (_THROUGHPUT, "requests/s", "more", lambda cell: cell.throughput),
     ("Server CPU per request", "ms", "less", lambda cell: cell.cpu_ms_per_request),
-    ("Items of streams", "items/s", "more", lambda cell: cell.item_rate_per_s),
+    ("Items", "items/s", "more", lambda cell: cell.item_rate_per_s),
     ("Time to the first item", "ms", "less", lambda cell: cell.first_item_ms),
+    ("p99 gap between items", "ms", "less", lambda cell: cell.p99_item_gap_ms),
     ("Server CPU per item", "µs", "less", lambda cell: cell.cpu_us_per_item),
 )
-
-#: The same of what is drawn over connections, and whether its scale is logarithmic.
-_OVER: tuple[tuple[str, str, str, Callable[[Result], float | None], bool], ...] = (
-    ("p99 latency", "ms", "less", lambda cell: cell.p99_latency_ms, True),
-    *((*each, False) for each in _BARS),
-)
+#: Over a factor, it is drawn besides.
+_P99: _Drawn = ("p99 latency", "ms", "less", lambda cell: cell.p99_latency_ms)
 
 _COLUMNS = (
     Column("requests/s", "", lambda cell: number(cell.throughput)),

@@ -13,10 +13,11 @@ from starlette.responses import RedirectResponse, Response
 
 from wirebench.errors import WirebenchError
 from wirebench.index import PAGE_ROWS_MAX, Filters, Index, RunRow
+from wirebench.scenario.contract import Comparable
 from wirebench.stats.names import counted
 from wirebench.store import DamagedRun
 from wirebench.store.progress import read_progress
-from wirebench.store.results import run_folders
+from wirebench.store.results import load_info, run_folders
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.charts import plot
 from wirebench.web.filters import FILTERS, filters_of
@@ -141,7 +142,7 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
     folder = _folder(catalogue, run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return Drawn(
-        chapter=make_chapter(runs[0], found),
+        chapter=make_chapter(runs[0], found, _compared(folder)),
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
         answer=_answer(folder) if folder and runs[0].status != "running" else (),
@@ -155,6 +156,14 @@ def _folder(catalogue: Catalogue, run_id: str) -> Path | None:
         return catalogue.run_folder(run_id)
     except HttpError:
         return None
+
+
+def _compared(folder: Path | None) -> Comparable:
+    """Return the factor that the run compares, or else the one that most do: only its folder says it."""
+    try:
+        return load_info(folder).compare if folder else "transport"
+    except WirebenchError:
+        return "transport"
 
 
 def _answer(folder: Path) -> tuple[str, ...]:
