@@ -19,7 +19,7 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
 from wirebench.progress import TimeLeft
 from wirebench.scenario import PlannedCell
-from wirebench.stats import METRICS, CellSummary, compare, series, summarise
+from wirebench.stats import METRICS, CellSummary, conclude, series, summarise
 from wirebench.stats.handshakes import handshakes
 from wirebench.stats.names import counted
 from wirebench.stats.remarks import disruptions, proxy_cost, sweep, throughout
@@ -155,7 +155,7 @@ def print_run(run: Run, console: Console) -> None:
     if alike := throughout(cells):
         console.print(f"{'All cells' if len(cells) > 1 else 'The cell'}: {alike}", soft_wrap=True)
     console.print(_table(cells))
-    comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
+    comparisons = conclude(run)
     for comparison in comparisons:
         console.print(f"• {sentence(comparison)}", soft_wrap=True)
     told = (*disruptions(cells), *map(sweep, series(cells, "concurrency")), *handshakes(cells))

@@ -8,7 +8,7 @@ import orjson
 
 from wirebench.cli.options import Json, Out, RunName
 from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
-from wirebench.stats import METRICS, compare, summarise
+from wirebench.stats import METRICS, conclude, summarise
 from wirebench.stats.words import sentence
 from wirebench.store import Run, find_run
 from wirebench.store.results import DEFAULT_FOLDER, LAST
@@ -57,7 +57,7 @@ def as_json(run: Run) -> str:
                     "failed_gates": [gate.name for gate in each.failed_gates],
                     "sentence": sentence(each),
                 }
-                for each in compare(cells, run.info.compare, run.info.equivalence_margin)
+                for each in conclude(run)
             ],
         },
         option=orjson.OPT_INDENT_2,

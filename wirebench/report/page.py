@@ -23,7 +23,7 @@ from wirebench.report.picture import Picture, bars_of, curves
 from wirebench.report.streams import Streams, make_streams
 from wirebench.report.table import Table, make_table
 from wirebench.report.templates import LOOK, environment
-from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, compare, names, remarks, summarise, words
+from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, conclude, names, remarks, summarise, words
 from wirebench.store import Run
 
 _FOLDER = Path(__file__).parent
@@ -96,7 +96,7 @@ def gather(run: Run) -> Page:
     """Work out all that the page shows."""
     cells = summarise(run.records)
     groups = group(cells, run.info.compare)
-    comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
+    comparisons = conclude(run)
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     forest = Forest.of(judged, run.info.equivalence_margin)
     instruments = [comparison for comparison in comparisons if comparison.instruments]

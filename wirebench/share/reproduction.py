@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from wirebench.scenario.contract import CLUSTER_DEFAULTS
-from wirebench.stats import Comparison, Verdict, compare, summarise
+from wirebench.stats import Comparison, Verdict, conclude
 from wirebench.stats.differences import Difference, differences
 from wirebench.stats.names import counted
 from wirebench.stats.words import answer, situation, told_ratio
@@ -75,8 +75,7 @@ def hold_against(there: Run, here: Run) -> Reproduction:
 
 
 def _comparisons(run: Run) -> tuple[Comparison, ...]:
-    made = compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
-    return tuple(each for each in made if not each.instruments)
+    return tuple(each for each in conclude(run) if not each.instruments)
 
 
 def _key(comparison: Comparison, free: Iterable[str]) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wirebench.stats.across import Across, Change, across
 from wirebench.stats.compare import Comparison, compare
+from wirebench.stats.conclude import conclude
 from wirebench.stats.ladder import Ladder, ladders
 from wirebench.stats.pair import Pair, Verdict
 from wirebench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
@@ -25,6 +26,7 @@ __all__ = [
     "across",
     "by_factors",
     "compare",
+    "conclude",
     "ladders",
     "numeric_factors",
     "paired_ratio",

@@ -68,7 +68,13 @@ class Difference:
 
 def differences(base: Run, head: Run) -> tuple[Difference, ...]:
     """Return what two runs differ in, first what keeps their figures apart."""
-    found = (*_of_target(base, head), *_of_machine(base, head), *_of_load(base, head), *_of_versions(base, head))
+    found = (
+        *_of_status(base, head),
+        *_of_target(base, head),
+        *_of_machine(base, head),
+        *_of_load(base, head),
+        *_of_versions(base, head),
+    )
     return tuple(sorted(found, key=lambda each: not each.reason))
 
 
@@ -80,6 +86,12 @@ def hardware(machine: Mapping[str, str]) -> dict[str, str]:
     if "cluster" in machine:
         told["nodes"] = machine["cluster"].partition(",")[0]
     return told
+
+
+def _of_status(base: Run, head: Run) -> Iterator[Difference]:
+    """Yield how far the runs are if one goes on: verdicts would come and go with its records."""
+    if "running" in (base.info.status, head.info.status):
+        yield Difference("status", base.info.status, head.info.status, "a run goes on")
 
 
 def _of_target(base: Run, head: Run) -> Iterator[Difference]:

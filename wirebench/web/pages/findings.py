@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
-from wirebench.stats import Verdict, compare, names, remarks, summarise, words
+from wirebench.stats import Verdict, conclude, names, remarks, summarise, words
 from wirebench.store import Run, load_run
 
 #: The summaries of so many runs are kept.
@@ -48,9 +48,7 @@ def summary(folder: Path) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=_KEPT_MAX)
 def _summary(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - what has changed is said anew
-    run = load_run(folder)
-    comparisons = compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
-    return tuple(names.capitalised(sentence) for sentence in words.summary(comparisons))
+    return tuple(map(names.capitalised, words.summary(conclude(load_run(folder)))))
 
 
 def changed_ns(folder: Path) -> int:
@@ -62,7 +60,7 @@ def changed_ns(folder: Path) -> int:
 def findings(run: Run) -> Findings:
     """Work out all that the page of a run says."""
     cells = summarise(run.records)
-    comparisons = compare(cells, run.info.compare, run.info.equivalence_margin)
+    comparisons = conclude(run)
     claims: dict[str, list[Claim]] = {}
     for each in comparisons:
         if not each.instruments:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from wirebench.report import FILE_NAME
 from wirebench.store import load_run
+from wirebench.store.results import load_info
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.pages.findings import changed_ns
 
@@ -22,9 +25,11 @@ _KEPT_MAX = 8
 
 
 def report(request: Request) -> Response:
-    """Answer with the report in the run's folder, or with one that is made for this answer."""
+    """Answer with the report in the run's folder, or with one that is made for this answer; of a run that is over."""
     catalogue: Catalogue = request.app.state.catalogue
     folder = catalogue.run_folder(request.path_params["run_id"])
+    if load_info(folder).status == "running":  # its page shows how it goes
+        return RedirectResponse(f"/runs/{quote(folder.name)}", HTTPStatus.SEE_OTHER)
     written = folder / FILE_NAME
     if written.is_file():
         return FileResponse(written, headers=_HEADERS, media_type="text/html")

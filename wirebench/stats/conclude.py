@@ -1,0 +1,17 @@
+"""What a run concludes of its cells, for the terminal, the report, the API and the pages alike."""
+
+from __future__ import annotations
+
+from wirebench.stats.compare import Comparison, compare
+from wirebench.stats.summary import summarise
+from wirebench.store import Run
+
+
+def conclude(run: Run) -> tuple[Comparison, ...]:
+    """Return the comparisons of a run's cells; none while it goes on.
+
+    Who sees verdicts come and go is tempted to stop where they please.
+    """
+    if run.info.status == "running":
+        return ()
+    return compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
