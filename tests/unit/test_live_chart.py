@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from wirebench.store.progress import Point
 from wirebench.web.charts.live import draw
 
@@ -29,6 +31,13 @@ def test_each_cell_is_a_line_and_one_second_alone_is_a_dot() -> None:
     assert "Rate in the last two minutes: 0 to 180 requests/s, at last 180" == chart.description
     p99 = draw("p99", "ms", history, lambda each: each.p99_ms, NOW)
     assert 1 == len(p99.dots)
+
+
+@pytest.mark.parametrize("rate_per_s", [5e-324, 1e-9, 0.3, 1e300])
+def test_a_scale_holds_whatever_a_file_says(rate_per_s: float) -> None:
+    """Also what nobody could have measured."""
+    chart = draw("Rate", "requests/s", [point(0, 1, rate_per_s)], lambda each: each.rate_per_s, NOW)
+    assert chart.ticks[0].at <= chart.dots[0][1] <= chart.ticks[-1].at
 
 
 def test_a_chart_of_nothing_says_so() -> None:

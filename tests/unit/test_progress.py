@@ -204,12 +204,15 @@ def test_the_last_second_of_a_cell_is_seen_at_its_end(tmp_path: Path, plan: Plan
     assert [100.0] == [point.rate_per_s for point in seen.history]
 
 
-def test_the_history_is_bounded(tmp_path: Path, plan: Plan, file: ProgressFile, record: Record) -> None:
+def test_the_history_is_bounded(tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is opened late shows the last two minutes, and the file stays small."""
-    for done in range(1, 200):
-        file.measuring(first_of(plan), None)
-        file.measured(record, done, 200)
-    seen = until(tmp_path, lambda read: read.done == 199)
+    monkeypatch.setattr(progress_module, "_INTERVAL_S", 0.005)
+    plan = make_plan(read_scenario(SCENARIOS / "quick.yaml").model_copy(update={"blocks": 13}), seed=1)
+    with ProgressFile(tmp_path, plan, TimeLeft(208, 2.0)) as file:
+        for done in range(1, 200):
+            file.measuring(first_of(plan), None)
+            file.measured(record, done, 208)
+        seen = until(tmp_path, lambda read: read.done == 199)
     assert HISTORY_MAX == len(seen.history)
     assert 199 == seen.history[-1].cell
 
@@ -235,6 +238,21 @@ def test_a_damaged_file_says_nothing(tmp_path: Path, damage: str) -> None:
     """Nor does one of another version."""
     (tmp_path / "progress.json").write_text(damage)
     assert read_progress(tmp_path) is None
+
+
+@pytest.mark.parametrize("impossible", [{"done": 65}, {"left_s": -1.0}, {"last": -1.0}])
+def test_a_file_that_says_what_can_not_be_says_nothing(
+    tmp_path: Path, file: ProgressFile, record: Record, impossible: dict[str, float]
+) -> None:
+    """More cells than there are, or less than no time."""
+    file.measured(record, 1, 64)
+    told = until(tmp_path, lambda read: read.done == 1).model_dump(mode="json")
+    changed = told | impossible
+    if "last" in impossible:
+        changed["last"] = told["last"] | {"p99_ms": impossible["last"]}
+    for content, readable in ((told, True), (changed, False)):
+        (tmp_path / "finished" / "progress.json").write_text(json.dumps(content))
+        assert readable == (read_progress(tmp_path / "finished") is not None)
 
 
 def test_a_snapshot_that_is_damaged_is_none(tmp_path: Path, plan: Plan, file: ProgressFile) -> None:

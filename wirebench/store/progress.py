@@ -5,9 +5,19 @@ from __future__ import annotations
 import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
 from wirebench.files import write_whole
 
@@ -30,12 +40,12 @@ class Figures(_Frozen):
     """
 
     cell: str
-    rate_per_s: float
-    failed_per_s: float
-    items_per_s: float | None
+    rate_per_s: NonNegativeFloat
+    failed_per_s: NonNegativeFloat
+    items_per_s: NonNegativeFloat | None
     clock: Literal["service", "response", "gap"] | None
-    p50_ms: float | None
-    p99_ms: float | None
+    p50_ms: NonNegativeFloat | None
+    p99_ms: NonNegativeFloat | None
 
 
 class Point(_Frozen):
@@ -44,8 +54,8 @@ class Point(_Frozen):
     at: AwareDatetime
     cell: PositiveInt
     #: Requests, or items of streams.
-    rate_per_s: float
-    p99_ms: float | None
+    rate_per_s: NonNegativeFloat
+    p99_ms: NonNegativeFloat | None
 
 
 class RunProgress(_Frozen):
@@ -60,7 +70,7 @@ class RunProgress(_Frozen):
     total: PositiveInt
     #: What is happening, in words.
     step: str
-    left_s: float = Field(ge=0)
+    left_s: NonNegativeFloat
     #: The cell whose load is being sent, in words; None between two of them.
     cell: str | None
     driver: str | None
@@ -70,6 +80,12 @@ class RunProgress(_Frozen):
     now: Figures | None
     last: Figures | None
     history: tuple[Point, ...] = Field(max_length=HISTORY_MAX)
+
+    @model_validator(mode="after")
+    def _has_done_no_more_than_all(self) -> Self:
+        if self.done > self.total:
+            raise ValueError("more cells are done than there are")
+        return self
 
     def silent_s(self, now: datetime | None = None) -> float:
         """Return how long nothing was heard of the run, in seconds: it tells once a second for as long as it lives."""

@@ -16,6 +16,8 @@ from wirebench.web.charts.plot import Tick
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 12, 22
 
+#: Less is nothing, to whoever looks, and to numbers that have so many digits.
+_LEAST = 1e-9
 _SPAN_S = float(HISTORY_MAX)
 _INNER_WIDTH = WIDTH - LEFT - RIGHT
 _INNER_HEIGHT = HEIGHT - TOP - BOTTOM
@@ -68,7 +70,7 @@ def _place(age_s: float, share: float) -> tuple[float, float]:
 
 def _round_up(value: float) -> float:
     """Return the next number that is a 1, 2 or 5 followed by zeros, or 1 where there is nothing to show."""
-    if value <= 0:
+    if value < _LEAST:
         return 1.0
     decade = 10.0 ** math.floor(math.log10(value))
     return next(digit * decade for digit in (1, 2, 5, 10) if digit * decade >= value)
