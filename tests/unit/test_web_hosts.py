@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wirebench.web import Hosts
+from wirebench.web import Hosts, listen
 
-LOOPBACK = Hosts.of("127.0.0.1")
-ALL = Hosts.of("0.0.0.0", ["results.example.org"])  # noqa: S104 - what is tested
+LOOPBACK = Hosts.of("127.0.0.1", "127.0.0.1")
+ALL = Hosts.of("0.0.0.0", "0.0.0.0", ["results.example.org"])  # noqa: S104 - what is tested
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,21 @@ def test_other_names_are_not(header: str) -> None:
 
 def test_names_can_be_added() -> None:
     """By the address to listen on, and by --allowed-host."""
-    assert Hosts.of("192.168.0.7").allow("192.168.0.7:8400")
+    assert Hosts.of("192.168.0.7", "192.168.0.7").allow("192.168.0.7:8400")
     assert ALL.allow("Results.Example.org")
-    assert Hosts.of("::1", ["[fe80::1]"]).allow("[fe80::1]:80")
+    assert Hosts.of("::1", "::1", ["[fe80::1]"]).allow("[fe80::1]:80")
 
 
 def test_numeric_addresses_are_ours_where_all_are_listened_on() -> None:
     """No page of somebody else comes from an address of this machine."""
     assert ALL.allow("10.0.0.7:8400")
-    assert Hosts.of("::").allow("[fd00::7]:8400")
+    assert Hosts.of("::", "::").allow("[fd00::7]:8400")
     assert not ALL.allow("evil.example")
+
+
+def test_all_addresses_have_other_names() -> None:
+    """`--host 0` is one: what counts is where the server listens."""
+    with listen("0", 0) as listener:
+        hosts = Hosts.of("0", listener.getsockname()[0])
+    assert hosts.allow("10.0.0.7:8400")
+    assert not hosts.allow("evil.example")

@@ -38,7 +38,7 @@ def serve(
     url = database_url(existing(out))
     Index.open(url).close()  # where it can't be used now, nobody waits for it
     with listen(host, port) as listener:
-        app = make_app(out, url, hosts=Hosts.of(host, allowed_host or ()))
+        app = make_app(out, url, hosts=Hosts.of(host, listener.getsockname()[0], allowed_host or ()))
         sys.stdout.write(f"results of {out}/ at {url_of(listener)} (Ctrl-C ends it)\n")
         sys.stdout.flush()
         Server(app).run([listener])

@@ -24,9 +24,13 @@ class Hosts:
     any_address: bool = False
 
     @classmethod
-    def of(cls, host: str, allowed: Iterable[str] = ()) -> Hosts:
-        """Return the names of a server that listens on this host, and is known by these names besides."""
-        return cls(LOOPBACK_NAMES | {_plain(name) for name in (host, *allowed)}, any_address=_is_wildcard(host))
+    def of(cls, host: str, address: str, allowed: Iterable[str] = ()) -> Hosts:
+        """Return the names of a server that is to listen on this host, known by these names besides.
+
+        `address` is the numeric one that it does listen on: `0` stands for all addresses as well.
+        """
+        names = LOOPBACK_NAMES | {_plain(name) for name in (host, address, *allowed)}
+        return cls(names, any_address=ipaddress.ip_address(address).is_unspecified)
 
     def allow(self, header: str) -> bool:
         """Whether a `Host` header names one of ours."""
@@ -39,10 +43,6 @@ class Hosts:
 
 def _plain(name: str) -> str:
     return name.lower().removesuffix(".").removeprefix("[").removesuffix("]")
-
-
-def _is_wildcard(host: str) -> bool:
-    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
 
 
 def _is_address(name: str) -> bool:
