@@ -53,4 +53,4 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    return answer(request.url.path, as_problem(error))
+    return answer(request.url.path, as_problem(error).within(request.app.state.catalogue.folder))

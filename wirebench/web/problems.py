@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -32,6 +33,11 @@ class HttpError(WirebenchError):
         self.status = status
         self.parameter = parameter
         self.headers = headers or {}
+
+    def within(self, folder: Path) -> HttpError:
+        """Return the same, with files named from that folder on: where on the server it is concerns nobody else."""
+        message, hint = (text.replace(f"{folder}/", "") for text in (self.message, self.hint))
+        return HttpError(self.status, message, hint, parameter=self.parameter, headers=self.headers)
 
 
 class UnavailableError(HttpError):
