@@ -59,6 +59,7 @@ test("filters change what is shown, and live in the address that can be shared",
   const page = await site.open(t, "/");
   await choice(page, "Scenario").selectOption("quick");
   await choice(page, "Transport").selectOption({ label: "gRPC" });
+  await page.getByText("More filters").click();
   await choice(page, "Driver").selectOption("ghz");
   await choice(page, "Operation").selectOption("users.get");
   await choice(page, "Connections").selectOption("16");

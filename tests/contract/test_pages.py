@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
 import shutil
 from http import HTTPStatus
 from pathlib import Path
@@ -58,7 +60,7 @@ def test_two_ticked_runs_lead_to_their_comparison(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "word"),
     [
-        ("/?nix=1", 400, "nix: there is no such parameter"),
+        ("/?nix=1", 400, "<h1>nix: there is no such parameter</h1>"),
         ("/?concurrency=0", 400, "no whole number from 1"),
         ("/compare?base=a&amp=b", 400, "there is no such parameter"),
         ("/compare?run_id=a", 400, "Only one run was chosen"),
@@ -80,6 +82,7 @@ def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -
         assert status == answer.status
         assert "text/html; charset=utf-8" == answer.headers["content-type"]
         assert word in text(answer)
+        assert str(tmp_path) not in text(answer)
         assert '<a href="/">All results</a>' in text(answer)
 
 
@@ -128,6 +131,58 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
         assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"scenario": "none"}).status
         assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "mean"}).status
         assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "item_rate"}).status
+
+
+def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
+    """Neither here nor for programs: who sees verdicts come and go is tempted to stop where they please."""
+    write_run(tmp_path, "20251231T000000Z-quick")
+    write_run(tmp_path, status="running", pid=os.getpid())
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 2)
+        report = site.ask(f"/runs/{RUN}/report")
+        assert (HTTPStatus.SEE_OTHER, f"/runs/{RUN}") == (report.status, report.headers["location"])
+        found = site.get(f"/runs/{RUN}")
+        assert ([], []) == (found["summary"], found["comparisons"])
+        assert 2 == len(found["cells"])
+        compared = site.get("/compare", base="20251231T000000Z-quick", head=RUN)
+        assert {"withheld"} == {cell["verdict"] for cell in compared["changes"]}
+        assert any("as a run goes on" in remark for remark in compared["remarks"])
+        page = text(site.ask("/"))
+        assert "Its report" not in page
+        assert "#gates" not in page
+
+
+def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
+    """Where its figures are drawn, which rest on some of its windows alone."""
+    write_run(tmp_path, status="incomplete", reason="it was interrupted (SIGINT)", cells=6, blocks=4)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        chapter = text(site.ask("/")).partition('<section class="chapter"')[2]
+        assert '<span class="badge incomplete">' in chapter.partition("</p>")[0]
+        assert "2 of 24 windows measured: it was interrupted (SIGINT)" in chapter
+
+
+def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
+    """The address of the next page has the name of a run in it."""
+    for number in range(26):
+        write_run(tmp_path, f"20260101T0000{number:02}Z-{'a' * 170}")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 26)
+        (older,) = re.findall(r'<a href="([^"]*)#runs" rel="next">Older', text(site.ask("/")))
+        answer = site.ask(older.replace("&amp;", "&"))
+        assert HTTPStatus.OK == answer.status
+        assert "20260101T000000Z" in text(answer)
+
+
+def test_the_page_of_a_run_shows_its_first_figures(tmp_path: Path) -> None:
+    """With the way to all of them; and its machine is described in words."""
+    write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
+    with served(tmp_path, database_url(tmp_path)) as site:
+        page = text(site.ask(f"/runs/{RUN}"))
+        assert 1 == page.count(">Latency by percentile <")
+        assert f'href="/?run_id={RUN}">All charts' in page
+        assert "<dt>CPU</dt>" in page
+        assert "<dt>core separation</dt>" in page
 
 
 def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:

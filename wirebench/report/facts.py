@@ -25,7 +25,7 @@ def facts(run: Run) -> tuple[Facts, ...]:
     info = run.info
     groups = (
         Facts("The run", tuple(_of_run(run))),
-        Facts("The machine", tuple(info.machine.items())),
+        Facts("The machine", tuple((_term(name), text) for name, text in info.machine.items())),
         Facts("Versions", tuple(info.versions.items())),
     )
     return tuple(group for group in groups if group.terms)
@@ -34,6 +34,10 @@ def facts(run: Run) -> tuple[Facts, ...]:
 def command(info: RunInfo) -> str:
     """Return the command line that repeats the run, its seed included."""
     return info.command if "--seed" in info.command else f"{info.command} --seed {info.seed}"
+
+
+def _term(name: str) -> str:
+    return name.replace("_", " ").replace("cpu", "CPU")
 
 
 def _of_run(run: Run) -> Iterator[tuple[str, str]]:

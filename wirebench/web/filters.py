@@ -59,6 +59,18 @@ FILTERS = (
 )
 
 
+#: Of an index, which keeps in it the row that a page begins with.
+_CURSOR_CHARACTERS_MAX = 4096
+
+CURSOR = Parameter(
+    name="cursor",
+    description="Where the page begins: next_cursor of the page before.",
+    parse=text,
+    schema={"type": "string", "maxLength": _CURSOR_CHARACTERS_MAX},
+    characters_max=_CURSOR_CHARACTERS_MAX,
+)
+
+
 def filters_of(levels: Mapping[str, tuple[Any, ...]]) -> Filters:
     """Return the filters of levels that were read; parameters that are no filters may be among them."""
     several = {each.name: levels[each.name] for each in FILTERS if each.several}

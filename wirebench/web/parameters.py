@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -80,11 +80,12 @@ def _parsed(parameter: Parameter, text: str) -> object:
     return parameter.parse(text)
 
 
-def _unknown(name: str, known: Iterable[str]) -> ParameterError:
+def _unknown(name: str, known: Collection[str]) -> ParameterError:
     shown = name[:40] if name.isprintable() else "?"
     close = difflib.get_close_matches(name[:40], known, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
-    return ParameterError(shown, "there is no such parameter", f"{guess}known are {', '.join(known)}")
+    hint = f"{guess}known are {', '.join(known)}" if known else "this address takes none"
+    return ParameterError(shown, "there is no such parameter", hint)
 
 
 def text(value: str) -> str:
@@ -114,12 +115,17 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
+def is_date(value: str) -> bool:
+    """Whether a text is written as a date, without a time."""
+    return bool(_DATE.fullmatch(value))
+
+
 def moment(*, end_of_day: bool = False) -> Callable[[str], datetime]:
     """Return what takes a date, or a date and time; a date is its first moment, or the last, in UTC."""
 
     def parse(value: str) -> datetime:
         try:
-            if _DATE.fullmatch(value):
+            if is_date(value):
                 first = datetime.combine(date.fromisoformat(value), time(), UTC)
                 return first + timedelta(days=1, microseconds=-1) if end_of_day else first
             # A + stands for a space in an address, unless it is written as %2B: in a time it can only be the offset's.

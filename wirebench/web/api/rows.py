@@ -16,13 +16,12 @@ from wirebench.index import PAGE_ROWS_MAX
 from wirebench.tables import FORMATS, MEDIA_TYPES, FormatName, Table, results_table, runs_table, write_table
 from wirebench.web.api.answers import Results, Runs
 from wirebench.web.api.endpoint import Asked, Endpoint
-from wirebench.web.filters import FILTERS, filters_of
-from wirebench.web.parameters import Parameter, ParameterError, one_of, text, whole
+from wirebench.web.filters import CURSOR, FILTERS, filters_of
+from wirebench.web.parameters import Parameter, ParameterError, one_of, whole
 
 #: The rows of a page, unless the query says otherwise, and of a file at most.
 _PAGE_ROWS = 100
 FILE_ROWS_MAX = 100_000
-_CURSOR_CHARACTERS_MAX = 4096
 #: How much of a file is kept in memory; a longer one is on disk until it is sent.
 _MEMORY_BYTES_MAX = 8 << 20
 _CHUNK_BYTES = 1 << 16
@@ -36,13 +35,7 @@ _PARAMETERS = (
         parse=whole(1, FILE_ROWS_MAX),
         schema={"type": "integer", "minimum": 1, "maximum": FILE_ROWS_MAX},
     ),
-    Parameter(
-        name="cursor",
-        description="Where the page begins: next_cursor of the page before.",
-        parse=text,
-        schema={"type": "string", "maxLength": _CURSOR_CHARACTERS_MAX},
-        characters_max=_CURSOR_CHARACTERS_MAX,
-    ),
+    CURSOR,
     Parameter(
         name="format",
         description=f"One of {', '.join(FORMATS)}; if it isn't given, what the header Accept prefers.",

@@ -15,7 +15,7 @@ _LEAST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A cell's figure in words, where its bar ends or its dot is in per cent, and the gates that failed for the cell."""
+    """A cell's figure in words, where its bar ends or its dot is in per cent, and the gates that failed for it."""
 
     style: Style
     figure: str
@@ -47,7 +47,7 @@ class Figure:
 
 
 def draw(heading: str, unit: str, better: str, figures: Sequence[Figure]) -> BarChart | None:
-    """Lay out the bars, the longest of which fills its row, or dots if they lie too far apart; None without a figure."""
+    """Lay out the bars, the longest of which fills its row, or dots where figures lie far apart; None without one."""
     measured = [(figure, figure.value) for figure in figures if figure.value is not None and figure.value > 0]
     if not measured:
         return None

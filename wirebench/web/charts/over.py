@@ -13,9 +13,7 @@ from wirebench.web.charts.plot import Plot, lay_out, scale_of
 Levels = Mapping[float, float | None]
 
 
-def draw(
-    heading: str, unit: str, better: str, factor: str, series: Sequence[tuple[Style, Levels]]
-) -> Plot | None:
+def draw(heading: str, unit: str, better: str, factor: str, series: Sequence[tuple[Style, Levels]]) -> Plot | None:
     """Lay out the series, by levels whose distances are those of their ratios; None where nothing was measured.
 
     `factor` is what the levels are of, in words.

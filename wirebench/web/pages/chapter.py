@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wirebench.index import Result, RunRow
+from wirebench.index import Result
 from wirebench.report.charts.style import Style, styles_of
 from wirebench.report.groups import Group, groups
 from wirebench.report.numbers import ABSENT, count, number
@@ -62,13 +62,19 @@ class Overview:
 class Chapter:
     """A run, or what the filters leave of it."""
 
-    run: RunRow
     legend: tuple[Style, ...]
     overviews: tuple[Overview, ...]
     rows: tuple[Row, ...]
     more: tuple[Row, ...]
     cells: int
     has_failed_gates: bool
+
+    def opening(self) -> Chapter:
+        """Return what stands first of it alone: an overview, or else a row."""
+        if self.overviews:
+            first = self.overviews[0]
+            return replace(self, legend=first.legend, overviews=(first,), rows=(), more=(), has_failed_gates=False)
+        return replace(self, rows=self.rows[:1], more=())
 
     @property
     def has_latency(self) -> bool:
@@ -103,7 +109,7 @@ class _Line:
     cells: Mapping[float, Result]
 
 
-def make_chapter(run: RunRow, results: Iterable[Result], compared: Comparable = "transport") -> Chapter:
+def make_chapter(results: Iterable[Result], compared: Comparable = "transport") -> Chapter:
     """Lay out the results of a run, which compares the levels of that factor."""
     cells = sorted(results, key=lambda cell: by_factors(cell.factors))
     found = groups(cells, compared)
@@ -113,7 +119,6 @@ def make_chapter(run: RunRow, results: Iterable[Result], compared: Comparable = 
     overviews = tuple(_overviews(cells, compared))
     opened = OPEN_BELOW_OVERVIEWS_MAX if overviews else OPEN_ROWS_MAX
     return Chapter(
-        run=run,
         legend=tuple(looks.values()),
         overviews=overviews,
         rows=rows[:opened],
@@ -203,7 +208,7 @@ _BARS: tuple[_Drawn, ...] = (
     ("Server CPU per request", "ms", "less", lambda cell: cell.cpu_ms_per_request),
     ("Items", "items/s", "more", lambda cell: cell.item_rate_per_s),
     ("Time to the first item", "ms", "less", lambda cell: cell.first_item_ms),
-    ("p99 gap between items", "ms", "less", lambda cell: cell.p99_item_gap_ms),
+    ("p99 item gap", "ms", "less", lambda cell: cell.p99_item_gap_ms),
     ("Server CPU per item", "µs", "less", lambda cell: cell.cpu_us_per_item),
 )
 #: Over a factor, it is drawn besides.

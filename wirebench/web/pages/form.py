@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from wirebench.index import Choices
 from wirebench.stats.names import transport_name
+from wirebench.web.parameters import is_date
 
 #: Pairs of names and values, as an address has them.
 Pairs = Sequence[tuple[str, str]]
@@ -31,6 +33,29 @@ class Field:
     label: str
     options: tuple[Option, ...]
     multiple: bool
+
+    @property
+    def is_set(self) -> bool:
+        """Whether any level is asked for."""
+        return any(option.selected for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A field of a date; or of a date and a time in UTC, where that was asked for. `kind` is the input's type."""
+
+    name: str
+    label: str
+    kind: Literal["date", "datetime-local"]
+    value: str
+
+
+def moment_field(name: str, label: str, text: str, moment: datetime | None) -> Moment:
+    """Return the field that asks again for what was asked for: a text, and the moment that it was read as."""
+    if moment is None or is_date(text):
+        return Moment(name, label, "date", text)
+    exact = "milliseconds" if moment.microsecond else "seconds"
+    return Moment(name, f"{label}, UTC", "datetime-local", moment.replace(tzinfo=None).isoformat(timespec=exact))
 
 
 def fields(levels: Mapping[str, tuple[Any, ...]], choices: Choices) -> tuple[Field, ...]:

@@ -20,12 +20,12 @@ from wirebench.store.progress import read_progress
 from wirebench.store.results import load_info, run_folders
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.charts import plot
-from wirebench.web.filters import FILTERS, filters_of
+from wirebench.web.filters import CURSOR, FILTERS, filters_of
 from wirebench.web.pages.chapter import Chapter, make_chapter
 from wirebench.web.pages.findings import summary
-from wirebench.web.pages.form import Field, Pairs, address, fields
+from wirebench.web.pages.form import Field, Moment, Pairs, address, fields, moment_field
 from wirebench.web.pages.live import left_in_words
-from wirebench.web.parameters import Parameter, read, text
+from wirebench.web.parameters import read
 from wirebench.web.problems import HttpError
 from wirebench.web.render import render
 
@@ -33,9 +33,10 @@ from wirebench.web.render import render
 CHARTED_RUNS_MAX = 4
 LISTED_RUNS = 25
 
-_DATES = (("since", "From"), ("until", "To"))
-_CURSOR = Parameter(name="cursor", description="Where a page of runs begins.", parse=text)
-_PARAMETERS = (*FILTERS, _CURSOR)
+_MOMENTS = (("since", "From"), ("until", "To"))
+#: Scenario and transport: on a phone, more filters would leave no room for results.
+_FIRST_FIELDS = 2
+_PARAMETERS = (*FILTERS, CURSOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ class Drawn:
     Its folder may not be here: the index may be one that others write to as well.
     """
 
+    run: RunRow
+    #: How much of what was planned is measured, in words; empty where all of it is.
+    far: str
     chapter: Chapter
     is_here: bool
     answer: tuple[str, ...]
@@ -79,8 +83,11 @@ class Page:
     is_reading: bool
     is_filtered: bool
     is_newest: bool
+    #: The filters that are always there, the others, and whether any of those is set.
     fields: tuple[Field, ...]
-    dates: tuple[tuple[str, str, str], ...]
+    more_fields: tuple[Field, ...]
+    moments: tuple[Moment, ...]
+    asks_more: bool
     notices: tuple[str, ...]
     drawn: tuple[Drawn, ...]
     runs: Runs
@@ -110,19 +117,25 @@ def _page(catalogue: Catalogue, levels: Mapping[str, tuple[Any, ...]], pairs: Pa
             if (made := _drawn(catalogue, index, replace(filters, run_id=(run_id,)), pairs))
         )
         runs = _runs(catalogue, index, replace(filters, run_id=()), levels, pairs)
+    asked = fields(levels, choices)
+    moments = tuple(
+        moment_field(name, label, given.get(name, ""), next(iter(levels[name]), None)) for name, label in _MOMENTS
+    )
     damaged = catalogue.damaged()
     is_empty = not (choices.scenarios or damaged)
     return Page(
-        title=drawn[0].chapter.run.question if len(drawn) == 1 else "Results",
+        title=drawn[0].run.question if len(drawn) == 1 else "Results",
         is_empty=is_empty,
         is_reading=is_empty and any(run_folders(catalogue.folder)),
         is_filtered=bool(pairs),
         is_newest=newest,
-        fields=fields(levels, choices),
-        dates=tuple((name, label, given.get(name, "")) for name, label in _DATES),
+        fields=asked[:_FIRST_FIELDS],
+        more_fields=asked[_FIRST_FIELDS:],
+        moments=moments,
+        asks_more=any(moment.value for moment in moments) or any(field.is_set for field in asked[_FIRST_FIELDS:]),
         notices=tuple(_notices(chosen, drawn)),
         drawn=drawn,
-        runs=replace(runs, shown=tuple(each.chapter.run.run_id for each in drawn), chosen=filters.run_id),
+        runs=replace(runs, shown=tuple(each.run.run_id for each in drawn), chosen=filters.run_id),
         damaged=damaged,
     )
 
@@ -142,7 +155,9 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
     folder = _folder(catalogue, run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return Drawn(
-        chapter=make_chapter(runs[0], found, _compared(folder)),
+        run=runs[0],
+        far=_far(runs[0]),
+        chapter=make_chapter(found, _compared(folder)),
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
         answer=_answer(folder) if folder and runs[0].status != "running" else (),
@@ -166,6 +181,12 @@ def _compared(folder: Path | None) -> Comparable:
         return "transport"
 
 
+def _far(run: RunRow) -> str:
+    """Say how much was measured of a run that isn't whole."""
+    planned = run.cells * run.blocks
+    return "" if run.status == "complete" else f"{run.records:,} of {counted(planned, 'window')} measured"
+
+
 def _answer(folder: Path) -> tuple[str, ...]:
     """Say what the whole run comes to; nothing if it can't be read any more, which its own page says."""
     try:
@@ -174,7 +195,7 @@ def _answer(folder: Path) -> tuple[str, ...]:
         return ()
 
 
-def _far(catalogue: Catalogue, run_id: str) -> str:
+def _goes(catalogue: Catalogue, run_id: str) -> str:
     """Say how far a run is that goes on; nothing where nothing was heard of it."""
     folder = _folder(catalogue, run_id)
     progress = read_progress(folder) if folder else None
@@ -191,7 +212,7 @@ def _runs(
         total=page.total,
         shown=(),
         chosen=(),
-        progress={run.run_id: _far(catalogue, run.run_id) for run in page.rows if run.status == "running"},
+        progress={run.run_id: _goes(catalogue, run.run_id) for run in page.rows if run.status == "running"},
         newest=address("/", pairs, "cursor") if cursor else "",
         older=address("/", pairs, cursor=page.next_cursor) if page.next_cursor else "",
     )
@@ -201,7 +222,7 @@ def _notices(chosen: Sequence[str], drawn: Sequence[Drawn]) -> Iterator[str]:
     """Say what isn't drawn of what was asked for, and what must not be read into what is."""
     if len(chosen) > CHARTED_RUNS_MAX:
         yield f"{len(chosen)} runs were chosen; the first {CHARTED_RUNS_MAX} are drawn."
-    runs = [each.chapter.run for each in drawn]
+    runs = [each.run for each in drawn]
     for missing in sorted({*chosen[:CHARTED_RUNS_MAX]} - {run.run_id for run in runs}):
         yield f"{missing} is not drawn: there is no such run, or it has nothing that the filters let through."
     machines = {(run.target, run.machine) for run in runs}

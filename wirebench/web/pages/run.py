@@ -12,7 +12,10 @@ from wirebench.index import Filters
 from wirebench.store import load_run
 from wirebench.store.progress import read_progress
 from wirebench.store.results import load_info
+from wirebench.web.api.cells import cells_of
 from wirebench.web.catalogue import Catalogue
+from wirebench.web.charts import plot
+from wirebench.web.pages.chapter import make_chapter
 from wirebench.web.pages.findings import findings
 from wirebench.web.pages.form import address
 from wirebench.web.pages.live import live
@@ -28,7 +31,8 @@ def run(request: Request) -> Response:
     if info.status == "running":
         return live(info, read_progress(folder))
     found = load_run(folder)
-    return render("run.html.j2", run=found, findings=findings(found))
+    chapter = make_chapter(cells_of(found), info.compare).opening()
+    return render("run.html.j2", run=found, findings=findings(found), chapter=chapter, size=plot)
 
 
 def _folder(catalogue: Catalogue, run_id: str) -> Path:
