@@ -12,6 +12,7 @@ const HOSTILE = "20261117T090000Z-hostile";
 const PAGES = {
   results: "/",
   filtered: "/?scenario=tiny",
+  timed: "/?since=2026-10-01T10:00Z",
   nothing: "/?scenario=no-such",
   several: `/?run_id=${HEAD}&run_id=${HOSTILE}`,
   run: `/runs/${HEAD}`,

@@ -82,8 +82,19 @@ def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -
         assert status == answer.status
         assert "text/html; charset=utf-8" == answer.headers["content-type"]
         assert word in text(answer)
-        assert str(tmp_path) not in text(answer)
         assert '<a href="/">All results</a>' in text(answer)
+
+
+@pytest.mark.parametrize("prefix", ["", "/api/v1"])
+def test_where_runs_are_on_the_server_is_not_told(tmp_path: Path, prefix: str) -> None:
+    """A file that can't be read is named from the results folder on."""
+    (tmp_path / RUN).mkdir()
+    (tmp_path / RUN / "run.json").write_text("{")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        answer = site.ask(f"{prefix}/runs/{RUN}")
+        assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
+        assert f"{RUN}/run.json" in text(answer)
+        assert str(tmp_path) not in text(answer)
 
 
 def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:

@@ -87,6 +87,13 @@ def test_a_close_name_is_suggested() -> None:
     assert refused.value.hint.startswith("did you mean protocol? known are run_id, scenario")
 
 
+def test_an_address_without_parameters_says_so() -> None:
+    """Rather than to list none."""
+    with pytest.raises(ParameterError) as refused:
+        read([("a", "b")], ())
+    assert "this address takes none" == refused.value.hint
+
+
 def test_what_is_required_is_missed() -> None:
     """Also where it is there and empty."""
     parameter = Parameter(name="base", description="A run.", parse=text, required=True)
