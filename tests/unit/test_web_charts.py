@@ -261,6 +261,33 @@ def test_a_history_has_a_line_for_each_machine(tmp_path: Path) -> None:
     assert all(interval.high_y < interval.low_y for interval in drawn.intervals)
 
 
+def test_a_history_marks_failed_gates_and_other_versions(tmp_path: Path) -> None:
+    """Hollow is a run whose gate failed, and nothing else: no machine's line; an upright stands before a new version."""
+    commits = ("c0ffee", "c0ffee", "feedbeef")
+    infos = [
+        {
+            "id": f"run{day}",
+            "started_at": f"2026-11-0{day}T08:00:00Z",
+            "commit": commit,
+            "machine": {"cpu": "Another"} if day == 2 else {"cpu": "Some"},
+        }
+        for day, commit in enumerate(commits, 1)
+    ]
+    runs = [
+        RunBuilder([cell("rest")], blocks=2, samples=20, info=info, gates=lambda *_, gate=gate: (gate,)).write(tmp_path)
+        for info, gate in zip(infos, (GENERATOR_GATE, passed(), passed()), strict=True)
+    ]
+    found = history(runs)
+    assert found is not None
+    drawn = history_chart.draw(found)
+    assert [False, True, True] == [mark.fit for column in drawn.columns for mark in column.marks]
+    assert {False} == {line.style.hollow for line in drawn.lines}
+    (turn,) = drawn.turns
+    assert ("feedbeef", True) == (turn.label, turn.has_room)
+    assert drawn.columns[1].x < turn.x < drawn.columns[2].x
+    assert "in run1, where a gate failed" in drawn.description
+
+
 def test_what_was_asked_for_stays_chosen() -> None:
     """A level that nothing has, and several of one filter, too."""
     asked = NOTHING_ASKED | {"scenario": ("gone",), "protocol": ("grpc", "rest"), "concurrency": (16,)}

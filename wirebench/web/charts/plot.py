@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -139,12 +139,13 @@ class LinearScale:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A series' figure at a place; it is written at `label_y`, where it meets no other."""
+    """A series' figure at a place; it is written at `label_y`, where it meets no other. One that isn't fit is hollow."""
 
     style: Style
     figure: str
     y: float
     label_y: float
+    fit: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,15 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A place between columns from which on something else was measured; its label is there where it has room."""
+
+    label: str
+    has_room: bool
+    x: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plot:
     """A drawing with its heading; `description` says it to those who don't see it."""
 
@@ -193,6 +203,7 @@ class Plot:
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
     intervals: tuple[Interval, ...] = ()
+    turns: tuple[Turn, ...] = ()
     width: int = WIDTH
 
 
@@ -201,8 +212,12 @@ def lay_out(
     places: Mapping[str, float],
     scale: Scale,
     frame: Frame = _NARROW,
+    unfit: Collection[tuple[Style, str]] = (),
 ) -> tuple[tuple[Column, ...], tuple[Line, ...]]:
-    """Place all figures. `places` go from 0 at the left to 1 at the right; those without a figure are left out."""
+    """Place all figures. `places` go from 0 at the left to 1 at the right; those without a figure are left out.
+
+    `unfit` are the series and places whose figures no verdict may be built on.
+    """
     inner = frame.width - LEFT - RIGHT - 2 * frame.inset
     xs = {
         label: round(LEFT + frame.inset + inner * place, 1)
@@ -213,7 +228,7 @@ def lay_out(
         Line(style, " ".join(f"{x},{scale.y(value)}" for label, x in xs.items() if (value := shown(figures, label))))
         for style, figures in series
     )
-    return tuple(_columns(series, xs, scale, frame)), lines
+    return tuple(_columns(series, xs, scale, frame, unfit)), lines
 
 
 def scale_of(values: Iterable[float | None]) -> Scale | None:
@@ -238,9 +253,13 @@ def _from_top(share: float) -> float:
 
 
 def _columns(
-    series: Sequence[tuple[Style, Figures]], xs: Mapping[str, float], scale: Scale, frame: Frame
+    series: Sequence[tuple[Style, Figures]],
+    xs: Mapping[str, float],
+    scale: Scale,
+    frame: Frame,
+    unfit: Collection[tuple[Style, str]],
 ) -> Iterable[Column]:
-    labels, labelled = list(xs), _with_room(xs, frame.labels_apart)
+    labels, labelled = list(xs), with_room(xs, frame.labels_apart)
     for place, (label, x) in enumerate(xs.items()):
         left = (xs[labels[place - 1]] + x) / 2 if place else LEFT
         right = (x + xs[labels[place + 1]]) / 2 if place + 1 < len(labels) else frame.width
@@ -253,11 +272,11 @@ def _columns(
             width=round(right - left, 1),
             figures_x=x - _FIGURE_GAP if on_the_left else x + _FIGURE_GAP,
             anchor="end" if on_the_left else "start",
-            marks=_marks(series, label, scale),
+            marks=_marks(series, label, scale, unfit),
         )
 
 
-def _with_room(xs: Mapping[str, float], labels_apart: int) -> set[str]:
+def with_room(xs: Mapping[str, float], labels_apart: int) -> set[str]:
     """Return the labels that aren't written over another, the last among them."""
     labelled, before = set(), math.inf
     for label, x in reversed(list(xs.items())):
@@ -267,13 +286,18 @@ def _with_room(xs: Mapping[str, float], labels_apart: int) -> set[str]:
     return labelled
 
 
-def _marks(series: Sequence[tuple[Style, Figures]], label: str, scale: Scale) -> tuple[Mark, ...]:
+def _marks(
+    series: Sequence[tuple[Style, Figures]], label: str, scale: Scale, unfit: Collection[tuple[Style, str]]
+) -> tuple[Mark, ...]:
     at = sorted(
         ((scale.y(value), style, number(value)) for style, figures in series if (value := shown(figures, label))),
         key=lambda mark: mark[0],
     )
     places = _apart([y for y, _, _ in at])
-    return tuple(Mark(style, figure, y, place) for (y, style, figure), place in zip(at, places, strict=True))
+    return tuple(
+        Mark(style, figure, y, place, fit=(style, label) not in unfit)
+        for (y, style, figure), place in zip(at, places, strict=True)
+    )
 
 
 def _apart(wished: Sequence[float]) -> list[float]:

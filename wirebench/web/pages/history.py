@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from wirebench.history import Results, find_cells, named, read_histories
 from wirebench.index import Filters, Index
-from wirebench.report.charts.style import Style, styles_of
+from wirebench.report.charts.style import Style
 from wirebench.report.numbers import ABSENT, moment, number
 from wirebench.stats import METRICS
 from wirebench.stats.across_words import withheld_for
@@ -131,7 +131,7 @@ def _shown(found: History) -> Shown:
         name=in_common(found.factors),
         heading=metric.label if metric.unit == "1/s" else f"{metric.label}, {metric.unit}",
         plot=chart.draw(found),
-        legend=tuple(styles_of((line.name, str(found.factors["transport"])) for line in found.lines).values()),
+        legend=tuple(chart.styles(found).values()),
         tables={line.name: tuple(map(_row, reversed(line.points))) for line in found.lines},
     )
 
@@ -142,7 +142,7 @@ def _row(point: Point) -> Row:
     return Row(
         run_id=point.run.id,
         started_at=moment(point.run.started_at),
-        version=point.version[:12],
+        version=point.version[: chart.VERSION_LENGTH],
         blocks=figure.blocks,
         figure=number(figure.estimate),
         interval=ABSENT if figure.low is None else f"{number(figure.low)}–{number(figure.high)}",
