@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.index import PAGE_ROWS_MAX, Filters, Index, Result
+from wirebench.index import Filters, Index, Result
 from wirebench.scenario import Cell
 from wirebench.stats import Metric
 from wirebench.stats.history import History, history
@@ -21,9 +21,27 @@ RUNS_MAX = 500
 CELLS_MAX = 4
 _ABSENT = "none"
 
-#: What the index has of one cell, the oldest run first; there is at least one. On another target it has the same name,
-#: but other factors: those that only clusters have.
+#: What the index has of one cell, the oldest run first.
 Results = tuple[Result, ...]
+#: Folders of runs, with the id that the cell has there.
+Paths = tuple[tuple[Path, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCell:
+    """A cell of a scenario, and in how many runs it is.
+
+    On another target it has the same name, but another id, and other factors: those that only clusters have.
+    """
+
+    factors: Factors
+    ids: tuple[str, ...]
+    runs: int
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return in_common(self.factors)
 
 
 def levels_by_factor(given: Iterable[str]) -> dict[str, list[str]]:
@@ -40,31 +58,32 @@ def levels_by_factor(given: Iterable[str]) -> dict[str, list[str]]:
     return levels
 
 
-def find_cells(
-    index: Index, scenario: str, levels: Mapping[str, Sequence[str]], since: datetime | None
-) -> tuple[Results, ...]:
-    """Return what the index has of each cell of a scenario that has one of the levels of each factor that is named.
+def find_cells(index: Index, filters: Filters, levels: Mapping[str, Sequence[str]]) -> tuple[FoundCell, ...]:
+    """Return the cells of runs of one scenario that have one of the levels of each factor that is named.
 
     Levels are texts, None is `none`. Raises UsageError if there is no such cell, IndexUnusableError.
     """
-    results = list(_newest(index, Filters(scenario=(scenario,), since=since)))
-    if not results:
-        raise _nothing(index, scenario, since)
-    cells: dict[str, list[Result]] = {}
-    for result in reversed(results):
-        if _has(result.factors, levels):
-            cells.setdefault(in_common(result.factors), []).append(result)
+    known = index.cells(filters)
+    if not known:
+        raise _nothing(index, filters)
+    cells: dict[str, FoundCell] = {}
+    for each in known:
+        if _has(each.factors, levels):
+            name = in_common(each.factors)
+            before = cells.get(name, FoundCell(each.factors, (), 0))
+            cells[name] = FoundCell(before.factors, (*before.ids, each.cell), before.runs + each.runs)
     if not cells:
         asked = ", ".join(f"{name}={level}" for name, each in levels.items() for level in each)
+        (scenario,) = filters.scenario
         raise UsageError(f"no cell of {scenario} has {asked}", "`wirebench list` shows the scenarios, `results` a run")
-    return tuple(map(tuple, cells.values()))
+    return tuple(cells.values())
 
 
-def named(cells: Iterable[Results], text: str) -> tuple[Results, ...]:
+def named(cells: Iterable[FoundCell], text: str) -> tuple[FoundCell, ...]:
     """Return the cells with that name or id, or else those whose name or id has the text in it."""
     exact, partly = [], []
     for cell in cells:
-        names = {in_common(cell[-1].factors), *(result.cell for result in cell)}
+        names = {cell.name, *cell.ids}
         if text in names:
             exact.append(cell)
         elif any(text.casefold() in name.casefold() for name in names):
@@ -72,52 +91,47 @@ def named(cells: Iterable[Results], text: str) -> tuple[Results, ...]:
     return tuple(exact or partly)
 
 
-def read_histories(
-    cells: Iterable[Results], folder: Path, metric: Metric | None, on_damaged: Callable[[DamagedRun], None]
-) -> tuple[History, ...]:
-    """Return the histories of cells, by default of the figure that verdicts are on.
+def results_of(index: Index, filters: Filters, cell: FoundCell) -> Results:
+    """Return what the index has of a cell in the newest runs that match, the oldest first."""
+    return index.results(dataclasses.replace(filters, cell=cell.ids), limit=RUNS_MAX).rows[::-1]
 
-    `on_damaged` is told of runs that can't be read. Raises UsageError if no run of any cell has the figure.
+
+def paths_of(results: Results, folder: Path) -> Paths:
+    """Return where the runs of a cell are, of those that are in the folder: an index may know of others."""
+    paths = ((folder / result.run_id, result.cell) for result in results)
+    return tuple((path, cell) for path, cell in paths if path.is_dir())
+
+
+def read_history(paths: Paths, metric: Metric | None, on_damaged: Callable[[DamagedRun], None]) -> History | None:
+    """Return the history of a cell, by default of the figure that verdicts are on; None if no run has the figure.
+
+    `on_damaged` is told of runs that can't be read.
     """
-    found = [each for cell in cells if (each := history(_runs(folder, cell, on_damaged), metric))]
-    if not found:
-        raise UsageError(f"no run has {metric.label if metric else 'figures'} there", "choose another figure, or cell")
-    return tuple(found)
+    return history(_runs(paths, on_damaged), metric)
 
 
-def _newest(index: Index, filters: Filters) -> Iterator[Result]:
-    """Yield the results of the newest runs, page by page, the newest first."""
-    cursor: str | None = None
-    runs: set[str] = set()
-    while True:
-        page = index.results(filters, limit=PAGE_ROWS_MAX, cursor=cursor)
-        for result in page.rows:
-            runs.add(result.run_id)
-            if len(runs) > RUNS_MAX:
-                return
-            yield result
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-def _nothing(index: Index, scenario: str, since: datetime | None) -> UsageError:
+def _nothing(index: Index, filters: Filters) -> UsageError:
     scenarios = index.choices().scenarios
-    if scenario in scenarios and since:
-        return UsageError(f"no run of {scenario} since {since:%Y-%m-%d}", "ask for an earlier day")
-    there = f"there are runs of {', '.join(scenarios)}" if scenarios else "`make bench` makes one"
-    return UsageError(f"no run of a scenario {scenario!r}", there)
+    (scenario,) = filters.scenario
+    if scenario not in scenarios:
+        there = f"there are runs of {', '.join(scenarios)}" if scenarios else "`make bench` makes one"
+        return UsageError(f"no run of a scenario {scenario!r}", there)
+    asked = [
+        *(f"since {filters.since:%Y-%m-%d %H:%M}" for _ in range(filters.since is not None)),
+        *(f"until {filters.until:%Y-%m-%d %H:%M}" for _ in range(filters.until is not None)),
+        *(f"on {' or '.join(levels)}" for levels in (filters.machine, filters.target) if levels),
+    ]
+    return UsageError(f"no run of {scenario} {', '.join(asked)}", "ask for other days, machines or targets")
 
 
 def _has(factors: Factors, levels: Mapping[str, Sequence[str]]) -> bool:
     return all(str(_ABSENT if factors.get(name) is None else factors[name]) in each for name, each in levels.items())
 
 
-def _runs(folder: Path, cell: Results, on_damaged: Callable[[DamagedRun], None]) -> Iterator[Run]:
-    """Yield the runs of a cell that are in the folder, with its records alone: an index may know of others."""
-    for path, result in ((folder / result.run_id, result) for result in cell):
-        if path.is_dir():
-            try:
-                yield load_run(path, result.cell)
-            except WirebenchError as error:
-                on_damaged(DamagedRun(path, error.message.replace(f"{path}/", "")))
+def _runs(paths: Paths, on_damaged: Callable[[DamagedRun], None]) -> Iterator[Run]:
+    """Yield the runs, each with the records of its cell alone."""
+    for path, cell in paths:
+        try:
+            yield load_run(path, cell)
+        except WirebenchError as error:
+            on_damaged(DamagedRun(path, error.message.replace(f"{path}/", "")))

@@ -134,14 +134,49 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
     with served(tmp_path, database_url(tmp_path)) as site:
         site.until("/runs", 2)
         page = text(site.ask("/history"))
-        assert "<h1>REST users.get, 16 connections</h1>" in page
-        assert 2 == page.count('<tr><th scope="row">')
-        page = text(site.ask("/history", {"cell": "grpc users", "metric": "p99"}))
         assert "<h1>gRPC users.get, 16 connections</h1>" in page
+        assert 2 == page.count('<tr><th scope="row">')
+        page = text(site.ask("/history", {"cell": "rest users", "metric": "p99"}))
+        assert "<h1>REST users.get, 16 connections</h1>" in page
         assert "quick has no cell streams" in text(site.ask("/history", {"cell": "streams"}))
-        assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"scenario": "none"}).status
         assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "mean"}).status
-        assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "item_rate"}).status
+
+
+@pytest.mark.parametrize(
+    ("asked", "notice"),
+    [
+        ({"metric": "gap"}, "gRPC users.get, 16 connections has no p99 gap between items: this is requests/s"),
+        ({"scenario": "none"}, "No run of a scenario &#39;none&#39;: there are runs of quick."),
+        ({"since": "2027-01-01"}, "No run of quick since 2027-01-01 00:00: ask for other days"),
+        ({"until": "2025-01-01T10:00Z"}, "No run of quick until 2025-01-01 10:00: ask for other days"),
+        ({"target": "kubernetes"}, "No run of quick on kubernetes: ask for other days, machines or targets."),
+    ],
+)
+def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice: str) -> None:
+    """What doesn't fit what else is chosen is said, above a form that has kept it: one choice mends it."""
+    write_run(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        answer = site.ask("/history", asked)
+        assert HTTPStatus.OK == answer.status
+        page = text(answer)
+        assert f'<p class="alert" role="note">{notice}' in page
+        assert '<select name="scenario">' in page
+        assert '<option value="gap"' not in page or "metric" not in asked
+        ((name, value),) = asked.items()
+        assert name == "metric" or f'value="{value}"' in page
+
+
+def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
+    """It is kept as long as none has; a run that isn't whole is marked."""
+    write_run(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        assert text(site.ask("/history")) == text(site.ask("/history"))
+        assert '<span class="badge incomplete">' not in text(site.ask("/history"))
+        shutil.rmtree(tmp_path / RUN)
+        write_run(tmp_path, status="incomplete", reason="interrupted")
+        assert '<span class="badge incomplete">incomplete</span>' in text(site.ask("/history"))
 
 
 def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:

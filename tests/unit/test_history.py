@@ -100,6 +100,21 @@ def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
     )
 
 
+def test_a_history_is_of_the_runs_that_are_asked_for(tmp_path: Path) -> None:
+    """By machine, target and time; the last day counts whole."""
+    write(tmp_path, 1)
+    write(tmp_path, 2, info={"machine": LARGE, "status": "incomplete", "reason": "interrupted"})
+    write(tmp_path, 3, info={"target": "kubernetes"})
+    for arguments, days in (
+        (("--machine", "Small CPU, 2 cores", "--target", "local"), ["01"]),
+        (("--since", "2026-11-02", "--until", "2026-11-02"), ["02"]),
+        (("--since", "2026-11-02T10:00:01Z"), ["03"]),
+    ):
+        (found,) = json.loads(ask(tmp_path, "--json", *arguments)[1])["cells"]
+        assert days == [point["run"][6:8] for line in found["lines"] for point in line["runs"]]
+    assert "20261102T100000Z-quick (incomplete)" in ask(tmp_path)[1]
+
+
 def test_programs_get_every_point(tmp_path: Path) -> None:
     """--json has figures with their bounds, versions, gates and changes."""
     write(tmp_path, 1)
@@ -151,7 +166,9 @@ def test_of_many_cells_one_has_to_be_chosen(tmp_path: Path) -> None:
         (("--metric", "speed"), "no figure 'speed'\nnext: figures are throughput, p50"),
         (("--metric", "gap"), "no run has p99 gap between items there"),
         (("--since", "yesterday"), "no date"),
-        (("--since", "2026-12-01"), "no run of quick since 2026-12-01"),
+        (("--since", "2026-12-01"), "no run of quick since 2026-12-01 00:00"),
+        (("--since", "20261201"), "no run of quick since"),
+        (("--machine", "Large CPU, 64 cores"), "no run of quick on Large CPU, 64 cores"),
         (("--plot", "picture.pdf"), "a plot is an .svg or a .png"),
     ],
 )
@@ -168,7 +185,7 @@ def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     """Who looks for runs in the wrong place leaves nothing behind."""
     status, _, complaint = ask(tmp_path / "nowhere")
     assert 2 == status
-    assert "no runs in" in complaint
+    assert "no such folder" in complaint
     assert not (tmp_path / "nowhere").exists()
 
 

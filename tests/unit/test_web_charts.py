@@ -262,7 +262,7 @@ def test_a_history_has_a_line_for_each_machine(tmp_path: Path) -> None:
 
 
 def test_a_history_marks_failed_gates_and_other_versions(tmp_path: Path) -> None:
-    """Hollow is a run whose gate failed, and nothing else: no machine's line; an upright stands before a new version."""
+    """Hollow is a run whose gate failed, not a machine's line; an upright stands before another version."""
     commits = ("c0ffee", "c0ffee", "feedbeef")
     infos = [
         {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from wirebench.cli.options import Json, Out
+from wirebench.cli.options import Json, Out, existing
 from wirebench.cli.output import stdout_console, visible, warn_of_damaged
 from wirebench.cli.strips import Strip
 from wirebench.errors import UsageError
@@ -26,7 +25,7 @@ from wirebench.store import DamagedRun
 from wirebench.store.results import DEFAULT_FOLDER
 
 if TYPE_CHECKING:
-    from wirebench.history import Results
+    from wirebench.history import FoundCell, Results
 
 _LISTED_MAX = 40
 _VERSION_LENGTH = 18
@@ -45,20 +44,20 @@ def history(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Option(metavar="NAME", help=f"The figure: {', '.join(METRICS)}; default: what verdicts are on."),
     ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Only runs from then on: 2026-11-21, or with a time, in UTC.")
-    ] = None,
+    machine: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these machines.")] = None,
+    target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these targets.")] = None,
+    since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
+    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date counts whole.")] = "",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as well, into an .svg or a .png.")] = None,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
     """Show a cell's figure over all runs: with intervals, and what has changed from one run to the next."""
-    if not out.is_dir():
-        raise UsageError(f"no runs in {out}/", "`make bench` makes one")
     # Imported late, here and below: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.history import read_histories  # noqa: PLC0415
+    from wirebench.history import paths_of, read_history  # noqa: PLC0415
 
     figure = _metric(metric)
+    given = {"scenario": [scenario], "machine": machine, "target": target, "since": [since], "until": [until]}
     told: set[Path] = set()
 
     def tell(damaged: DamagedRun) -> None:
@@ -66,8 +65,11 @@ def history(  # noqa: PLR0913 - one parameter an option
             warn_of_damaged(damaged)
         told.add(damaged.folder)
 
-    cells = _choose(out, scenario, cell, factor or [], _moment(since), on_damaged=tell)
-    found = read_histories(cells, out, figure, tell)
+    chosen = _choose(existing(out), given, cell, factor or [], on_damaged=tell)
+    histories = [read_history(paths_of(results, out), figure, tell) for results in chosen]
+    found = [each for each in histories if each]
+    if not found:
+        raise UsageError(f"no run has {figure.label if figure else 'figures'} there", "choose another figure, or cell")
     if plot:
         _draw(found, plot)
     if json:
@@ -81,35 +83,38 @@ def history(  # noqa: PLR0913 - one parameter an option
         console.print(f"\n{plot}")
 
 
-def _choose(  # noqa: PLR0913 - what is asked for
+def _choose(
     out: Path,
-    scenario: str,
+    given: Mapping[str, Sequence[str] | None],
     text: str,
     factors: Sequence[str],
-    since: datetime | None,
     *,
     on_damaged: Callable[[DamagedRun], None],
 ) -> Sequence[Results]:
     """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
-    from wirebench.history import CELLS_MAX, find_cells, levels_by_factor, named  # noqa: PLC0415
+    from wirebench.history import CELLS_MAX, find_cells, levels_by_factor, named, results_of  # noqa: PLC0415
     from wirebench.index import Index, database_url  # noqa: PLC0415
+    from wirebench.web.filters import FILTERS, filters_of  # noqa: PLC0415
+    from wirebench.web.parameters import read  # noqa: PLC0415
 
     levels = levels_by_factor(factors)
+    filters = filters_of(read([(name, level) for name, each in given.items() for level in each or ()], FILTERS))
+    (scenario,) = filters.scenario
     with Index.open(database_url(out)) as index:
         for damaged in index.catch_up(out).damaged:
             on_damaged(damaged)
-        cells = find_cells(index, scenario, levels, since)
-    chosen = named(cells, text)
-    if not chosen:
-        raise UsageError(f"no cell of {scenario} is like {text!r}", "choose one of these", _listed(cells))
-    if len(chosen) > CELLS_MAX:
-        hint = "choose with --cell, by a part of the name or id, or with --factor NAME=LEVEL"
-        raise UsageError(f"{counted(len(chosen), 'cell')} of {scenario} match", hint, _listed(chosen))
-    return chosen
+        cells = find_cells(index, filters, levels)
+        chosen = named(cells, text)
+        if not chosen:
+            raise UsageError(f"no cell of {scenario} is like {text!r}", "choose one of these", _listed(cells))
+        if len(chosen) > CELLS_MAX:
+            hint = "choose with --cell, by a part of the name or id, or with --factor NAME=LEVEL"
+            raise UsageError(f"{counted(len(chosen), 'cell')} of {scenario} match", hint, _listed(chosen))
+        return [results_of(index, filters, cell) for cell in chosen]
 
 
-def _listed(cells: Sequence[Results]) -> str:
-    lines = [f"{in_common(cell[-1].factors)}  ({cell[-1].cell}; {counted(len(cell), 'run')})" for cell in cells]
+def _listed(cells: Sequence[FoundCell]) -> str:
+    lines = [f"{cell.name}  ({cell.ids[-1]}; {counted(cell.runs, 'run')})" for cell in cells]
     more = [f"and {len(lines) - _LISTED_MAX} more"] if len(lines) > _LISTED_MAX else []
     return "\n".join((*lines[:_LISTED_MAX], *more))
 
@@ -119,17 +124,6 @@ def _metric(name: str | None) -> Metric | None:
     if name is not None and name not in METRICS:
         raise UsageError(f"--metric: no figure {name!r}", f"figures are {', '.join(METRICS)}")
     return METRICS[name] if name else None
-
-
-def _moment(text: str | None) -> datetime | None:
-    """Return a moment, in UTC where it doesn't say otherwise. Raises UsageError."""
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--since {text}: no date", "write 2026-11-21, or 2026-11-21T18:00") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _draw(found: Sequence[History], path: Path) -> None:
@@ -164,7 +158,7 @@ def _table(line: Line, heading: str, strip: Strip) -> Table:
     for point in line.points:
         change = point.change
         table.add_row(
-            point.run.id,
+            f"{point.run.id}{'' if point.run.status == 'complete' else f' ({point.run.status})'}",
             f"{point.started_at:%Y-%m-%d %H:%M}",
             visible(point.version[:_VERSION_LENGTH]),
             str(point.figure.blocks),
@@ -202,6 +196,7 @@ def _point(point: Point) -> dict[str, Any]:
     return {
         "run": point.run.id,
         "started_at": point.started_at,
+        "status": point.run.status,
         "commit": point.run.commit,
         "versions": point.run.versions,
         "cell": point.cell.cell,

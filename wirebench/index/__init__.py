@@ -9,7 +9,7 @@ from wirebench.index.database import IndexUnusableError
 from wirebench.index.folder import Changes, Progress
 from wirebench.index.follower import IndexFollower
 from wirebench.index.index import Contents, Index
-from wirebench.index.model import PAGE_ROWS_MAX, Choices, Filters, Page, Result, RunRow
+from wirebench.index.model import PAGE_ROWS_MAX, Choices, Filters, KnownCell, Page, Result, RunRow
 from wirebench.index.url import URL_VARIABLE, database_url, is_own, without_password
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Index",
     "IndexFollower",
     "IndexUnusableError",
+    "KnownCell",
     "Page",
     "Progress",
     "Result",

@@ -13,7 +13,7 @@ from wirebench.index import folder as folders
 from wirebench.index import query, write
 from wirebench.index.database import Database
 from wirebench.index.folder import Changes, Progress
-from wirebench.index.model import Choices, Filters, Page, Result, RunRow
+from wirebench.index.model import Choices, Filters, KnownCell, Page, Result, RunRow
 from wirebench.index.tables import blocks, cells, runs
 from wirebench.store import Record, RunInfo
 
@@ -87,6 +87,11 @@ class Index:
         """Return a page of runs, the newest first. Raises UsageError for a limit or cursor that is none."""
         with self._database.reading() as connection:
             return query.page_of_runs(connection, filters, limit, cursor)
+
+    def cells(self, filters: Filters) -> tuple[KnownCell, ...]:
+        """Return the cells that the runs have, each once."""
+        with self._database.reading() as connection:
+            return tuple(query.cells_of_runs(connection, filters))
 
     def choices(self) -> Choices:
         """Return what each filter can be set to."""

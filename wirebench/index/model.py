@@ -28,6 +28,8 @@ class Filters:
     operation: tuple[str, ...] = ()
     machine: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
+    #: The ids of cells.
+    cell: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
 
@@ -71,6 +73,15 @@ class Result:
     #: Gates that failed in any block.
     failed_gates: tuple[str, ...]
     factors: dict[str, str | int | float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCell:
+    """A cell that some runs have, by its id: its factors, and in how many of the runs it is."""
+
+    cell: str
+    factors: dict[str, str | int | float | None]
+    runs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, fun
 from wirebench.errors import UsageError
 from wirebench.index import cursor as cursors
 from wirebench.index.cursor import AfterResult, AfterRun
-from wirebench.index.model import PAGE_ROWS_MAX, Choices, Filters, Page, Result, RunRow
+from wirebench.index.model import PAGE_ROWS_MAX, Choices, Filters, KnownCell, Page, Result, RunRow
 from wirebench.index.tables import Moment, Words, blocks, cells, gates, results, runs
 
 _INT32_MAX = 2**31 - 1
@@ -66,6 +66,24 @@ def page_of_runs(connection: Connection, filters: Filters, limit: int, cursor: s
     )
 
 
+def cells_of_runs(connection: Connection, filters: Filters) -> Iterator[KnownCell]:
+    """Yield the cells of all runs that match, each once, by operation, concurrency and id; no figure is read."""
+    grouped = (
+        select(func.max(cells.c.id).label("newest"), func.count().label("runs"))
+        .join_from(runs, cells, cells.c.run == runs.c.id)
+        .where(*_of_runs(filters), *_of_cells(filters))
+        .group_by(cells.c.cell)
+        .subquery()
+    )
+    found = connection.execute(
+        select(cells.c.cell, cells.c.factors, grouped.c.runs)
+        .join_from(grouped, cells, cells.c.id == grouped.c.newest)
+        .order_by(cells.c.operation, cells.c.concurrency, cells.c.cell)
+    )
+    for row in found:
+        yield KnownCell(cell=row.cell, factors=row.factors, runs=row.runs)
+
+
 def choices(connection: Connection) -> Choices:
     """Return the levels of each filter."""
 
@@ -114,6 +132,7 @@ def _of_cells(filters: Filters) -> Iterator[ColumnElement[bool]]:
         (cells.c.transport, filters.protocol),
         (cells.c.driver, filters.client),
         (cells.c.operation, filters.operation),
+        (cells.c.cell, filters.cell),
     ):
         if levels:
             yield column.in_(levels)

@@ -11,7 +11,7 @@ from wirebench.stats.differences import hardware
 from wirebench.stats.names import Factors
 from wirebench.stats.pair import judged
 from wirebench.stats.ratio import Ratio, mean
-from wirebench.stats.summary import CellSummary, Metric, summarise
+from wirebench.stats.summary import METRICS, CellSummary, Metric, summarise
 from wirebench.store import Gate, Run, RunInfo
 
 
@@ -63,10 +63,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A cell over its runs: a line for each machine and target, in the order of their first runs."""
+    """A cell over its runs, in `metric`: a line for each machine and target, in the order of their first runs."""
 
     factors: Factors
     metric: Metric
+    #: The figures that any of the runs has.
+    metrics: tuple[Metric, ...]
     lines: tuple[Line, ...]
 
 
@@ -74,8 +76,7 @@ def history(runs: Iterable[Run], metric: Metric | None = None) -> History | None
     """Return the history of a cell, by default of the figure that verdicts are on.
 
     `runs` stand in the order of their time, each with the records of this cell alone, which may have other factors on
-    another target. Those without the figure are left
-    out; None if all are.
+    another target. Those without the figure are left out; None if all are.
     """
     measured = [(run, cell) for run in runs for cell in summarise(run.records)]
     if not measured:
@@ -88,9 +89,11 @@ def history(runs: Iterable[Run], metric: Metric | None = None) -> History | None
         if not figures:
             continue
         where = (run.info.target, *hardware(run.info.machine).values(), *cell.factors.items())
-        change = across(before[where], run, metric).changes[0] if where in before else None
+        # Both have this one cell: so is the change one.
+        (change,) = across(before[where], run, metric).changes if where in before else (None,)
         lines.setdefault(where, []).append(Point(run.info, cell, mean(figures), cell.failed_gates(metric), change))
         before[where] = run
     if not lines:
         return None
-    return History(cell.factors, metric, tuple(Line(tuple(points)) for points in lines.values()))
+    metrics = tuple(each for each in METRICS.values() if any(one.by_block(each) for _, one in measured))
+    return History(cell.factors, metric, metrics, tuple(Line(tuple(points)) for points in lines.values()))

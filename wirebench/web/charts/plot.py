@@ -139,7 +139,7 @@ class LinearScale:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A series' figure at a place; it is written at `label_y`, where it meets no other. One that isn't fit is hollow."""
+    """A series' figure at a place; written at `label_y`, where it meets no other. What isn't fit is hollow."""
 
     style: Style
     figure: str

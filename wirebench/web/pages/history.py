@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wirebench.history import Results, find_cells, named, read_histories
-from wirebench.index import Filters, Index
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.history import FoundCell, Paths, find_cells, named, paths_of, read_history, results_of
+from wirebench.index import Choices, Filters, Index
 from wirebench.report.charts.style import Style
 from wirebench.report.numbers import ABSENT, moment, number
-from wirebench.stats import METRICS
-from wirebench.stats.across_words import withheld_for
+from wirebench.stats import METRICS, Metric
+from wirebench.stats.across import Change
 from wirebench.stats.history import History, Point
-from wirebench.stats.names import in_common
+from wirebench.stats.names import capitalised, in_common
 from wirebench.stats.words import interval
 from wirebench.store import DamagedRun
+from wirebench.store.progress import read_progress
+from wirebench.store.results import load_info
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.charts import history as chart
 from wirebench.web.charts import plot
 from wirebench.web.charts.plot import Plot
-from wirebench.web.pages.form import Option
+from wirebench.web.filters import FILTERS, filters_of
+from wirebench.web.pages.findings import changed_ns
+from wirebench.web.pages.form import Field, Option, fields
 from wirebench.web.parameters import Parameter, one_of, read, text
-from wirebench.web.parameters import moment as a_moment
 from wirebench.web.render import render
 
+#: The filters of a history besides its scenario: those of runs.
+_RUN_FILTERS = ("machine", "target", "since", "until")
 _PARAMETERS = (
     Parameter(name="scenario", description="The scenario whose runs are looked at.", parse=text),
     Parameter(name="cell", description="A cell's name, or a part of it.", parse=text),
     Parameter(name="metric", description=f"The figure: {', '.join(METRICS)}.", parse=one_of(*METRICS)),
-    Parameter(name="since", description="Only runs from this date on.", parse=a_moment()),
+    *(each for each in FILTERS if each.name in _RUN_FILTERS),
 )
+#: So many histories are kept: whoever looks at one looks at it again.
+_KEPT_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class Row:
     """A run: its figure with its interval, and what has become of it since the run before."""
 
     run_id: str
+    #: Empty if it is complete.
+    status: str
     started_at: str
     version: str
     blocks: int
@@ -69,39 +81,65 @@ class Page:
     scenarios: tuple[Option, ...]
     cells: tuple[Option, ...]
     metrics: tuple[Option, ...]
+    filters: tuple[Field, ...]
     since: str
-    notice: str
+    until: str
+    notices: tuple[str, ...]
     history: Shown | None
     damaged: tuple[DamagedRun, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked for, by the names of the parameters."""
+
+    levels: Mapping[str, tuple[Any, ...]]
+    texts: Mapping[str, str]
+
+    def one(self, name: str) -> str:
+        """Return the level of a parameter that has one; empty if it isn't given."""
+        return next(iter(self.levels[name]), "")
+
+    def filters(self, scenario: str) -> Filters:
+        """Return the filters, of this scenario."""
+        nothing = {each.name: () for each in FILTERS}
+        return filters_of({**nothing, **{name: self.levels[name] for name in _RUN_FILTERS}, "scenario": (scenario,)})
+
+
 def history(request: Request) -> Response:
-    """Answer with the history of the cell that is asked for, or of the first of the newest run's scenario."""
+    """Answer with the history of the cell that is asked for, or of the first of the newest run's scenario.
+
+    What one field is set to may not fit what another has just been set to: then something that is there is shown, and
+    that it isn't what was asked for.
+    """
     pairs = [(name, value) for name, value in request.query_params.multi_items() if value]
-    levels = {name: next(iter(found), None) for name, found in read(pairs, _PARAMETERS).items()}
-    page = _page(request.app.state.catalogue, levels, dict(pairs).get("since", ""))
+    page = _page(request.app.state.catalogue, _Asked(read(pairs, _PARAMETERS), dict(pairs)))
     return render("history.html.j2", here="/history", page=page, size=plot)
 
 
-def _page(catalogue: Catalogue, asked: Mapping[str, Any], since: str) -> Page:
-    metric = METRICS[asked["metric"]] if asked["metric"] else None
-    damaged: list[DamagedRun] = []
+def _page(catalogue: Catalogue, asked: _Asked) -> Page:
+    notices: list[str] = []
     with catalogue.index() as index:
-        scenarios = index.choices().scenarios
-        scenario = asked["scenario"] or _newest_scenario(index)
-        cells = find_cells(index, scenario, {}, asked["since"]) if scenario else ()
-    chosen = _chosen(cells, asked["cell"] or "")
-    found = read_histories(chosen, catalogue.folder, metric, damaged.append)[0] if chosen else None
-    names = [in_common(cell[-1].factors) for cell in cells]
-    name = in_common(found.factors) if found else ""
+        choices = index.choices()
+        scenario = asked.one("scenario") or _newest_scenario(index)
+        filters = asked.filters(scenario)
+        cells = _cells(index, filters, notices) if scenario else ()
+        cell = _chosen(cells, asked.one("cell"), scenario, notices) if cells else None
+        results = results_of(index, filters, cell) if cell else ()
+    found, damaged = _read(paths_of(results, catalogue.folder), METRICS.get(asked.one("metric")), notices)
+    metrics = found.metrics if found else tuple(METRICS.values())
     return Page(
-        scenarios=_options({each: each for each in (*scenarios, *([scenario] if scenario else []))}, scenario),
-        cells=_options({each: each for each in names}, name),
-        metrics=_options({each.name: each.label for each in METRICS.values()}, found.metric.name if found else ""),
-        since=since,
-        notice=_notice(asked["cell"], name, scenario),
+        scenarios=_options({each: each for each in dict.fromkeys((*choices.scenarios, scenario)) if each}, scenario),
+        cells=_options({each.name: each.name for each in cells}, cell.name if cell else ""),
+        metrics=_options(
+            {each.name: each.label for each in metrics}, found.metric.name if found else asked.one("metric")
+        ),
+        filters=_filters(asked, choices),
+        since=asked.texts.get("since", ""),
+        until=asked.texts.get("until", ""),
+        notices=tuple(notices),
         history=_shown(found) if found else None,
-        damaged=tuple(damaged),
+        damaged=damaged,
     )
 
 
@@ -109,16 +147,58 @@ def _newest_scenario(index: Index) -> str:
     return next((result.scenario for result in index.results(Filters(), limit=1).rows), "")
 
 
-def _chosen(cells: Sequence[Results], name: str) -> Sequence[Results]:
+def _cells(index: Index, filters: Filters, notices: list[str]) -> tuple[FoundCell, ...]:
+    """Return the cells of a scenario; if there are none, say why."""
+    try:
+        return find_cells(index, filters, {})
+    except UsageError as error:
+        notices.append(f"{capitalised(error.message)}: {error.hint}.")
+        return ()
+
+
+def _chosen(cells: Sequence[FoundCell], name: str, scenario: str, notices: list[str]) -> FoundCell:
     """Return the first cell of that name, or else the first of all: the form keeps a name from another scenario."""
-    return (named(cells, name) or cells)[:1] if name else cells[:1]
+    if of_name := named(cells, name):
+        return of_name[0]
+    notices.append(f"{scenario} has no cell {name}: this is the first that it has.")
+    return cells[0]
 
 
-def _notice(asked: str | None, name: str, scenario: str) -> str:
-    """Say that it is another cell which is shown, if it is."""
-    if not asked or not name or asked.casefold() in name.casefold():
-        return ""
-    return f"{scenario} has no cell {asked}: this is the first that it has."
+def _read(paths: Paths, metric: Metric | None, notices: list[str]) -> tuple[History | None, tuple[DamagedRun, ...]]:
+    """Return the history in a figure, or else in that which verdicts are on: the form keeps a figure, too."""
+    states = tuple(_state(path) for path, _ in paths)
+    found, damaged = _kept(paths, states, metric)
+    if found or not metric or not paths:
+        return found, damaged
+    found, damaged = _kept(paths, states, None)
+    if found:
+        notices.append(f"{in_common(found.factors)} has no {metric.label}: this is {found.metric.label}.")
+    return found, damaged
+
+
+@functools.lru_cache(maxsize=_KEPT_MAX)
+def _kept(
+    paths: Paths, _states: tuple[tuple[int, str], ...], metric: Metric | None
+) -> tuple[History | None, tuple[DamagedRun, ...]]:
+    """Return the history of runs in these states: one that was read is kept as long as none of its runs changes."""
+    damaged: list[DamagedRun] = []
+    return read_history(paths, metric, damaged.append), tuple(damaged)
+
+
+def _state(folder: Path) -> tuple[int, str]:
+    """Return what is another once a run has changed: when it was written, and whether one that goes was killed."""
+    if read_progress(folder) is None:
+        return changed_ns(folder), ""
+    try:
+        return changed_ns(folder), load_info(folder).status
+    except WirebenchError as error:
+        return changed_ns(folder), error.message
+
+
+def _filters(asked: _Asked, choices: Choices) -> tuple[Field, ...]:
+    """Return the filters that are chosen from: machines and targets."""
+    levels = {each.name: asked.levels.get(each.name, ()) for each in FILTERS}
+    return tuple(each for each in fields(levels, choices) if each.name in _RUN_FILTERS)
 
 
 def _options(texts: Mapping[str, str], chosen: str) -> tuple[Option, ...]:
@@ -139,14 +219,23 @@ def _shown(found: History) -> Shown:
 def _row(point: Point) -> Row:
     figure, change = point.figure, point.change
     told = interval(change.ratios[change.metric.name]) if change and change.metric.name in change.ratios else ABSENT
+    reason = _reason(change, point) if change else ""
     return Row(
         run_id=point.run.id,
+        status="" if point.run.status == "complete" else point.run.status,
         started_at=moment(point.run.started_at),
         version=point.version[: chart.VERSION_LENGTH],
         blocks=figure.blocks,
         figure=number(figure.estimate),
         interval=ABSENT if figure.low is None else f"{number(figure.low)}–{number(figure.high)}",
         verdict=change.verdict if change else "",
-        change=f"{told} ({withheld_for(change)})" if change and change.verdict == "withheld" else told,
+        change=f"{told} ({reason})" if reason else told,
         gates=", ".join(gate.name.replace("_", " ") for gate in point.failed_gates) or "passed",
     )
+
+
+def _reason(change: Change, point: Point) -> str:
+    """Say why there is no verdict, as far as it isn't in the row: its own gates stand beside."""
+    own = {gate.name for gate in point.failed_gates}
+    before = any(gate.name not in own for gate in change.failed_gates)
+    return "; ".join((*change.reasons, *(["a gate failed in the run before"] if before else [])))
