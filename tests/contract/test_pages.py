@@ -57,6 +57,27 @@ def test_two_ticked_runs_lead_to_their_comparison(tmp_path: Path) -> None:
         assert "/compare?base=2026a&head=2026b" == answer.headers["location"]
 
 
+def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
+    """Of its scenario, machine and target, unless told otherwise; what has other cells stands apart."""
+    infos: dict[str, dict[str, object]] = {
+        "20260101T000000Z-quick": {},
+        "20260102T000000Z-quick": {"machine": {"cpu": "Another"}},
+        "20260103T000000Z-other": {"scenario": "other"},
+        "20260104T000000Z-quick": {},
+        "20260105T000000Z-quick": {},
+    }
+    for day, (name, info) in enumerate(infos.items(), 1):
+        write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z", **info)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", len(infos))
+        page = text(site.ask("/compare", {"head": "20260104T000000Z-quick"}))
+        chosen = re.findall(r'<option value="([^"]+)" selected>', page)
+        assert ["20260101T000000Z-quick", "20260104T000000Z-quick"] == chosen
+        assert ["quick", "other"] * 2 == re.findall(r'<optgroup label="(.+)">', page)
+        page = text(site.ask("/compare", {"base": chosen[0], "head": chosen[1]}))
+        assert '<p class="eyebrow">Comparison of two runs</p>' in page
+
+
 @pytest.mark.parametrize(
     ("path", "status", "word"),
     [

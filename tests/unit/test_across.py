@@ -87,7 +87,27 @@ def test_one_block_on_a_side_is_inconclusive(make: Maker) -> None:
     """However far apart the figures are: a block says nothing of its own spread."""
     found = across(make("base"), make("head", rate_per_s=10, blocks=1))
     assert (["inconclusive"], ()) == (verdicts(found), found.regressions)
-    assert "One block says nothing of its own spread" in next(remarks(found))
+    assert "One block says nothing of its own spread: for verdicts, give head two or more" in next(remarks(found))
+
+
+def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
+    """Another block would help nobody; and what wasn't judged isn't said to be none the slower."""
+    found = across(make("base", blocks=1), make("head", gates=lambda _cell, _block: (GENERATOR_GATE,)))
+    assert [] == [remark for remark in remarks(found) if "One block" in remark]
+    assert "Nothing could be judged: of 1 cell in both runs, no verdict in 1." == summary(found)
+
+
+@pytest.mark.parametrize(
+    ("side", "info", "said"),
+    [
+        ("base", {"status": "incomplete", "reason": "interrupted"}, "base is incomplete (interrupted): 4 of 8 windows"),
+        ("head", {"status": "running", "reason": ""}, "head is still running: 4 of 8 windows are measured."),
+    ],
+)
+def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dict[str, Any], said: str) -> None:
+    """First of all remarks, with how much of it is there."""
+    runs = {name: make(name, info={"cells": 2, **info} if name == side else {}) for name in ("base", "head")}
+    assert said in next(remarks(across(runs["base"], runs["head"])))
 
 
 def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:

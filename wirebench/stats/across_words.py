@@ -9,7 +9,8 @@ from wirebench.stats.differences import Difference
 from wirebench.stats.names import counted, in_common
 from wirebench.stats.pair import Verdict
 from wirebench.stats.ratio import CONFIDENCE
-from wirebench.stats.words import gate_names, interval, least_seen, told_ratios
+from wirebench.stats.words import gate_names, how_much_more, interval, told_ratios
+from wirebench.store import RunInfo
 
 #: So many cells that one run lacks are named.
 _NAMED_MAX = 6
@@ -31,7 +32,7 @@ def claim(change: Change) -> str:
         case "equivalent":
             return f"head and base are equivalent: {measured}."
         case "inconclusive":
-            return f"inconclusive: {measured}.{_how_much_more(change)}"
+            return f"inconclusive: {measured}.{how_much_more(change, _blocks(change))}"
         case verdict:
             return f"head is {verdict}{', beyond the margin' if change.regressed else ''}: {measured}."
 
@@ -51,23 +52,29 @@ def withheld_for(change: Change) -> str:
 
 def summary(found: Across) -> str:
     """Say in one sentence what all cells together come to."""
+    withheld = len(found.with_verdict("withheld"))
+    both = f"{counted(len(found.changes), 'cell')} in both runs"
+    if withheld == len(found.changes):
+        return f"Nothing could be judged: of {both}, no verdict in {withheld}."
     counts = [f"{verdict} in {count}" for verdict in _COUNTED if (count := len(found.with_verdict(verdict)))]
     said = [f"head is {', '.join(counts)}"] if counts else []
-    if withheld := len(found.with_verdict("withheld")):
+    if withheld:
         said.append(f"no verdict in {withheld}")
     slower = counted(len(found.regressions), "is", "are") if found.regressions else "none is"
     beyond = f"{slower} slower by more than {found.margin * 100:g} % with certainty"
-    return f"Of {counted(len(found.changes), 'cell')} in both runs, {', '.join(said)}; {beyond}."
+    return f"Of {both}, {', '.join(said)}; {beyond}."
 
 
 def remarks(found: Across) -> Iterator[str]:
     """Yield what is to be known beside the verdicts: chance, cells that are missing, what the runs differ in."""
+    for name, run in (("base", found.base), ("head", found.head)):
+        yield from _not_whole(found, name, run)
     tested = sum(change.p_value is not None for change in found.changes)
     if tested > 1:
         chance = f"up to {tested * (1 - CONFIDENCE):.1f} of {tested} verdicts are expected to say faster or slower"
         yield f"Where nothing has changed, {chance}: each has an interval of its own, at {CONFIDENCE * 100:g} %."
-    if any(ratio.low is None for change in found.changes for ratio in change.ratios.values()):
-        yield "One block says nothing of its own spread: for verdicts, give both runs two or more (--blocks)."
+    if single := _with_one_block(found):
+        yield f"One block says nothing of its own spread: for verdicts, give {single} two or more (--blocks)."
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
             named = [in_common(cell.factors) for cell in cells[:_NAMED_MAX]]
@@ -83,9 +90,29 @@ def difference(of: Difference) -> str:
     return f"{of.name}: {of.base} in base, {of.head} in head{apart}."
 
 
-def _how_much_more(change: Change) -> str:
-    least = least_seen(change)
-    if not least:
-        return ""
+def _not_whole(found: Across, name: str, run: RunInfo) -> Iterator[str]:
+    """Say that a run lacks records, and how many: by what it has, it may be another run than it would be whole."""
+    if run.status == "complete":
+        return
+    if name == "base":
+        cells = (*(change.baseline for change in found.changes), *found.only_in_base)
+    else:
+        cells = (*(change.subject for change in found.changes), *found.only_in_head)
+    measured = f"{sum(len(cell.records) for cell in cells)} of {run.cells * run.blocks} windows are measured"
+    why = f" ({run.reason})" if run.reason else ""
+    yield f"{name} is {'still running' if run.status == 'running' else run.status}{why}: {measured}."
+
+
+def _with_one_block(found: Across) -> str:
+    """Name the runs with cells that only their single block keeps from a verdict."""
+    judged = [change for change in found.changes if change.verdict != "withheld"]
+    sides = {
+        "base": [len(change.baseline.by_block(change.metric)) for change in judged],
+        "head": [len(change.subject.by_block(change.metric)) for change in judged],
+    }
+    return " and ".join(name for name, blocks in sides.items() if 1 in blocks)
+
+
+def _blocks(change: Change) -> str:
     head, base = (len(cell.by_block(change.metric)) for cell in (change.subject, change.baseline))
-    return f" {head} against {base} blocks as noisy as these don't see differences under {least}; more blocks would."
+    return f"{head} against {base}"

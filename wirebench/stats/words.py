@@ -97,7 +97,9 @@ def claim(comparison: Comparison) -> str:
         case "withheld":
             return f"{said}; measured {measured}."
         case "inconclusive":
-            return f"{said}: {measured}.{_how_much_more(comparison)}"
+            return (
+                f"{said}: {measured}.{how_much_more(comparison, str(comparison.ratios[comparison.metric.name].blocks))}"
+            )
         case _:
             return f"{said}: {measured}."
 
@@ -150,6 +152,14 @@ def least_seen(pair: Pair) -> str:
     return "" if detectable is None else f"{_number(min(detectable, _RATIO_MAX))}×"
 
 
+def how_much_more(pair: Pair, blocks: str) -> str:
+    """Say what so many blocks, in words, can't see; a sentence with a space before it, or nothing."""
+    least = least_seen(pair)
+    return (
+        f" {blocks} blocks as noisy as these don't see differences under {least}; more blocks would." if least else ""
+    )
+
+
 def gate_names(failed: Iterable[Gate]) -> str:
     """Name gates as words."""
     return ", ".join(dict.fromkeys(gate_name(gate.name) for gate in failed))
@@ -194,14 +204,6 @@ def _disagreement(comparison: Comparison, other: str) -> str:
             failed = gate_names(comparison.unfit(name))
             parts.append(f"{interval(ratio)} {_THE[name]}" + (f" (don't rely on it: {failed})" if failed else ""))
     return f"{', '.join(parts)} of {other}" if parts else f"nothing to hold against {other}"
-
-
-def _how_much_more(comparison: Comparison) -> str:
-    least = least_seen(comparison)
-    if not least:
-        return ""
-    blocks = comparison.ratios[comparison.metric.name].blocks
-    return f" {blocks} blocks as noisy as these don't see differences under {least}; more blocks would."
 
 
 def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:

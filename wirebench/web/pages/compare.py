@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from wirebench.errors import UsageError
-from wirebench.index import Filters, RunRow
+from wirebench.index import Filters, Index, RunRow
 from wirebench.report.charts.forest import LANES, Forest, Lane
 from wirebench.report.numbers import moment, number
 from wirebench.stats import METRICS, across_words, names
@@ -26,8 +26,8 @@ from wirebench.web.render import render
 CHOICES_MAX = 200
 
 _PARAMETERS = (
-    Parameter(name="base", description="The run that the other is held against.", parse=text),
-    Parameter(name="head", description="The run that is held against it.", parse=text),
+    Parameter(name="base", description="The run that the other is compared with.", parse=text),
+    Parameter(name="head", description="The run that is judged.", parse=text),
     Parameter(name="run_id", description="Two runs: the older is the base.", parse=text, several=True),
 )
 
@@ -72,12 +72,15 @@ def compare(request: Request) -> Response:
     if chosen := levels["run_id"]:
         return RedirectResponse(_address_of(chosen), HTTPStatus.SEE_OTHER)
     base, head = (next(iter(levels[name]), "") for name in ("base", "head"))
+    with catalogue.index() as index:
+        choices = _choices(index, base, head)
+        before = "" if base or not head else _run_before(index, head)
     return render(
         "compare.html.j2",
         here="/compare",
-        base=base,
+        base=base or before,
         head=head,
-        choices=_choices(catalogue, base, head),
+        choices=choices,
         found=_compared(catalogue, base, head) if base and head else None,
     )
 
@@ -91,17 +94,29 @@ def _address_of(chosen: Sequence[str]) -> str:
     return address("/compare", (("base", base), ("head", head)))
 
 
-def _choices(catalogue: Catalogue, *asked: str) -> tuple[Choice, ...]:
-    with catalogue.index() as index:
-        newest = index.runs(Filters(), limit=CHOICES_MAX).rows
-        known = {run.run_id for run in newest}
-        others = tuple(run_id for run_id in asked if run_id and run_id not in known)
-        older = index.runs(Filters(run_id=others)).rows if others else ()
-    return tuple(map(_choice, (*newest, *older)))
+def _choices(index: Index, *asked: str) -> Mapping[str, Sequence[Choice]]:
+    """Return the runs that can be chosen by their scenarios, first that of what is asked for: others share no cell."""
+    chosen = index.runs(Filters(run_id=tuple(filter(None, asked)))).rows if any(asked) else ()
+    runs = {run.run_id: run for run in (*chosen, *index.runs(Filters(), limit=CHOICES_MAX).rows)}
+    by_scenario: dict[str, list[RunRow]] = {}
+    for run in runs.values():
+        by_scenario.setdefault(run.scenario, []).append(run)
+    return {
+        scenario: [_choice(run) for run in sorted(found, key=lambda run: run.started_at, reverse=True)]
+        for scenario, found in by_scenario.items()
+    }
+
+
+def _run_before(index: Index, run_id: str) -> str:
+    """Return the run that a run is compared with most likely: the one before, of its scenario, machine and target."""
+    for run in index.runs(Filters(run_id=(run_id,))).rows:
+        like = Filters(scenario=(run.scenario,), machine=(run.machine,), target=(run.target,), until=run.started_at)
+        return next((each.run_id for each in index.runs(like, limit=2).rows if each.run_id != run_id), "")
+    return ""
 
 
 def _choice(run: RunRow) -> Choice:
-    return Choice(run.run_id, f"{moment(run.started_at.isoformat())} · {run.scenario} · {run.target} · {run.machine}")
+    return Choice(run.run_id, f"{moment(run.started_at.isoformat())} · {run.target} · {run.machine}")
 
 
 def _compared(catalogue: Catalogue, base: str, head: str) -> Comparison:
