@@ -91,9 +91,9 @@ def named(cells: Iterable[FoundCell], text: str) -> tuple[FoundCell, ...]:
     return tuple(exact or partly)
 
 
-def results_of(index: Index, filters: Filters, cell: FoundCell) -> Results:
+def results_of(index: Index, filters: Filters, cell: FoundCell, runs_max: int = RUNS_MAX) -> Results:
     """Return what the index has of a cell in the newest runs that match, the oldest first."""
-    return index.results(dataclasses.replace(filters, cell=cell.ids), limit=RUNS_MAX).rows[::-1]
+    return index.results(dataclasses.replace(filters, cell=cell.ids), limit=runs_max).rows[::-1]
 
 
 def paths_of(results: Results, folder: Path) -> Paths:

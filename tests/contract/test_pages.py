@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import shutil
+import sys
 from http import HTTPStatus
 from pathlib import Path
 
@@ -186,6 +187,19 @@ def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice:
         assert '<option value="gap"' not in page or "metric" not in asked
         ((name, value),) = asked.items()
         assert name == "metric" or f'value="{value}"' in page
+
+
+def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many runs the newest are read, and how many there are is said."""
+    monkeypatch.setattr(sys.modules["wirebench.web.pages.history"], "_RUNS_MAX", 1)
+    for day in (1, 2):
+        write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 2)
+        page = text(site.ask("/history"))
+        assert "These are the newest 1 of 2 runs" in page
+        assert "20260102T000000Z-quick</a></th>" in page
+        assert "20260101T000000Z-quick</a></th>" not in page
 
 
 def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ _PARAMETERS = (
     Parameter(name="metric", description=f"The figure: {', '.join(METRICS)}.", parse=one_of(*METRICS)),
     *(each for each in FILTERS if each.name in _RUN_FILTERS),
 )
+#: A page reaches so many runs back: it is read while somebody waits. `wirebench history` reaches further.
+_RUNS_MAX = 100
 #: So many histories are kept: whoever looks at one looks at it again.
 _KEPT_MAX = 16
 
@@ -125,7 +127,9 @@ def _page(catalogue: Catalogue, asked: _Asked) -> Page:
         filters = asked.filters(scenario)
         cells = _cells(index, filters, notices) if scenario else ()
         cell = _chosen(cells, asked.one("cell"), scenario, notices) if cells else None
-        results = results_of(index, filters, cell) if cell else ()
+        results = results_of(index, filters, cell, _RUNS_MAX) if cell else ()
+    if cell and cell.runs > len(results):
+        notices.append(f"These are the newest {len(results)} of {cell.runs} runs; choose others by their days.")
     found, damaged = _read(paths_of(results, catalogue.folder), METRICS.get(asked.one("metric")), notices)
     metrics = found.metrics if found else tuple(METRICS.values())
     return Page(
