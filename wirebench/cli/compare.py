@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 import typer
+from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
@@ -13,6 +14,7 @@ from wirebench.cli.options import Json, Out
 from wirebench.cli.output import stdout_console, visible, warn_of_damaged
 from wirebench.report.numbers import ABSENT, number
 from wirebench.stats import Across, Change, across
+from wirebench.stats.across_data import Compared, compared
 from wirebench.stats.across_words import remarks, sentence, summary
 from wirebench.stats.names import in_common
 from wirebench.stats.words import interval
@@ -36,7 +38,10 @@ def compare(
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Compare two runs by the cells that both have: with intervals, a verdict a cell, and what the runs differ in."""
+    """Compare two runs by the cells that both have.
+
+    It shows intervals, a verdict a cell, and what the runs differ in.
+    """
     found = across(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
     if json:
         sys.stdout.write(_as_json(found) + "\n")
@@ -48,12 +53,6 @@ def compare(
 
 def _as_json(found: Across) -> str:
     """Return what the API answers."""
-    # Imported late: the server takes longer to load than a short command to run.
-    from pydantic import TypeAdapter  # noqa: PLC0415
-
-    from wirebench.web.api.answers import Compared  # noqa: PLC0415
-    from wirebench.web.api.compare import compared  # noqa: PLC0415
-
     return TypeAdapter(Compared).dump_json(compared(found), indent=2).decode()
 
 
@@ -79,7 +78,7 @@ def _row(change: Change) -> tuple[str, ...]:
     ratio = change.ratios.get(metric.name)
     return (
         in_common(change.subject.factors),
-        f"{metric.label}{'' if metric.unit == '1/s' else f', {metric.unit}'}",
+        metric.heading,
         *(number(cell.typical(metric)) for cell in (change.baseline, change.subject)),
         interval(ratio) if ratio else ABSENT,
         f"{change.verdict}{', beyond the margin' if change.regressed else ''}",

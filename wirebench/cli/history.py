@@ -52,7 +52,10 @@ def history(  # noqa: PLR0913 - one parameter an option
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Show a cell's figure over all runs: with intervals, and what has changed from one run to the next."""
+    """Show a cell's figure over all runs.
+
+    It has intervals, and what has changed from one run to the next; machines and targets are kept apart.
+    """
     # Imported late, here and below: SQLAlchemy takes longer to load than a short command to run.
     from wirebench.history import paths_of, read_history  # noqa: PLC0415
 
@@ -65,7 +68,7 @@ def history(  # noqa: PLR0913 - one parameter an option
             warn_of_damaged(damaged)
         told.add(damaged.folder)
 
-    chosen = _choose(existing(out), given, cell, factor or [], on_damaged=tell)
+    chosen = _choose(existing(out), given, cell, factor or [], tell)
     histories = [read_history(paths_of(results, out), figure, tell) for results in chosen]
     found = [each for each in histories if each]
     if not found:
@@ -88,7 +91,6 @@ def _choose(
     given: Mapping[str, Sequence[str] | None],
     text: str,
     factors: Sequence[str],
-    *,
     on_damaged: Callable[[DamagedRun], None],
 ) -> Sequence[Results]:
     """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
@@ -136,7 +138,7 @@ def _draw(found: Sequence[History], path: Path) -> None:
 def _print(found: History, console: Console) -> None:
     """Print a table a machine and target; all of them have one scale."""
     metric = found.metric
-    heading = f"{metric.label}{'' if metric.unit == '1/s' else f', {metric.unit}'}"
+    heading = metric.heading
     better = "more" if metric.higher_is_better else "less"
     console.print(f"\n{in_common(found.factors)}: {heading} ({better} is better)", style="bold")
     strip = Strip.of([point.figure for line in found.lines for point in line.points])

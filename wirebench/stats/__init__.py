@@ -7,7 +7,7 @@ from wirebench.stats.compare import Comparison, compare
 from wirebench.stats.conclude import conclude
 from wirebench.stats.ladder import Ladder, ladders
 from wirebench.stats.pair import Pair, Verdict
-from wirebench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
+from wirebench.stats.ratio import Ratio
 from wirebench.stats.series import Series, numeric_factors, series
 from wirebench.stats.summary import METRICS, CellSummary, Metric, by_factors, summarise
 
@@ -29,8 +29,6 @@ __all__ = [
     "conclude",
     "ladders",
     "numeric_factors",
-    "paired_ratio",
     "series",
     "summarise",
-    "unpaired_ratio",
 ]

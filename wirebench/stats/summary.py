@@ -24,6 +24,11 @@ class Metric:
     higher_is_better: bool
     of: Callable[[Record], float | None]
 
+    @property
+    def heading(self) -> str:
+        """Its label with its unit, unless the label has it."""
+        return self.label if self.unit == "1/s" else f"{self.label}, {self.unit}"
+
 
 def _unless_streams(figure: Callable[[Record], float | None]) -> Callable[[Record], float | None]:
     """Take a figure of requests: whole streams have none that could be compared with those."""

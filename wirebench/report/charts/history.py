@@ -68,9 +68,8 @@ def _panel(axes: Axes, history: History) -> None:
     _below(axes, [point for _, _, point in runs])
     for line in history.lines:
         _line(axes, line, looks[line.name], places)
-    unit = "" if history.metric.unit == "1/s" else f", {history.metric.unit}"
     axes.set_title(
-        f"{in_common(history.factors)}: {history.metric.label}{unit}",
+        f"{in_common(history.factors)}: {history.metric.heading}",
         loc="left", fontsize=FONT_SIZE, color=INK, pad=_LEGEND_HEIGHT * len(history.lines) + 8,
     )  # fmt: skip
     axes.legend(

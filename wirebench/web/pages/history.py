@@ -213,7 +213,7 @@ def _shown(found: History) -> Shown:
     metric = found.metric
     return Shown(
         name=in_common(found.factors),
-        heading=metric.label if metric.unit == "1/s" else f"{metric.label}, {metric.unit}",
+        heading=metric.heading,
         plot=chart.draw(found),
         legend=tuple(chart.styles(found).values()),
         tables={line.name: tuple(map(_row, reversed(line.points))) for line in found.lines},
