@@ -151,3 +151,13 @@ def test_without_a_command_there_is_help() -> None:
     status, stdout, stderr = wirebench()
     assert (2, "") == (status, stdout)
     assert "verify" in stderr
+
+
+@pytest.mark.parametrize("group", [(), ("timing",), ("client",)])
+def test_the_list_of_commands_says_whole_sentences(group: tuple[str, ...]) -> None:
+    """None is cut off where a terminal is 80 columns wide."""
+    status, shown, _ = wirebench(*group, "--help")
+    commands = shown.partition("Commands:")[2].strip().splitlines()
+    assert 0 == status
+    assert commands
+    assert [] == [line for line in commands if not line.endswith(".") or line.endswith("...")]

@@ -24,7 +24,10 @@ def bundle(
     with_logs: Annotated[bool, typer.Option("--with-logs", help="The logs, too: they may name hosts.")] = False,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Put a run into one file that `wirebench import` takes in elsewhere: records, histograms, scenario, report."""
+    """Put a run into one file, for others.
+
+    It has records, histograms, scenario and report; `wirebench import` takes it in elsewhere.
+    """
     found = find_run(run, out, warn_of_damaged)
     made = write_bundle(found, output, with_logs=with_logs)
     sys.stdout.write(f"{made.path}\n")

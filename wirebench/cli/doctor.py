@@ -31,7 +31,7 @@ class Finding:
 
 
 def doctor() -> None:
-    """Look for what would keep wirebench from working, or its figures from being trusted."""
+    """Look for what would spoil runs, or the trust in their figures."""
     findings = [*_tools(), *_machine()]
     for finding in findings:
         mark = "ok" if finding.good else "FAIL" if finding.fatal else "warn"

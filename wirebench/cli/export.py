@@ -29,8 +29,10 @@ def export(  # noqa: PLR0913 - one parameter an option
     *,
     run: Annotated[_Levels, typer.Option("--run", metavar="RUN", help="Runs. Filters can be repeated: any.")] = None,
     scenario: Annotated[_Levels, typer.Option(metavar="NAME", help="Scenarios.")] = None,
-    protocol: Annotated[_Levels, typer.Option(metavar="NAME", help="Transports.")] = None,
-    client: Annotated[_Levels, typer.Option(metavar="NAME", help="Drivers.")] = None,
+    protocol: Annotated[
+        _Levels, typer.Option(metavar="NAME", help="Transports, under the API's name: rest, grpc …")
+    ] = None,
+    client: Annotated[_Levels, typer.Option(metavar="NAME", help="Drivers, under the API's name: k6, ghz …")] = None,
     concurrency: Annotated[_Levels, typer.Option(metavar="N", help="Connections at a time.")] = None,
     operation: Annotated[_Levels, typer.Option(metavar="NAME", help="Operations.")] = None,
     machine: Annotated[_Levels, typer.Option(metavar="NAME", help="Machines.")] = None,
@@ -45,7 +47,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     ),
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Export results or runs, for spreadsheets, notebooks and databases."""
+    """Export results or runs, for spreadsheets and notebooks."""
     given = {
         "run_id": run,
         "scenario": scenario,

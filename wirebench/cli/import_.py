@@ -25,7 +25,10 @@ def import_(
     *,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Take a bundled run in, once everything in it is checked; its report is drawn anew, from its records."""
+    """Take in a run that was bundled elsewhere.
+
+    Everything in it is checked first; its report is drawn anew, from its records.
+    """
     with opened(file) as stream:
         taken = import_bundle(stream, file, out)
     info = taken.run.info

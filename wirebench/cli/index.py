@@ -35,7 +35,7 @@ def index(
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Put into the index of the runs what it lacks, and say what it holds.
+    """Put into the index what it lacks, and say what it holds.
 
     The index is index.db in the folder, unless WIREBENCH_DATABASE_URL names a database: postgresql://…
     """

@@ -21,7 +21,7 @@ from wirebench.store.results import DEFAULT_FOLDER
 
 
 def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
-    """List the scenarios that come with wirebench, and the runs so far."""
+    """List the scenarios, and the runs so far."""
     scenarios, runs = list(_scenarios()), list(_runs(out))
     if json:
         data = {"scenarios": scenarios, "runs": runs}

@@ -95,9 +95,10 @@ def load(  # noqa: PLR0913 - one parameter an option
     kubeconfig: Kubeconfig = None,
     values: ValuesFiles = None,
 ) -> None:
-    """Send a plain load to a service that `make deploy` has installed, and show what came of it.
+    """Send a plain load to a service of a cluster.
 
-    It is a load and no measurement: one window on a service as it is, without repetitions and without a verdict.
+    `make deploy` has installed it. It is a load and no measurement: one window on a service as it is, without
+    repetitions and without a verdict.
     """
     chosen = _checked_driver(transport, driver, operation)
     asked = _Asked(chosen, cast("Operation", operation), concurrency, rate, balancing, duration_s(duration))

@@ -20,7 +20,7 @@ def report(
     out: Out = DEFAULT_FOLDER,
     to: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run's folder.")] = None,
 ) -> None:
-    """Write the report of a run: one HTML file that needs nothing else."""
+    """Write the report of a run: one HTML file."""
     # Imported late: the report brings matplotlib with it.
     from wirebench.report import write_report  # noqa: PLC0415
 

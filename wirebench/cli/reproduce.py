@@ -62,9 +62,10 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Run the scenario of a bundle, or of a run, here, and say whether its verdicts hold; exit code 1 if one doesn't.
+    """Run a scenario again, here, and say whether its verdicts hold.
 
-    Two verdicts contradict each other if both are conclusive and differ.
+    It is that of a bundle or of a run. The exit code is 1 if a verdict doesn't hold: two verdicts contradict each other
+    if both are conclusive and differ.
     """
     with _measured_there(file, out) as there, tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         place = place_of(

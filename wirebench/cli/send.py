@@ -27,7 +27,10 @@ def send(
     kubeconfig: Kubeconfig = None,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Send a run to the server of results of a cluster; runs with --target kubernetes are sent by themselves."""
+    """Send a run to a cluster's server of results.
+
+    Runs with --target kubernetes are sent by themselves.
+    """
     # Imported late: the report brings matplotlib with it.
     from wirebench.share.cluster import ResultsServer  # noqa: PLC0415
 

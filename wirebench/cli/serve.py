@@ -30,7 +30,10 @@ def serve(
     allowed_host: AllowedHosts = None,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Serve results as pages and as an API, until Ctrl-C: to this machine only, unless --host says otherwise."""
+    """Serve results as pages and as an API, until Ctrl-C.
+
+    It serves this machine only, unless --host says otherwise.
+    """
     # Imported late: no other command needs a web server.
     from wirebench.index import Index, database_url  # noqa: PLC0415
     from wirebench.web import Hosts, Server, listen, make_app, url_of  # noqa: PLC0415

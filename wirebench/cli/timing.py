@@ -27,7 +27,7 @@ _SECONDS_MAX = 86_400.0
 _PLAIN_INTERVAL_S = 5.0
 
 app = typer.Typer(
-    help="Timing files, which `load.model: replay` replays: show one, generate one, or fetch one.",
+    help="Show, make or fetch timing files, which loads can replay.",
     callback=help_without_command,
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -38,7 +38,10 @@ To = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where th
 
 @app.command("show")
 def show(file: Annotated[Path, typer.Argument(help="A timing file.")]) -> None:
-    """Say what a timing file holds: how many requests, their rates, how bursty they are, and a plot."""
+    """Say what a timing file holds.
+
+    That is how many requests, their rates, how bursty they are, and a plot.
+    """
     sys.stdout.write(_described(read_recording(file)))
 
 
@@ -53,7 +56,10 @@ def generate_(  # noqa: PLR0913 - one parameter an option
     seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="The same seed gives the same file.")] = 1,
     out: To = None,
 ) -> None:
-    """Make a timing file of realistic bursts: a Markov-modulated Poisson process of two states, quiet and burst."""
+    """Make a timing file of realistic bursts.
+
+    It is a Markov-modulated Poisson process of two states, quiet and burst.
+    """
     if (expected := rate * duration_s) > ENTRIES_MAX / 2:
         raise UsageError(f"that would be about {expected:,.0f} requests", f"ask for {ENTRIES_MAX // 2:,} at most")
     made = generate(Bursts(rate, burst_factor, burst_s, quiet_s), duration_s, seed)
@@ -79,7 +85,10 @@ def fetch_hcs(  # noqa: PLR0913 - one parameter an option
         str | None, typer.Option(metavar="URL", help="A mirror node's address; default: the network's public one.")
     ] = None,
 ) -> None:
-    """Make a timing file of when messages came to a Hedera topic, as a mirror node's REST API says."""
+    """Make a timing file of messages to a Hedera topic.
+
+    A mirror node's REST API says when they came.
+    """
     address = base_url or NETWORKS[network]
     progress = _FetchProgress(limit)
     node = MirrorNode(address, progress.wait)

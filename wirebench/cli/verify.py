@@ -29,7 +29,10 @@ def verify(  # noqa: PLR0913 - one parameter an option
     cert: Cert = None,
     key: Key = None,
 ) -> None:
-    """Send the same random requests to all services and compare what they answer; addresses name running ones."""
+    """Check that all services answer the same requests alike.
+
+    The requests are random; addresses name services that run already.
+    """
     addresses, tls = given_addresses(rest, grpc, socket), given_tls(cacert, cert, key)
     if tls and not addresses:
         raise UsageError("--cacert, --cert and --key: our own services have theirs", "add --rest, --grpc, --socket")
