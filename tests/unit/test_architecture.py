@@ -23,6 +23,7 @@ STAGES = (
     "store",
     "stats",
     "index",
+    "selection",
     "history",
     "tables",
     "report",

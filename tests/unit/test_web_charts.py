@@ -15,13 +15,13 @@ from wirebench.index import Choices, Filters, Index
 from wirebench.report.charts.style import styles_of
 from wirebench.scenario import Cell
 from wirebench.scenario.contract import TRANSPORTS, Comparable
+from wirebench.selection.parameters import moment
 from wirebench.stats.history import history
 from wirebench.store import Gate
 from wirebench.web.charts import bars, latency, over, plot
 from wirebench.web.charts import history as history_chart
 from wirebench.web.pages.chapter import Chapter, make_chapter
-from wirebench.web.pages.form import address, fields, moment_field
-from wirebench.web.parameters import moment
+from wirebench.web.pages.form import address, fields, moment_fields
 
 REST, GRPC = styles_of([("REST", "rest"), ("gRPC", "grpc")]).values()
 CHOICES = Choices(
@@ -310,11 +310,11 @@ def test_what_was_asked_for_stays_chosen() -> None:
 )
 def test_a_time_is_asked_for_again(text: str, kind: str, value: str) -> None:
     """A field of a date can't hold one; what the field sends is read as the same moment."""
-    read = moment()(text) if text else None
-    made = moment_field("since", "From", text, read)
+    read = (moment()(text),) if text else ()
+    made, _ = moment_fields({"since": read, "until": ()}, {"since": text})
     assert (kind, value) == (made.kind, made.value)
-    if read:
-        assert read == moment()(made.value)
+    for each in read:
+        assert each == moment()(made.value)
 
 
 def test_an_address_keeps_what_it_does_not_change() -> None:

@@ -65,9 +65,9 @@ def export(  # noqa: PLR0913 - one parameter an option
         raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
     # Imported late: no other command needs them.
     from wirebench.index import Index, database_url  # noqa: PLC0415
+    from wirebench.selection.filters import FILTERS, filters_of  # noqa: PLC0415
+    from wirebench.selection.parameters import read  # noqa: PLC0415
     from wirebench.tables import results_table, runs_table, write_table  # noqa: PLC0415
-    from wirebench.web.filters import FILTERS, filters_of  # noqa: PLC0415
-    from wirebench.web.parameters import read  # noqa: PLC0415
 
     pairs = [(name, level) for name, levels in given.items() for level in levels or ()]
     selected = filters_of(read(pairs, FILTERS))

@@ -96,8 +96,8 @@ def _choose(
     """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
     from wirebench.history import CELLS_MAX, find_cells, levels_by_factor, named, results_of  # noqa: PLC0415
     from wirebench.index import Index, database_url  # noqa: PLC0415
-    from wirebench.web.filters import FILTERS, filters_of  # noqa: PLC0415
-    from wirebench.web.parameters import read  # noqa: PLC0415
+    from wirebench.selection.filters import FILTERS, filters_of  # noqa: PLC0415
+    from wirebench.selection.parameters import read  # noqa: PLC0415
 
     levels = levels_by_factor(factors)
     filters = filters_of(read([(name, level) for name, each in given.items() for level in each or ()], FILTERS))

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.index import IndexUnusableError
-from wirebench.web.parameters import ParameterError
+from wirebench.selection.parameters import ParameterError
 from wirebench.web.render import render
 
 

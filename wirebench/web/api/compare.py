@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from wirebench.selection.parameters import Parameter, text
 from wirebench.stats.across import across
 from wirebench.stats.across_data import Compared, compared
 from wirebench.web.api.endpoint import Asked, Endpoint
-from wirebench.web.parameters import Parameter, text
 
 
 def _compare(asked: Asked) -> Compared:

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from wirebench.selection.parameters import Parameter, read
 from wirebench.tables import MEDIA_TYPES
 from wirebench.web.catalogue import Catalogue
-from wirebench.web.parameters import Parameter, read
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import OK, Clock, HistogramFile
 from wirebench.errors import WirebenchError
 from wirebench.report.latencies import quantile_ms
+from wirebench.selection.filters import names
 from wirebench.stats import CellSummary, summarise
 from wirebench.store import Run
 from wirebench.web.api.answers import CellHistogram, Histograms, Percentile
 from wirebench.web.api.endpoint import Asked, Endpoint
-from wirebench.web.filters import names
 from wirebench.web.problems import HttpError
 
 _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99)

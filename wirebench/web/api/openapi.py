@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from wirebench.selection.parameters import LEVELS_MAX, Parameter
 from wirebench.tables import MEDIA_TYPES
 from wirebench.web.api.endpoint import Endpoint
-from wirebench.web.parameters import LEVELS_MAX, Parameter
 from wirebench.web.problems import Refusal
 
 _JSON = MEDIA_TYPES["json"]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
 from wirebench.errors import UsageError
-from wirebench.index import PAGE_ROWS_MAX
+from wirebench.index import PAGE_ROWS_MAX, Page
+from wirebench.selection.filters import CURSOR, FILTERS, filters_of
+from wirebench.selection.parameters import Parameter, ParameterError, one_of, whole
 from wirebench.tables import FORMATS, MEDIA_TYPES, FormatName, Table, results_table, runs_table, write_table
 from wirebench.web.api.answers import Results, Runs
 from wirebench.web.api.endpoint import Asked, Endpoint
-from wirebench.web.filters import CURSOR, FILTERS, filters_of
-from wirebench.web.parameters import Parameter, ParameterError, one_of, whole
 
 #: The rows of a page, unless the query says otherwise, and of a file at most.
 _PAGE_ROWS = 100
@@ -25,6 +26,8 @@ FILE_ROWS_MAX = 100_000
 #: How much of a file is kept in memory; a longer one is on disk until it is sent.
 _MEMORY_BYTES_MAX = 8 << 20
 _CHUNK_BYTES = 1 << 16
+
+_Row = TypeVar("_Row")
 
 _PARAMETERS = (
     *FILTERS,
@@ -46,23 +49,29 @@ _PARAMETERS = (
 
 
 def _results(asked: Asked) -> Results | Response:
-    filters = filters_of(asked.levels)
-    with asked.catalogue.index() as index, _cursor_named():
-        if (format_name := _format(asked)) != "json":
-            limit, cursor = _checked_limit(asked, index.results(filters, limit=1).total), asked.one("cursor")
-            return _file(asked, format_name, results_table(index, filters, limit, cursor))
-        page = index.results(filters, limit=_page_limit(asked), cursor=asked.one("cursor"))
-    return Results(results=page.rows, count=len(page.rows), total=page.total, next_cursor=page.next_cursor)
+    with asked.catalogue.index() as index:
+        found = _found(asked, index.results, functools.partial(results_table, index))
+    if isinstance(found, Response):
+        return found
+    return Results(results=found.rows, count=len(found.rows), total=found.total, next_cursor=found.next_cursor)
 
 
 def _runs(asked: Asked) -> Runs | Response:
-    filters = filters_of(asked.levels)
-    with asked.catalogue.index() as index, _cursor_named():
-        if (format_name := _format(asked)) != "json":
-            limit, cursor = _checked_limit(asked, index.runs(filters, limit=1).total), asked.one("cursor")
-            return _file(asked, format_name, runs_table(index, filters, limit, cursor))
-        page = index.runs(filters, limit=_page_limit(asked), cursor=asked.one("cursor"))
-    return Runs(runs=page.rows, count=len(page.rows), total=page.total, next_cursor=page.next_cursor)
+    with asked.catalogue.index() as index:
+        found = _found(asked, index.runs, functools.partial(runs_table, index))
+    if isinstance(found, Response):
+        return found
+    return Runs(runs=found.rows, count=len(found.rows), total=found.total, next_cursor=found.next_cursor)
+
+
+def _found(asked: Asked, page_of: Callable[..., Page[_Row]], table_of: Callable[..., Table]) -> Page[_Row] | Response:
+    """Return a page of the rows that are asked for, or all of them as a file."""
+    filters, cursor, format_name = filters_of(asked.levels), asked.one("cursor"), _format(asked)
+    with _cursor_named():
+        if format_name == "json":
+            return page_of(filters, limit=_page_limit(asked), cursor=cursor)
+        limit = _checked_limit(asked, page_of(filters, limit=1).total)
+        return _file(asked, format_name, table_of(filters, limit, cursor))
 
 
 RESULTS = Endpoint(

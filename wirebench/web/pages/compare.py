@@ -13,13 +13,13 @@ from wirebench.errors import UsageError
 from wirebench.index import Filters, Index, RunRow
 from wirebench.report.charts.forest import LANES, Forest, Lane
 from wirebench.report.numbers import moment, number
+from wirebench.selection.parameters import Parameter, read, text
 from wirebench.stats import METRICS, across_words, names
 from wirebench.stats.across import Across, Change, across
 from wirebench.stats.names import in_common
 from wirebench.stats.words import interval
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.pages.form import address
-from wirebench.web.parameters import Parameter, read, text
 from wirebench.web.render import render
 
 #: So many of the newest runs can be chosen from.

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from wirebench.index import Choices
+from wirebench.selection.parameters import is_date
 from wirebench.stats.names import transport_name
-from wirebench.web.parameters import is_date
 
 #: Pairs of names and values, as an address has them.
 Pairs = Sequence[tuple[str, str]]
@@ -50,8 +50,15 @@ class Moment:
     value: str
 
 
-def moment_field(name: str, label: str, text: str, moment: datetime | None) -> Moment:
-    """Return the field that asks again for what was asked for: a text, and the moment that it was read as."""
+def moment_fields(levels: Mapping[str, tuple[Any, ...]], texts: Mapping[str, str]) -> tuple[Moment, ...]:
+    """Return the fields of the first and the last moment, which ask again for what was asked for."""
+    return tuple(
+        _moment_field(name, label, texts.get(name, ""), next(iter(levels[name]), None))
+        for name, label in (("since", "From"), ("until", "To"))
+    )
+
+
+def _moment_field(name: str, label: str, text: str, moment: datetime | None) -> Moment:
     if moment is None or is_date(text):
         return Moment(name, label, "date", text)
     exact = "milliseconds" if moment.microsecond else "seconds"

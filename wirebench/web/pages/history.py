@@ -16,6 +16,8 @@ from wirebench.history import FoundCell, Paths, find_cells, named, paths_of, rea
 from wirebench.index import Choices, Filters, Index
 from wirebench.report.charts.style import Style
 from wirebench.report.numbers import ABSENT, moment, number
+from wirebench.selection.filters import FILTERS, filters_of
+from wirebench.selection.parameters import Parameter, one_of, read, text
 from wirebench.stats import METRICS, Metric
 from wirebench.stats.across import Change
 from wirebench.stats.history import History, Point
@@ -28,10 +30,8 @@ from wirebench.web.catalogue import Catalogue
 from wirebench.web.charts import history as chart
 from wirebench.web.charts import plot
 from wirebench.web.charts.plot import Plot
-from wirebench.web.filters import FILTERS, filters_of
 from wirebench.web.pages.findings import changed_ns
-from wirebench.web.pages.form import Field, Option, fields
-from wirebench.web.parameters import Parameter, one_of, read, text
+from wirebench.web.pages.form import Field, Moment, Option, fields, moment_fields
 from wirebench.web.render import render
 
 #: The filters of a history besides its scenario: those of runs.
@@ -84,8 +84,7 @@ class Page:
     cells: tuple[Option, ...]
     metrics: tuple[Option, ...]
     filters: tuple[Field, ...]
-    since: str
-    until: str
+    moments: tuple[Moment, ...]
     notices: tuple[str, ...]
     history: Shown | None
     damaged: tuple[DamagedRun, ...]
@@ -139,8 +138,7 @@ def _page(catalogue: Catalogue, asked: _Asked) -> Page:
             {each.name: each.label for each in metrics}, found.metric.name if found else asked.one("metric")
         ),
         filters=_filters(asked, choices),
-        since=asked.texts.get("since", ""),
-        until=asked.texts.get("until", ""),
+        moments=moment_fields(asked.levels, asked.texts),
         notices=tuple(notices),
         history=_shown(found) if found else None,
         damaged=damaged,

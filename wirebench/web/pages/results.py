@@ -14,18 +14,18 @@ from starlette.responses import RedirectResponse, Response
 from wirebench.errors import WirebenchError
 from wirebench.index import PAGE_ROWS_MAX, Filters, Index, RunRow
 from wirebench.scenario.contract import Comparable
+from wirebench.selection.filters import CURSOR, FILTERS, filters_of
+from wirebench.selection.parameters import read
 from wirebench.stats.names import counted
 from wirebench.store import DamagedRun
 from wirebench.store.progress import read_progress
 from wirebench.store.results import load_info, run_folders
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.charts import plot
-from wirebench.web.filters import CURSOR, FILTERS, filters_of
 from wirebench.web.pages.chapter import Chapter, make_chapter
 from wirebench.web.pages.findings import summary
-from wirebench.web.pages.form import Field, Moment, Pairs, address, fields, moment_field
+from wirebench.web.pages.form import Field, Moment, Pairs, address, fields, moment_fields
 from wirebench.web.pages.live import left_in_words
-from wirebench.web.parameters import read
 from wirebench.web.problems import HttpError
 from wirebench.web.render import render
 
@@ -33,7 +33,6 @@ from wirebench.web.render import render
 CHARTED_RUNS_MAX = 4
 LISTED_RUNS = 25
 
-_MOMENTS = (("since", "From"), ("until", "To"))
 #: Scenario and transport: on a phone, more filters would leave no room for results.
 _FIRST_FIELDS = 2
 _PARAMETERS = (*FILTERS, CURSOR)
@@ -118,9 +117,7 @@ def _page(catalogue: Catalogue, levels: Mapping[str, tuple[Any, ...]], pairs: Pa
         )
         runs = _runs(catalogue, index, replace(filters, run_id=()), levels, pairs)
     asked = fields(levels, choices)
-    moments = tuple(
-        moment_field(name, label, given.get(name, ""), next(iter(levels[name]), None)) for name, label in _MOMENTS
-    )
+    moments = moment_fields(levels, given)
     damaged = catalogue.damaged()
     is_empty = not (choices.scenarios or damaged)
     return Page(

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from wirebench.index import Filters
 from wirebench.scenario.contract import TRANSPORTS, Driver, TargetName
 from wirebench.scenario.model import CONCURRENCY_MAX
-from wirebench.web.parameters import Parameter, moment, one_of, text, whole
+from wirebench.selection.parameters import Parameter, moment, one_of, text, whole
 
 _TARGETS = get_args(TargetName)
 

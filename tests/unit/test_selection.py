@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from wirebench.index import Filters
-from wirebench.web.filters import FILTERS, filters_of
-from wirebench.web.parameters import LEVELS_MAX, Parameter, ParameterError, read, text
+from wirebench.selection.filters import FILTERS, filters_of
+from wirebench.selection.parameters import LEVELS_MAX, Parameter, ParameterError, read, text
 
 
 def test_a_filter_has_the_levels_that_are_given() -> None:
