@@ -186,7 +186,7 @@ def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice:
         assert '<select name="scenario">' in page
         assert '<option value="gap"' not in page or "metric" not in asked
         ((name, value),) = asked.items()
-        assert name == "metric" or f'value="{value}"' in page
+        assert name == "metric" or f'value="{value.removesuffix("Z")}' in page
 
 
 def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
