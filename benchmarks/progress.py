@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -20,7 +21,8 @@ _SECONDS = 20
 
 def main() -> bool:
     """Print the processor time of each second against its limit; return whether that is kept."""
-    plan = make_plan(read_scenario(SCENARIOS / "quick.yaml"), seed=1)
+    scenario = read_scenario(SCENARIOS / "quick.yaml").model_copy(update={"blocks": HISTORY_MAX})
+    plan = make_plan(scenario, seed=1)
     with tempfile.TemporaryDirectory() as temporary:
         folder, snapshot = Path(temporary), Path(temporary, "snapshot.json")
         record = RunBuilder(cells=[cell("rest")], blocks=1, samples=100).write(folder / "finished").records[0]
@@ -28,18 +30,21 @@ def main() -> bool:
             for done in range(1, HISTORY_MAX + 1):
                 file.measured(record, done, plan.cells_total)
             file.measuring(plan.blocks[0][0], snapshot)
-            before_s = _others_s()
+            clock = _clock_of_teller()
+            before_s = time.clock_gettime(clock)
             for second in range(1, _SECONDS + 1):
                 _tell(snapshot, second)
                 time.sleep(1)
-            ms = 1000 * (_others_s() - before_s) / _SECONDS
+            ms = 1000 * (time.clock_gettime(clock) - before_s) / _SECONDS
     print(f"telling how a run goes: {ms:.2f} ms of processor time a second, limit {MS_MAX:g} ms")
     return ms <= MS_MAX
 
 
-def _others_s() -> float:
-    """Return the processor time of all threads but this one, which stands for k6."""
-    return time.process_time() - time.thread_time()
+def _clock_of_teller() -> int:
+    """Return the processor-time clock of the thread that tells: this one stands for k6, and numpy has others."""
+    (ident,) = (each.ident for each in threading.enumerate() if each.name == "progress")
+    assert ident is not None  # noqa: S101 - it has been started
+    return time.pthread_getcpuclockid(ident)
 
 
 def _tell(path: Path, second: int) -> None:
