@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wirebench.stats.across import Across, Change, across
 from wirebench.stats.compare import Comparison, compare
-from wirebench.stats.conclude import conclude
+from wirebench.stats.conclude import answer, conclude
 from wirebench.stats.ladder import Ladder, ladders
 from wirebench.stats.pair import Pair, Verdict
 from wirebench.stats.ratio import Ratio
@@ -24,6 +24,7 @@ __all__ = [
     "Series",
     "Verdict",
     "across",
+    "answer",
     "by_factors",
     "compare",
     "conclude",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from wirebench.stats import words
 from wirebench.stats.compare import Comparison, compare
+from wirebench.stats.names import capitalised
+from wirebench.stats.remarks import sweep
+from wirebench.stats.series import series
 from wirebench.stats.summary import summarise
 from wirebench.store import Run
 
@@ -15,3 +19,11 @@ def conclude(run: Run) -> tuple[Comparison, ...]:
     if run.info.status == "running":
         return ()
     return compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
+
+
+def answer(run: Run) -> tuple[str, ...]:
+    """Say what a run comes to: what gave way first in a sweep, then who is faster; nothing while it goes on."""
+    if run.info.status == "running":
+        return ()
+    sweeps = map(sweep, series(summarise(run.records), "concurrency"))
+    return tuple(map(capitalised, (*sweeps, *words.summary(conclude(run)))))

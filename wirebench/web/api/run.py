@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from wirebench.stats import Comparison, conclude, words
-from wirebench.stats.names import capitalised
+from wirebench.stats import Comparison, answer, conclude, words
 from wirebench.web.api.answers import CellComparison, RunAnswer
 from wirebench.web.api.cells import cells_of
 from wirebench.web.api.endpoint import Asked, Endpoint
@@ -14,7 +13,7 @@ def _run(asked: Asked) -> RunAnswer:
     comparisons = conclude(run)
     return RunAnswer(
         run=run.info,
-        summary=tuple(map(capitalised, words.summary(comparisons))),
+        summary=answer(run),
         caveat=words.caveat(comparisons),
         cells=cells_of(run),
         comparisons=tuple(map(_comparison, comparisons)),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
-from wirebench.stats import Verdict, conclude, names, remarks, summarise, words
+from wirebench.stats import Verdict, answer, conclude, names, remarks, summarise, words
 from wirebench.store import Run, load_run
 
 #: The summaries of so many runs are kept.
@@ -39,7 +39,7 @@ class Findings:
 
 
 def summary(folder: Path) -> tuple[str, ...]:
-    """Say in a few sentences what the run in a folder comes to; nothing where it compares nothing.
+    """Say in a few sentences what the run in a folder comes to; nothing where there is nothing to say.
 
     What was said last is kept: a run may have thousands of records. Raises WirebenchError if it can't be read.
     """
@@ -48,7 +48,7 @@ def summary(folder: Path) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=_KEPT_MAX)
 def _summary(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - what has changed is said anew
-    return tuple(map(names.capitalised, words.summary(conclude(load_run(folder)))))
+    return answer(load_run(folder))
 
 
 def changed_ns(folder: Path) -> int:
@@ -67,7 +67,7 @@ def findings(run: Run) -> Findings:
             claim = Claim(each.verdict, names.capitalised(words.claim(each)))
             claims.setdefault(words.situation(each), []).append(claim)
     return Findings(
-        summary=tuple(map(names.capitalised, words.summary(comparisons))),
+        summary=answer(run),
         caveat=words.caveat(comparisons),
         claims=claims,
         agreement=tuple(map(names.capitalised, words.agreement(comparisons))),
