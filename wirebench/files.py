@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -60,6 +61,17 @@ def _taking_the_place_of(path: Path, *, lasting: bool) -> Iterator[BinaryIO]:
         # Also when interrupted; when all went well there is nothing of that name.
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time into the `with` block, of all that ask for this folder; one that dies is out of it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def cannot_write(path: Path, error: OSError) -> WirebenchError:

@@ -44,9 +44,14 @@ class TimeLeft:
     What starting services took is part of it: blocks to come start theirs, too.
     """
 
-    def __init__(self, total: int, cell_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the number of cells, and how long one takes as far as is known before the first, in seconds."""
-        self._left = self._total = total
+    def __init__(self, total: int, cell_s: float, clock: Callable[[], float] = time.monotonic, done: int = 0) -> None:
+        """Take the number of cells, and how long one takes as far as is known before the first, in seconds.
+
+        `done` of them were measured before, at a pace that says nothing of this one.
+        """
+        self._total = total
+        self._left = total - done
+        self._done_before = done
         self._cell_s = cell_s
         self._clock = clock
         self._started = self._last = clock()
@@ -55,13 +60,13 @@ class TimeLeft:
     def of(cls, plan: Plan, target: str) -> Self:
         """Begin to count for a plan that is about to be carried out on a target of this name."""
         load = plan.scenario.load
-        return cls(plan.cells_total, load.warmup_s + load.window_s + _CELL_OVERHEAD_S[target])
+        return cls(plan.cells_total, load.warmup_s + load.window_s + _CELL_OVERHEAD_S[target], done=len(plan.done))
 
     def measured(self, done: int) -> None:
         """Take note that so many cells are done."""
         self._last = self._clock()
         self._left = self._total - done
-        self._cell_s = (self._last - self._started) / done
+        self._cell_s = (self._last - self._started) / (done - self._done_before)
 
     def seconds(self) -> float:
         """Return the time left; a cell that takes longer than others did leaves what those to come will take."""
@@ -114,7 +119,7 @@ class ProgressFile:
         self._folder = folder
         self._plan = plan
         self._time_left = time_left
-        self._heard = _Heard()
+        self._heard = _Heard(done=len(plan.done))
         #: How many seconds of the cell's window are in the history.
         self._seconds = 0
         self._history: deque[Point] = deque(maxlen=HISTORY_MAX)

@@ -37,9 +37,18 @@ from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 _VERIFIED_MILLICORES = 250
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Where a run's time has gone, in seconds; what starting services took isn't known of a run that was killed."""
+
+    duration_s: float = 0.0
+    measured_s: float = 0.0
+    services_start_s: float | None = 0.0
+
+
 @dataclass(slots=True)
 class _Execution:
-    """A plan being carried out, and where its time goes, in seconds."""
+    """A plan being carried out, and where its time goes, in seconds: `before` is what went into its earlier parts."""
 
     plan: Plan
     target: Target
@@ -47,6 +56,10 @@ class _Execution:
     progress: Progress
     ids: IdLayout
     description: Description
+    before: Spent
+    #: How many of the run's records are on disk.
+    done: int
+    is_verified: bool = False
     #: The least id that the run creates users with.
     first_id: int = CREATED_FIRST_ID
     started: float = field(default_factory=time.monotonic)
@@ -54,18 +67,39 @@ class _Execution:
     services_s: float = 0.0
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
-        """Measure every cell of a block, on freshly started services where the target can start them."""
-        number = block[0].block
+        """Measure every cell of a block that is left, on freshly started services where the target can start them.
+
+        Where they run at once, all services of the block do, also those whose cells are done: they are what the others
+        were measured beside. Before the first window all are verified.
+        """
+        left = self.plan.left_of(block)
+        if not left:
+            return
         starting = ": starting services" if self.target.restarts_services else ""
-        self.progress.step(f"block {number} of {len(self.plan.blocks)}{starting}")
-        if number == 1 and not self.target.runs_all_services:
-            self._verify_in_turns()
-        for group in (block,) if self.target.runs_all_services else ((planned,) for planned in block):
-            with self._running(tuple(dict.fromkeys(planned.cell.service for planned in group))) as endpoints:
-                if number == 1 and self.target.runs_all_services:
+        self.progress.step(f"block {block[0].block} of {len(self.plan.blocks)}{starting}")
+        if self.target.runs_all_services:
+            with self._running(tuple(dict.fromkeys(planned.cell.service for planned in block))) as endpoints:
+                if not self.is_verified:
                     self._verify(endpoints)
-                for planned in group:
+                for planned in left:
                     self._measure(planned, endpoints[planned.cell.service])
+        else:
+            if not self.is_verified:
+                self._verify_in_turns()
+            for planned in left:
+                with self._running((planned.cell.service,)) as endpoints:
+                    self._measure(planned, endpoints[planned.cell.service])
+        self.is_verified = True
+
+    @property
+    def spent(self) -> Spent:
+        """Where the time has gone up to now, in all parts of the run."""
+        services_s = self.before.services_start_s
+        return Spent(
+            duration_s=round(self.before.duration_s + time.monotonic() - self.started, 3),
+            measured_s=round(self.before.measured_s + self.measured_s, 3),
+            services_start_s=None if services_s is None else round(services_s + self.services_s, 3),
+        )
 
     @contextlib.contextmanager
     def _running(self, services: Sequence[ServiceSpec]) -> Iterator[Mapping[ServiceSpec, Endpoint]]:
@@ -124,8 +158,9 @@ class _Execution:
             return
         self.first_id = find_free(self.ids.count, endpoints.values())
         last_id = self.first_id + self.ids.count - 1
-        note = f"users that it creates stay in the services: their ids are among {self.first_id} to {last_id}"
-        self.writer.update(notes=(*self.writer.info.notes, note))
+        self.writer.note(
+            f"users that it creates stay in the services: their ids are among {self.first_id} to {last_id}"
+        )
 
     def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
         # What a load in pods tells stays there until its end.
@@ -134,13 +169,10 @@ class _Execution:
         self.progress.measuring(planned, snapshot)
         try:
             record = self._measure_cell(planned, endpoint, snapshot)
-            self.progress.measured(record, self._number(planned), self.plan.cells_total)
+            self.done += 1
+            self.progress.measured(record, self.done, self.plan.cells_total)
         finally:
             self.writer.remove_snapshot()
-
-    def _number(self, planned: PlannedCell) -> int:
-        """Return which of the run's cells it is, from 1 on."""
-        return (planned.block - 1) * len(self.plan.cells) + planned.order + 1
 
     def _measure_cell(self, planned: PlannedCell, endpoint: Endpoint, snapshot: Path | None) -> Record:
         cell, output = planned.cell, self.writer.histogram_path(planned.id)
@@ -287,15 +319,19 @@ def _not_alike(plan: Plan) -> Iterator[str]:
     yield from (CAN[name].not_random for name in sorted(reading) if CAN[name].not_random)
 
 
-def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress) -> None:
-    """Measure every cell of the plan; every record is on disk before the next cell starts.
+def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress, before: Spent | None = None) -> None:
+    """Measure every cell of the plan that is left; every record is on disk before the next cell starts.
 
-    However it ends, services are stopped, and the run is marked complete, or incomplete with the reason. Where nothing
-    was measured, the folder stays only for what a failed process has said. Raises WirebenchError, Interrupted.
+    `before` is what the run has taken so far, where it goes on. However it ends, services are stopped, and the run is
+    marked complete, or incomplete with the reason. Where nothing was measured, the folder stays only for what a failed
+    process has said. Raises WirebenchError, Interrupted.
     """
     file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
     everyone = Everyone((progress, file))
-    execution = _Execution(plan, target, writer, everyone, _lay_out_ids(plan, target), target.describe())
+    ids = _lay_out_ids(plan, target)
+    execution = _Execution(
+        plan, target, writer, everyone, ids, target.describe(), before=before or Spent(), done=len(plan.done)
+    )
     logs_count = True
     try:
         with file:
@@ -325,13 +361,7 @@ def _carry_out(execution: _Execution) -> None:
             target.stop()
             target.clean_up()
         finally:
-            execution.writer.update(
-                status=status,
-                reason=reason,
-                duration_s=round(time.monotonic() - execution.started, 3),
-                measured_s=round(execution.measured_s, 3),
-                services_start_s=round(execution.services_s, 3),
-            )
+            execution.writer.update(status=status, reason=reason, **dataclasses.asdict(execution.spent))
 
 
 def verify(endpoints: Iterable[Endpoint], seed: int) -> Conformance:

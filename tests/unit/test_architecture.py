@@ -29,6 +29,7 @@ STAGES = (
     "report",
     "progress",
     "runner",
+    "resumption",
     "share",
     "web",
     "cli",

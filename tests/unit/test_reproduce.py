@@ -12,8 +12,7 @@ from tests.unit import report_run
 from tests.unit.bundles import packed, parts_of, with_content, with_json
 from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from tests.unit.test_cli_output import wirebench
-from wirebench.cli.run import Place
-from wirebench.scenario import Plan
+from wirebench.cli.run import Work
 from wirebench.share import Reproduction, hold_against, write_bundle
 from wirebench.share.reproduction import difference, sentence, summary
 from wirebench.store import Run
@@ -125,11 +124,11 @@ class Measured:
         """Take the run that measuring comes to."""
         self.folder = folder
 
-    def __call__(self, plan: Plan, path: Path, place: Place, out: Path, run_name: str) -> Path:
+    def __call__(self, work: Work) -> Path:
         """Remember."""
-        self.plan = plan
-        self.text, self.kind = path.read_text(), place.kind
-        self.folder_asked = out / run_name
+        self.plan = work.plan
+        self.text, self.kind = work.path.read_text(), work.place.kind
+        self.folder_asked = work.out / work.run_name
         return self.folder
 
 

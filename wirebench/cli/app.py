@@ -21,6 +21,7 @@ from wirebench.cli import (
     report,
     reproduce,
     results,
+    resume,
     run,
     send,
     serve,
@@ -41,6 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run.run)
+app.command("resume")(resume.resume)
 app.command("load")(load.load)
 app.command("list")(list_.list_)
 app.command("bundle")(bundle.bundle)

@@ -43,6 +43,8 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
             else:
                 table.add_row(row["run"], row["status"], f"{row['records']} of {row['expected']}", row["question"])
         console.print(table)
+    if any(row["status"] == "incomplete" for row in runs):
+        console.print("`wirebench resume RUN` measures what an incomplete run has left.")
 
 
 def _scenarios() -> Iterator[dict[str, Any]]:

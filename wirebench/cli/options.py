@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from wirebench.cli.serving import PORT
 from wirebench.clients.secure import context_of
 from wirebench.errors import UsageError
 from wirebench.places import IMAGES, KUBECONFIG, SCENARIOS
@@ -45,6 +46,11 @@ Kubeconfig = Annotated[
 ValuesFiles = Annotated[
     list[Path] | None,
     typer.Option("--values", metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
+]
+Serve = Annotated[bool, typer.Option("--serve", help="Serve the run's page while it goes, and open it.")]
+ServePort = Annotated[
+    int | None,
+    typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunName = Annotated[str, typer.Option("--run", metavar="RUN", help="A run's name, its folder, or `last`.")]

@@ -18,10 +18,11 @@ from rich.text import Text
 from wirebench.errors import WirebenchError
 from wirebench.measure.record import Record
 from wirebench.progress import TimeLeft
-from wirebench.scenario import PlannedCell
+from wirebench.scenario import Plan, PlannedCell
 from wirebench.stats import METRICS, CellSummary, conclude, series, summarise
 from wirebench.stats.handshakes import handshakes
 from wirebench.stats.names import counted
+from wirebench.stats.parts import pauses
 from wirebench.stats.remarks import disruptions, proxy_cost, sweep, throughout
 from wirebench.stats.words import caveat, sentence
 from wirebench.store import DamagedRun, Run
@@ -83,8 +84,8 @@ def _visible_lines(text: str) -> str:
 class TerminalProgress:
     """Shows how far a run is and how long it will take: a bar on a terminal, plain lines elsewhere."""
 
-    def __init__(self, total: int, time_left: TimeLeft) -> None:
-        """Take the number of cells, and how long they will take."""
+    def __init__(self, plan: Plan, time_left: TimeLeft) -> None:
+        """Take what is about to be carried out, and how long that will take."""
         self._time_left = time_left
         self._last_line = 0.0
         self._console = Console(stderr=True)
@@ -97,7 +98,7 @@ class TerminalProgress:
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("starting", total=total, left=self._left())
+        self._task = self._bar.add_task("starting", total=plan.cells_total, completed=len(plan.done), left=self._left())
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -150,6 +151,8 @@ def print_run(run: Run, console: Console) -> None:
         console.print(
             f"This run is {run.info.status}: {run.info.reason or 'it goes on'}; {done} are here.", style="yellow"
         )
+    if run.info.status == "incomplete":
+        console.print(f"`wirebench resume {run.info.id}` measures the rest, where these were measured.", style="yellow")
     if not cells:
         return
     if alike := throughout(cells):
@@ -161,7 +164,7 @@ def print_run(run: Run, console: Console) -> None:
     told = (*disruptions(cells), *map(sweep, series(cells, "concurrency")), *handshakes(cells))
     for line in (*told, *filter(None, [proxy_cost(cells)])):
         console.print(f"• {line}", soft_wrap=True)
-    for warning in (*filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
+    for warning in (*pauses(run), *filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
         console.print(f"! {warning}", style="yellow", soft_wrap=True)
 
 

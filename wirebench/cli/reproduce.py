@@ -12,6 +12,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from wirebench.cli.again import planned_again
 from wirebench.cli.import_ import STDIN, opened
 from wirebench.cli.options import (
     CaCert,
@@ -29,17 +30,15 @@ from wirebench.cli.options import (
     given_tls,
 )
 from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
-from wirebench.cli.run import SEED_MAX, conclude, measure, place_of, planned
+from wirebench.cli.run import SEED_MAX, Work, conclude, measure, place_of
 from wirebench.cli.send import sent
-from wirebench.errors import UsageError
-from wirebench.files import cannot_write, whole_file
-from wirebench.scenario import Scenario, read_scenario
+from wirebench.files import cannot_write
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.share import Reproduction, hold_against, unpack
 from wirebench.share.reproduction import difference, sentence, summary
 from wirebench.stats import Comparison
-from wirebench.store import Run, RunInfo, find_run, load_run, run_id
-from wirebench.store.results import DEFAULT_FOLDER, TIMING_FILE
+from wirebench.store import Run, find_run, load_run, run_id
+from wirebench.store.results import DEFAULT_FOLDER
 
 _BUNDLES_END = ".tar.gz"
 
@@ -67,7 +66,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     It is that of a bundle or of a run. The exit code is 1 if a verdict doesn't hold: two verdicts contradict each other
     if both are conclusive and differ.
     """
-    with _measured_there(file, out) as there, tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+    with _measured_there(file, out) as there:
         place = place_of(
             target or there.info.target,
             given_addresses(rest, grpc, socket),
@@ -76,16 +75,9 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
             kubeconfig=kubeconfig,
             values=values or [],
         )
-        path = Path(folder) / f"{there.info.scenario}.yaml"
-        plan = planned(
-            _scenario_of(there, path, file),
-            place,
-            _within(1, blocks or there.info.blocks, BLOCKS_MAX, file, "blocks"),
-            _within(0, there.info.seed if seed is None else seed, SEED_MAX, file, "seed"),
-        )
-        run_name = run_id(path.stem)
-        with sent(out / run_name, place.access()):
-            made = measure(plan, path, place, out, run_name)
+        run_name = run_id(there.info.scenario)
+        with planned_again(there, file, place, blocks, seed) as (path, plan), sent(out / run_name, place.access()):
+            made = measure(Work(plan, path, place, out, run_name))
         found = hold_against(there, load_run(made))
     conclude(made, lambda here: _show(here, found, json=json))
     if found.is_contradicted:
@@ -108,37 +100,6 @@ def _measured_there(file: str, out: Path) -> Iterator[Run]:
         except OSError as error:
             raise cannot_write(Path(folder), error) from error
         yield run
-
-
-def _scenario_of(there: Run, path: Path, file: str) -> Scenario:
-    """Read a run's scenario from a file of its own, with the limits of any; its timing file is the run's and no other.
-
-    Raises UsageError.
-    """
-    with whole_file(path) as written:
-        written.write(there.info.scenario_text.encode())
-    try:
-        scenario = read_scenario(path, there.folder / TIMING_FILE)
-    except UsageError as error:
-        message = error.message.replace(f"{path.parent}/", "").replace(f"{there.folder}/", "")
-        raise UsageError(f"{file}: {message}", "it takes the wirebench that measured it", error.details) from None
-    if not _is_of(scenario, there.info):
-        raise UsageError(f"{file}: its scenario isn't what its verdicts are of", "nothing was started")
-    return scenario
-
-
-def _is_of(scenario: Scenario, info: RunInfo) -> bool:
-    return (scenario.question, scenario.compare, scenario.equivalence_margin) == (
-        info.question,
-        info.compare,
-        info.equivalence_margin,
-    )
-
-
-def _within(least: int, value: int, most: int, file: str, name: str) -> int:
-    if not least <= value <= most:
-        raise UsageError(f"{file}: its {name}: {value} is not within {least} and {most:,}", f"give others: --{name}")
-    return value
 
 
 def _show(here: Run, found: Reproduction, *, json: bool) -> None:

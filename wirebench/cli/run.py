@@ -12,7 +12,7 @@ from typing import Annotated, cast, get_args
 
 import typer
 
-from wirebench import runner
+from wirebench import resumption, runner
 from wirebench.cli import stdout
 from wirebench.cli.external import as_found
 from wirebench.cli.options import (
@@ -25,6 +25,8 @@ from wirebench.cli.options import (
     Kubeconfig,
     Out,
     Rest,
+    Serve,
+    ServePort,
     Socket,
     ValuesFiles,
     cluster_access,
@@ -35,7 +37,7 @@ from wirebench.cli.options import (
 from wirebench.cli.output import TerminalProgress, print_run, stdout_console, visible, warn_of_index
 from wirebench.cli.results import as_json
 from wirebench.cli.send import sent
-from wirebench.cli.serving import NOTE, PORT, Served, checked_port, served
+from wirebench.cli.serving import NOTE, Served, checked_port, served
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.progress import TimeLeft
@@ -71,10 +73,8 @@ def run(  # noqa: PLR0913 - one parameter an option
     cacert: CaCert = None,
     cert: Cert = None,
     key: Key = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Serve the run's page while it goes, and open it.")] = False,
-    serve_port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one.")
-    ] = None,
+    serve: Serve = False,
+    serve_port: ServePort = None,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
@@ -90,13 +90,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     )
     path = scenario_path(scenario)
     plan = planned(read_scenario(path), place, blocks, seed)
-    run_name = run_id(path.stem)
-    with served(out, page_port, run_name) if page_port is not None else nullcontext() as page:
-        with sent(out / run_name, place.access()):
-            folder = measure(plan, path, place, out, run_name, page=page)
-            conclude(folder, lambda result: show(result, json=json))
-        if page:
-            page.stay()
+    measure_and_show(Work(plan, path, place, out, run_id(path.stem)), page_port, json=json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +118,21 @@ class Place:
         if self.kind != "kubernetes":
             return None
         return cluster_access(self.context, self.kubeconfig, self.values)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is to be measured: the plan of the scenario in a file, where, and into which folder of `out`.
+
+    `found` is the run that goes on, as it is there, if one does.
+    """
+
+    plan: Plan
+    path: Path
+    place: Place
+    out: Path
+    run_name: str
+    found: Run | None = None
 
 
 def place_of(  # noqa: PLR0913 - what the options say
@@ -155,24 +164,37 @@ def planned(scenario: Scenario, place: Place, blocks: int | None, seed: int | No
     return make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, place.kind)
 
 
-def measure(  # noqa: PLR0913 - all that makes a run
-    plan: Plan, path: Path, place: Place, out: Path, run_name: str, *, page: Served | None = None
-) -> Path:
-    """Measure what was planned of the scenario in a file, and return the run's folder; its report isn't written yet.
+def measure_and_show(work: Work, page_port: int | None, *, json: bool) -> None:
+    """Measure, and show the figures; on a port, if one is given, the run's page is served meanwhile.
+
+    Raises UsageError, WirebenchError, Interrupted.
+    """
+    with served(work.out, page_port, work.run_name) if page_port is not None else nullcontext() as page:
+        with sent(work.out / work.run_name, work.place.access()):
+            folder = measure(work, page=page)
+            conclude(folder, lambda result: show(result, json=json))
+        if page:
+            page.stay()
+
+
+def measure(work: Work, *, page: Served | None = None) -> Path:
+    """Measure, and return the run's folder; its report isn't written yet.
 
     `page` is where it is served meanwhile, if it is.
 
     Raises UsageError, WirebenchError, Interrupted.
     """
-    with interruptible(STOPPING), _index(out) as index:
-        target = place.target(run_name, out)
-        writer = _begin(plan, path, target, out, run_name, index=index)
+    plan = work.plan
+    with interruptible(STOPPING), _index(work.out) as index:
+        target = work.place.target(work.run_name, work.out)
+        writer = _begin(work, target, index)
+        before = resumption.spent(work.found, plan.scenario.load) if work.found else None
         try:
             _announce(plan, target, writer, page)
-            with TerminalProgress(plan.cells_total, TimeLeft.of(plan, place.kind)) as progress:
-                runner.execute(plan, target, writer, progress)
-        except Interrupted:
-            _say_what_is_left(writer)
+            with TerminalProgress(plan, TimeLeft.of(plan, target.name)) as progress:
+                runner.execute(plan, target, writer, progress, before)
+        except (WirebenchError, Interrupted) as error:
+            _say_what_is_left(writer, is_asked_for=isinstance(error, Interrupted))
             raise
     return writer.folder
 
@@ -185,14 +207,15 @@ def _index(out: Path) -> AbstractContextManager[RunFollower]:
     return IndexFollower(database_url(out), out, warn_of_index)
 
 
-def _begin(  # noqa: PLR0913 - what a run is made of
-    plan: Plan, path: Path, target: Target, out: Path, run_name: str, *, index: RunFollower
-) -> RunWriter:
+def _begin(work: Work, target: Target, index: RunFollower) -> RunWriter:
     """Prepare the target and the run's folder; where that fails, nothing of the target's stays."""
     try:
-        runner.prepare(plan, target)
-        writer = RunWriter(out, runner.start_info(plan, path, target, run_name), index)
-        if timing := plan.scenario.load.timing_path:
+        runner.prepare(work.plan, target)
+        info = runner.start_info(work.plan, work.path, target, work.run_name)
+        if work.found:
+            return RunWriter(work.out, resumption.going_on(work.found, info), index, found=work.found)
+        writer = RunWriter(work.out, info, index)
+        if timing := work.plan.scenario.load.timing_path:
             writer.keep(timing, TIMING_FILE)
     except BaseException:
         target.clean_up()
@@ -200,13 +223,16 @@ def _begin(  # noqa: PLR0913 - what a run is made of
     return writer
 
 
-def _say_what_is_left(writer: RunWriter) -> None:
-    if writer.folder.exists() and not writer.is_worth_keeping(logs_count=False):
+def _say_what_is_left(writer: RunWriter, *, is_asked_for: bool) -> None:
+    """Say where the records are, and how to go on; where there are none, only whoever interrupted it is told so."""
+    if is_asked_for and writer.folder.exists() and not writer.is_worth_keeping(logs_count=False):
         writer.discard()  # the interrupt came before the run had begun
-    if writer.folder.exists():
-        again = f"`wirebench results --run {writer.folder}` shows it"
-        sys.stderr.write(f"what was measured is in {writer.folder}/; {again}\n")
-    else:
+    if writer.has_records() or (is_asked_for and writer.folder.exists()):
+        sys.stderr.write(
+            f"what was measured is in {writer.folder}/: `wirebench results --run {writer.folder}` shows it, "
+            f"and `wirebench resume {writer.folder}` measures the rest\n"
+        )
+    elif is_asked_for:
         sys.stderr.write("nothing had been measured, and nothing is left\n")
 
 
@@ -265,12 +291,13 @@ def _checked_target(name: str, addresses: Mapping[str, str]) -> TargetName:
 
 def _announce(plan: Plan, target: Target, writer: RunWriter, page: Served | None) -> None:
     if page:
-        writer.update(notes=(*writer.info.notes, NOTE))
+        writer.note(NOTE)
     cells, blocks = len(plan.cells), len(plan.blocks)
+    done = f", {len(plan.done)} of {counted(plan.cells_total, 'window')} done before" if plan.done else ""
     at_most = "at most " if plan.scenario.load.model == "calls" else ""
     lines = [
         visible(plan.scenario.question),
-        f"{counted(cells, 'cell')} × {counted(blocks, 'block')}, {at_most}{plan.measured_s:.0f} s of load; "
+        f"{counted(cells, 'cell')} × {counted(blocks, 'block')}{done}, {at_most}{plan.measured_s:.0f} s of load; "
         f"seed {plan.seed}; {target.name} target" + (f" ({target.cores})" if target.cores else ""),
         f"results: {writer.folder}/",
         *(f"note: {note}" for note in writer.info.notes),

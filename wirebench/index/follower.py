@@ -48,6 +48,10 @@ class IndexFollower:
         if not self._has_failed:
             self._try(lambda index: index.add_record(record))
 
+    def resumed(self, info: RunInfo) -> None:
+        """Put the run with all its records: the index may have been made anew, or lost, since they were measured."""
+        self._try(lambda index: index.catch_up_run(self._folder / info.id))
+
     def discarded(self, info: RunInfo) -> None:
         """Take the run out: nothing of it was worth keeping."""
         self._try(lambda index: index.remove_run(info.id))

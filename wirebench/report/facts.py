@@ -46,6 +46,8 @@ def _of_run(run: Run) -> Iterator[tuple[str, str]]:
     yield "scenario", info.scenario
     yield "target", info.target
     yield "started", moment(info.started_at)
+    for resumed_at in info.resumed_at:
+        yield "resumed", moment(resumed_at.isoformat())
     yield "took", _took(info)
     yield "measured", _measured(run)
     yield "order", f"cells in every block shuffled by seed {info.seed}"
@@ -53,7 +55,8 @@ def _of_run(run: Run) -> Iterator[tuple[str, str]]:
     if info.conformance_requests:
         wrong = len(info.conformance_mismatches)
         answer = counted(wrong, "mismatch", "mismatches") if wrong else "answered alike by all"
-        yield "conformance", f"{count(info.conformance_requests)} random requests before the first window: {answer}"
+        when = "before the first window" + (", and again when it was resumed" if info.resumed_at else "")
+        yield "conformance", f"{count(info.conformance_requests)} random requests {when}: {answer}"
     if told := handshakes(summarise(run.records)):
         yield "TLS", " ".join(told)
     yield "commit", info.commit or "not known"

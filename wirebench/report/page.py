@@ -24,6 +24,7 @@ from wirebench.report.streams import Streams, make_streams
 from wirebench.report.table import Table, make_table
 from wirebench.report.templates import LOOK, environment
 from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, conclude, names, remarks, summarise, words
+from wirebench.stats.parts import doubts
 from wirebench.store import Run
 
 _FOLDER = Path(__file__).parent
@@ -56,6 +57,8 @@ class Page:
     throughout: str
     summary: tuple[str, ...]
     caveat: str
+    #: What makes the figures less sure.
+    doubts: tuple[str, ...]
     claims: Mapping[str, Sequence[Claim]]
     forest: Forest
     agreement: tuple[str, ...]
@@ -114,6 +117,7 @@ def gather(run: Run) -> Page:
         throughout=remarks.throughout(cells),
         summary=tuple(names.capitalised(sentence) for sentence in words.summary(judged)),
         caveat=words.caveat(comparisons),
+        doubts=doubts(run),
         claims=_claims(judged, forest),
         forest=forest,
         agreement=tuple(names.capitalised(sentence) for sentence in words.agreement(instruments)),

@@ -59,11 +59,17 @@ class Plan:
     blocks: tuple[tuple[PlannedCell, ...], ...]
     #: Factors that the scenario sets and the target doesn't have.
     left_out: tuple[str, ...] = ()
+    #: The ids of what has been measured before, where a run goes on.
+    done: frozenset[str] = frozenset()
 
     @property
     def cells_total(self) -> int:
         """How many cells all blocks have together."""
         return len(self.cells) * len(self.blocks)
+
+    def left_of(self, block: tuple[PlannedCell, ...]) -> tuple[PlannedCell, ...]:
+        """Return the cells of a block that are still to be measured."""
+        return tuple(planned for planned in block if planned.id not in self.done)
 
     @property
     def services(self) -> tuple[ServiceSpec, ...]:
@@ -72,9 +78,9 @@ class Plan:
 
     @property
     def measured_s(self) -> float:
-        """How long all warm-ups and windows take, in seconds; at most, if they are numbers of calls."""
+        """How long all warm-ups and windows that are left take, in seconds; at most, if they are numbers of calls."""
         load = self.scenario.load
-        return sum(map(len, self.blocks)) * (load.warmup_s + load.window_s)
+        return (self.cells_total - len(self.done)) * (load.warmup_s + load.window_s)
 
 
 def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Plan:

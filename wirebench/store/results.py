@@ -11,7 +11,7 @@ import contextlib
 import platform
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ import psutil
 from pydantic import BaseModel, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.files import cannot_write, write_whole
+from wirebench.files import cannot_write, locked, write_whole
 from wirebench.findings import in_words
 from wirebench.measure.record import Record
 from wirebench.store.progress import SILENT_S, read_progress
@@ -34,6 +34,8 @@ TIMING_FILE = "timing.json"
 _BEGAN_TOLERANCE_S = 60.0
 #: The name that stands for the newest run.
 LAST = "last"
+#: Why a run is incomplete whose process has gone without a word.
+KILLED = "it was killed"
 
 #: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.
 SCENARIO_NAME_MAX = 180
@@ -68,6 +70,9 @@ class RunFollower(Protocol):
     def added(self, record: Record) -> None:
         """Hear of a record."""
 
+    def resumed(self, info: RunInfo) -> None:
+        """Hear that a run goes on, some of whose records are there."""
+
     def discarded(self, info: RunInfo) -> None:
         """Hear that the run has been removed."""
 
@@ -75,11 +80,22 @@ class RunFollower(Protocol):
 class RunWriter:
     """Writes a run while it goes; what was written stays readable whatever happens next."""
 
-    def __init__(self, folder: Path, info: RunInfo, follower: RunFollower | None = None) -> None:
-        """Make the run's folder and say there, and to the follower, that the run has begun."""
+    def __init__(
+        self, folder: Path, info: RunInfo, follower: RunFollower | None = None, *, found: Run | None = None
+    ) -> None:
+        """Make the run's folder and say there, and to the follower, that the run has begun.
+
+        Or that it goes on, where it was `found`. Raises WirebenchError, and UsageError if it isn't any more as it was.
+        """
         self.folder = folder / info.id
         self.info = info
         self._follower = follower
+        if found:
+            self._take_over(found)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
         try:
             self.folder.mkdir(parents=True)  # not one that is there: another run may have begun in this second
             for name in ("records", "histograms", "logs"):
@@ -87,6 +103,30 @@ class RunWriter:
         except OSError as error:
             raise cannot_write(self.folder, error) from error
         self._write_info()
+
+    def _take_over(self, found: Run) -> None:
+        """Go on with a run: whoever else does so at the same time meets one that is running."""
+        try:
+            with locked(self.folder):
+                if load_info(self.folder) != found.info:
+                    raise UsageError(
+                        f"run {self.info.id} has been resumed meanwhile", "wait for the end of whoever measures it"
+                    )
+                self._write_info()
+            self._remove_what_has_no_record(found.records)
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
+        if self._follower:
+            self._follower.resumed(self.info)
+
+    def _remove_what_has_no_record(self, records: Iterable[Record]) -> None:
+        """Remove what drivers have left of a window that was not finished: some refuse to begin where it is."""
+        kept = {self.histogram_path(record.id) for record in records}
+        for path in (self.folder / "histograms").iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path not in kept:
+                path.unlink()
 
     def histogram_path(self, record_id: str) -> Path:
         """Where the driver's histogram file of a record goes."""
@@ -119,9 +159,16 @@ class RunWriter:
         except OSError as error:
             raise cannot_write(self.folder / name, error) from error
 
+    def has_records(self) -> bool:
+        """Whether a window was measured."""
+        return any(record_paths(self.folder))
+
     def is_worth_keeping(self, *, logs_count: bool) -> bool:
-        """Whether something was measured or found out, or, if that counts, a process has said something."""
-        if any((self.folder / "records").glob("*.json")) or self.info.conformance_mismatches:
+        """Whether something was measured or found out, or, if that counts, a process has said something.
+
+        What was found here is.
+        """
+        if self.info.resumed_at or self.has_records() or self.info.conformance_mismatches:
             return True
         return logs_count and any(log.stat().st_size for log in (self.folder / "logs").iterdir())
 
@@ -135,6 +182,11 @@ class RunWriter:
         """Change what is said of the run."""
         self.info = self.info.model_copy(update=changes)
         self._write_info()
+
+    def note(self, text: str) -> None:
+        """Add to what makes the run's figures less sure, unless that is said already."""
+        if text not in self.info.notes:
+            self.update(notes=(*self.info.notes, text))
 
     def _write_info(self) -> None:
         write_whole(self.folder / "run.json", self.info.model_dump_json(indent=1))
@@ -173,7 +225,7 @@ def load_info(folder: Path) -> RunInfo:
     info = _read(folder / "run.json", RunInfo)
     if info.status != "running" or _is_alive(info) or _is_heard(folder):
         return info
-    return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
+    return info.model_copy(update={"status": "incomplete", "reason": KILLED})
 
 
 def load_records(folder: Path, cell: str = "") -> tuple[Record, ...]:

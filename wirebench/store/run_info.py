@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from wirebench.scenario.contract import Comparable
 
@@ -31,6 +31,8 @@ class RunInfo(BaseModel):
     #: When that process began, which tells it from others of its number; runs of earlier versions don't say.
     process_began_unix_s: float | None = None
     started_at: str
+    #: When it went on, each time that it had been stopped. Durations are those of its parts, without the pauses.
+    resumed_at: tuple[AwareDatetime, ...] = ()
     duration_s: float | None
     measured_s: float | None
     services_start_s: float | None

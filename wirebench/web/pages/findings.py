@@ -10,6 +10,7 @@ from pathlib import Path
 from wirebench.report.facts import Facts, command, facts
 from wirebench.report.gates import FailedGate, failed_gates
 from wirebench.stats import Verdict, answer, conclude, names, remarks, summarise, words
+from wirebench.stats.parts import doubts
 from wirebench.store import Run, load_run
 
 #: The summaries of so many runs are kept.
@@ -30,6 +31,8 @@ class Findings:
 
     summary: tuple[str, ...]
     caveat: str
+    #: What makes the figures less sure.
+    doubts: tuple[str, ...]
     claims: Mapping[str, Sequence[Claim]]
     agreement: tuple[str, ...]
     disruptions: tuple[str, ...]
@@ -69,6 +72,7 @@ def findings(run: Run) -> Findings:
     return Findings(
         summary=answer(run),
         caveat=words.caveat(comparisons),
+        doubts=doubts(run),
         claims=claims,
         agreement=tuple(map(names.capitalised, words.agreement(comparisons))),
         disruptions=remarks.disruptions(cells),

@@ -1,0 +1,75 @@
+"""The parts of a run that was stopped and went on: which records are of which, and what the pauses make less sure."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from wirebench.stats.names import counted
+from wirebench.store import Record, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was measured from one beginning of the run's process to its end; `records` are never none."""
+
+    began: datetime
+    records: tuple[Record, ...]
+
+    @property
+    def first_window(self) -> datetime:
+        """When its first window began."""
+        return _moment(min(record.window_start_unix_ns for record in self.records))
+
+    @property
+    def last_window(self) -> datetime:
+        """When its last window ended."""
+        return _moment(max(record.window_end_unix_ns for record in self.records))
+
+    @property
+    def blocks(self) -> frozenset[int]:
+        """The blocks that it has measured something of."""
+        return frozenset(record.block for record in self.records)
+
+
+def parts(run: Run) -> tuple[Part, ...]:
+    """Return the parts in which a run was measured; those that came to no record are left out."""
+    moments = [datetime.fromisoformat(run.info.started_at), *run.info.resumed_at]
+    by_part: dict[int, list[Record]] = {}
+    for record in run.records:
+        # The moments of resuming divide; what was measured before any of them is of the first part.
+        by_part.setdefault(bisect(moments, _moment(record.window_start_unix_ns), lo=1) - 1, []).append(record)
+    return tuple(Part(moments[number], tuple(records)) for number, records in sorted(by_part.items()))
+
+
+def doubts(run: Run) -> tuple[str, ...]:
+    """Say what makes the figures of a run less sure: what it noted itself, and its pauses."""
+    return (*run.info.notes, *pauses(run))
+
+
+def pauses(run: Run) -> Iterator[str]:
+    """Say of each pause between two parts how long it was, and which block it divides.
+
+    The cells of a block are paired because they share the moment; those on both sides of a pause don't.
+    """
+    if not run.info.resumed_at:
+        return
+    done = 0
+    planned = counted(run.info.cells * run.info.blocks, "window")
+    for before, after in itertools.pairwise(parts(run)):
+        done += len(before.records)
+        apart = timedelta(seconds=round((after.first_window - before.last_window).total_seconds()))
+        stopped = f"it was stopped after {done:,} of {planned} and resumed at {after.began:%Y-%m-%d %H:%M} UTC"
+        divided = " and ".join(map(str, sorted(before.blocks & after.blocks)))
+        if divided:
+            told = f"block {divided} was measured in two parts, {apart} (h:min:s) apart, which adds noise to its ratios"
+        else:
+            told = f"between two blocks, which lie {apart} (h:min:s) apart"
+        yield f"{stopped}: {told}"
+
+
+def _moment(unix_ns: int) -> datetime:
+    return datetime.fromtimestamp(unix_ns / 1e9, UTC)
