@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,8 +46,17 @@ def running(
     scenario: Path, out: Path, records: int, *options: str
 ) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
     """Start a run, and yield it with all its processes once so many records are on disk; check that none is left."""
+    with watched([WIREBENCH, "run", scenario, "--out", out, "--seed", "1", *options], out, records) as started:
+        yield started
+
+
+@contextmanager
+def watched(
+    command: Sequence[str | Path], out: Path, records: int
+) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """Start a command that measures, and yield it with its processes as `running` does."""
     process = subprocess.Popen(
-        [WIREBENCH, "run", scenario, "--out", out, "--seed", "1", *options],
+        command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

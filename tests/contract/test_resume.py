@@ -1,0 +1,59 @@
+"""`wirebench resume` for real: a run that was stopped, however it was, goes on until it is whole."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.contract.runs import TINY, WIREBENCH, needs_tools, only_run, running, watched, wirebench
+from wirebench.store import Run
+
+pytestmark = needs_tools
+
+SMALL = TINY.replace("[users.get, users.create]", "users.get").replace(
+    "warmup_s: 0.3, window_s: 0.8", "warmup_s: 0.1, window_s: 0.5"
+)
+WINDOWS = 8
+
+
+def contents(run: Run) -> dict[str, bytes]:
+    """Return the records of a run and their histograms as they are on disk, by path."""
+    paths = [f"records/{record.id}.json" for record in run.records] + [each.histogram_file for each in run.records]
+    return {path: (run.folder / path).read_bytes() for path in paths}
+
+
+def test_a_stopped_run_goes_on_until_it_is_whole(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Killed, resumed, interrupted and resumed: records stay to the byte, and nothing unfinished is in the way."""
+    out = tmp_path / "results"
+    with running(scenario(SMALL), out, 1) as (process, _):
+        refused = wirebench("resume", "--out", out)
+        assert (2, True) == (refused.returncode, "is still going on" in refused.stderr)
+        process.kill()
+    killed = only_run(out)
+    before = contents(killed)
+    # Both are left by drivers that were killed; ghz doesn't begin where the second is.
+    for name in ("b002-unfinished.json", "b002-grpc-sync-w1-memory-protobuf-keep-users.get-c4-ghz.ghz-0"):
+        (killed.folder / "histograms" / name).mkdir()
+
+    with watched([WIREBENCH, "resume", killed.folder], out, len(killed.records) + 1) as (process, _):
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (130, True) == (process.returncode, f"`wirebench resume {killed.folder}` measures the rest" in errors)
+    interrupted = only_run(out)
+    assert ("incomplete", "it was interrupted (SIGINT)") == (interrupted.info.status, interrupted.info.reason)
+    before |= contents(interrupted)
+
+    done = wirebench("resume", "--out", out, "--json")
+    assert 0 == done.returncode, done.stderr
+    whole = only_run(out)
+    assert ("complete", WINDOWS, 2) == (whole.info.status, len(whole.records), len(whole.info.resumed_at))
+    assert before == {path: content for path, content in contents(whole).items() if path in before}
+    assert {f"{record.id}.json" for record in whole.records} == {
+        path.name for path in (whole.folder / "histograms").iterdir()
+    }
+    assert whole.info.measured_s == round(sum(0.1 + record.window_s for record in whole.records), 3)
+    assert whole.info.duration_s is not None
+    assert whole.info.duration_s > whole.info.measured_s
+    assert "it was stopped after" in (whole.folder / "report.html").read_text()
+    assert "is complete" in wirebench("resume", "--out", out).stderr
