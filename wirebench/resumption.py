@@ -59,7 +59,7 @@ def going_on(run: Run, now: RunInfo) -> RunInfo:
     if found:
         others = f", and {counted(len(found) - 1, 'thing')} more" if len(found) > 1 else ""
         raise UsageError(
-            f"run {run.info.id} was measured on or with something else: {_told(found[0])}{others}",
+            f"run {run.info.id} was measured on or with something else ({_told(found[0])}{others})",
             f"such figures must not share a run; {_anew(run)}",
             "\n".join(map(_told, found)) if len(found) > 1 else "",
         )
@@ -92,7 +92,7 @@ def spent(run: Run, load: Load) -> Spent:
 
 
 def _told(found: Difference) -> str:
-    return f"{found.name} was {found.base}, and is {found.head}"
+    return f"{found.name}: {found.base} then, {found.head} now"
 
 
 def _anew(run: Run) -> str:

@@ -87,7 +87,7 @@ def damage(run: Run) -> None:
         ({"cells": 2}, "its scenario plans 9 windows, and it says otherwise"),
         ({"scenario_text": "question: [\n"}, "not valid YAML"),
         ({"target": "external"}, "no address is given"),
-        ({}, "was measured on or with something else: cpu was Some CPU"),
+        ({}, "was measured on or with something else (cpu: Some CPU"),
     ],
 )
 def test_what_cannot_go_on_is_refused_before_it_is_touched(
@@ -136,10 +136,10 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"commit": "another"}, "commit was 0123456789abcdef0123456789abcdef01234567, and is another"),
-        ({"versions": {"wirebench": "0.1.0", "k6": "9.0.0"}}, "k6 was 1.8.1, and is 9.0.0, and 2 things more"),
-        ({"machine": {"cpu": "Some CPU @ 2.50GHz", "cores": "64"}}, "cores was 2 cores, and is 64 cores"),
-        ({"target": "kubernetes"}, "target was local, and is kubernetes"),
+        ({"commit": "another"}, "commit: 0123456789abcdef0123456789abcdef01234567 then, another now"),
+        ({"versions": {"wirebench": "0.1.0", "k6": "9.0.0"}}, "k6: 1.8.1 then, 9.0.0 now, and 2 things more"),
+        ({"machine": {"cpu": "Some CPU @ 2.50GHz", "cores": "64"}}, "cores: 2 cores then, 64 cores now"),
+        ({"target": "kubernetes"}, "target: local then, kubernetes now"),
     ],
 )
 def test_what_was_measured_otherwise_shares_no_run(
