@@ -155,9 +155,12 @@ def test_a_cluster_without_a_server_gets_nothing(
 
 
 def test_nothing_is_sent_where_there_is_nothing(tmp_path: Path, stand_in: StandIn, run: Run) -> None:
-    """Nobody is asked for a run that never began, was on no cluster, or has no record."""
+    """Nobody is asked for a run that never began, was on no cluster, has no record, or may not go on there."""
     with sent(tmp_path / "never", STAGING), sent(run.folder, None):
         pass
+    assert [] == stand_in.calls()
+    with pytest.raises(UsageError), sent(run.folder, STAGING):
+        raise UsageError("it was measured on another cluster")
     assert [] == stand_in.calls()
     for record in (run.folder / "records").iterdir():
         record.unlink()

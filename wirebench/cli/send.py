@@ -13,7 +13,7 @@ import typer
 
 from wirebench.cli.options import OUR_CONTEXT, Context, Kubeconfig, Out, cluster_access
 from wirebench.cli.output import visible, warn_of_damaged
-from wirebench.errors import WirebenchError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import Interrupted
 from wirebench.store import find_run, load_run
 from wirebench.store.results import DEFAULT_FOLDER
@@ -47,12 +47,17 @@ def send(
 def sent(folder: Path, access: Access | None) -> Iterator[None]:
     """Send a run when it is over, however it has ended, if its cluster has a server of results; None is no cluster.
 
-    Where that fails there is a warning: the run is what it is.
+    One that may not go on there isn't sent: its cluster may be another. Where sending fails there is a warning: the run
+    is what it is.
     """
+    is_refused = False
     try:
         yield
+    except UsageError:  # nothing was started
+        is_refused = True
+        raise
     finally:
-        if access is not None and (folder / "run.json").is_file():
+        if access is not None and not is_refused and (folder / "run.json").is_file():
             _try_to_send(folder, access)
 
 

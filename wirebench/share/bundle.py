@@ -90,6 +90,19 @@ def run_digest(run: Run) -> str:
     return digest_of(source.member() for source in members_of(run))
 
 
+def goes_on_from(run: Run, before: Run) -> bool:
+    """Say whether a run is one that was stopped, as it is `before`, and resumed: with all that it had, to the byte.
+
+    Raises WirebenchError if a file can't be read.
+    """
+    moments = before.info.resumed_at
+    is_later = len(run.info.resumed_at) > len(moments) and run.info.resumed_at[: len(moments)] == moments
+    if not is_later or before.info.status != "incomplete":
+        return False
+    had = {source.member() for source in members_of(before) if source.path != RUN}
+    return had <= {source.member() for source in members_of(run)}
+
+
 def members_of(run: Run) -> Iterator[_Source]:
     """Yield what a run is, in the order of the paths: what no record names is none of it."""
     sources = [_Source(RUN, _run_json(run))]

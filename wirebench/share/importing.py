@@ -13,13 +13,15 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.files import cannot_write
 from wirebench.report import write_report
 from wirebench.share.archive import Reader
-from wirebench.share.bundle import members_of, run_digest, version
+from wirebench.share.bundle import goes_on_from, members_of, run_digest, version
 from wirebench.share.check import checked_run
 from wirebench.share.manifest import MANIFEST, MANIFEST_BYTES_MAX, Manifest, Member, read_manifest
 from wirebench.store import Run, load_run
 
 #: Two folders below the results, so that nobody who looks for runs there meets it.
 _STAGING_PREFIX = ".import-"
+#: A run that is here and stopped, until the same one takes its place that was resumed.
+_BEFORE = "before"
 _HINT = "nothing was taken in; ask for the file again, or for one by another version"
 
 
@@ -35,21 +37,34 @@ class Imported:
 def import_bundle(stream: BinaryIO, name: str, results: Path) -> Imported:
     """Take the run of a bundle into a results folder, whole or not at all, whatever stops it.
 
-    `name` is the bundle's, for messages. The report is drawn here, from the records. Raises UsageError for what is no
-    bundle, or another run of the same name; WirebenchError if the folder can't be written to.
+    `name` is the bundle's, for messages. A run that is here incomplete gives way to the same one, resumed. The report
+    is drawn here, from the records. Raises UsageError for what is no bundle, or another run of the same name;
+    WirebenchError if the folder can't be written to.
     """
     try:
         results.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=_STAGING_PREFIX, dir=results) as staging:
             run, digest = unpack(stream, name, Path(staging))
             place = results / run.info.id
-            if place.exists() or place.is_symlink():
-                return Imported(_same(place, digest, name), digest, is_new=False)
+            if (place.exists() or place.is_symlink()) and (here := _same(place, run, digest, name)):
+                return Imported(here, digest, is_new=False)
             _draw_report(run, name)
-            run.folder.rename(place)
+            _put(run.folder, place, Path(staging) / _BEFORE)
     except OSError as error:
         raise cannot_write(results, error) from error
     return Imported(load_run(place), digest, is_new=True)
+
+
+def _put(folder: Path, place: Path, before: Path) -> None:
+    """Give a folder its name; what has it is put where it goes from, or back if anything stops that."""
+    try:
+        if place.exists():
+            place.rename(before)
+        folder.rename(place)
+    except BaseException:
+        if before.exists() and not place.exists():
+            before.rename(place)
+        raise
 
 
 def unpack(stream: BinaryIO, name: str, into: Path) -> tuple[Run, str]:
@@ -138,13 +153,18 @@ def _draw_report(run: Run, name: str) -> None:
         raise UsageError(f"{name}: no report can be made of its figures: {error}", _HINT) from None
 
 
-def _same(place: Path, digest: str, name: str) -> Run:
-    """Return the run that is here, if it is the one of the digest. Raises UsageError if it isn't."""
+def _same(place: Path, run: Run, digest: str, name: str) -> Run | None:
+    """Return the run that is here, if it is the one of the digest; None if that is a later state of it.
+
+    Raises UsageError if it is neither.
+    """
     hint = "nothing was taken in; move the one that is here away, or take it into another folder: --out"
     try:
         here = load_run(place)
         if run_digest(here) == digest:
             return here
+        if goes_on_from(run, here):
+            return None
     except WirebenchError as error:
         raise UsageError(f"{name}: {place} is here, and can't be read: {error.message}", hint) from None
     raise UsageError(f"{name}: another run of the same name is here: {place}", hint)
