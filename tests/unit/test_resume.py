@@ -158,7 +158,7 @@ def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
     ended = stopped(tmp_path / "ended", plan, duration_s=50.0, services_start_s=9.0)
     load = plan.scenario.load
     assert Spent(duration_s=50.0, measured_s=4 * (1 + WINDOW_S), services_start_s=9.0) == spent(ended, load)
-    unknown = {"duration_s": None, "services_start_s": None}
+    unknown: dict[str, Any] = {"duration_s": None, "services_start_s": None}
     killed = stopped(tmp_path / "killed", plan, **unknown)
     assert Spent(duration_s=2 + 3 * STEP_S + WINDOW_S, measured_s=4 * (1 + WINDOW_S), services_start_s=None) == spent(
         killed, load

@@ -228,10 +228,9 @@ def _say_what_is_left(writer: RunWriter, *, is_asked_for: bool) -> None:
     if is_asked_for and writer.folder.exists() and not writer.is_worth_keeping(logs_count=False):
         writer.discard()  # the interrupt came before the run had begun
     if writer.has_records() or (is_asked_for and writer.folder.exists()):
-        sys.stderr.write(
-            f"what was measured is in {writer.folder}/: `wirebench results --run {writer.folder}` shows it, "
-            f"and `wirebench resume {writer.folder}` measures the rest\n"
-        )
+        rest = f", and `wirebench resume {writer.folder}` measures the rest" * (writer.info.status != "complete")
+        shown = f"`wirebench results --run {writer.folder}` shows it"
+        sys.stderr.write(f"what was measured is in {writer.folder}/: {shown}{rest}\n")
     elif is_asked_for:
         sys.stderr.write("nothing had been measured, and nothing is left\n")
 

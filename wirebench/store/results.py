@@ -34,8 +34,6 @@ TIMING_FILE = "timing.json"
 _BEGAN_TOLERANCE_S = 60.0
 #: The name that stands for the newest run.
 LAST = "last"
-#: Why a run is incomplete whose process has gone without a word.
-KILLED = "it was killed"
 
 #: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.
 SCENARIO_NAME_MAX = 180
@@ -166,7 +164,7 @@ class RunWriter:
     def is_worth_keeping(self, *, logs_count: bool) -> bool:
         """Whether something was measured or found out, or, if that counts, a process has said something.
 
-        What was found here is.
+        A run that goes on was there before, and stays.
         """
         if self.info.resumed_at or self.has_records() or self.info.conformance_mismatches:
             return True
@@ -225,7 +223,7 @@ def load_info(folder: Path) -> RunInfo:
     info = _read(folder / "run.json", RunInfo)
     if info.status != "running" or _is_alive(info) or _is_heard(folder):
         return info
-    return info.model_copy(update={"status": "incomplete", "reason": KILLED})
+    return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
 
 
 def load_records(folder: Path, cell: str = "") -> tuple[Record, ...]:
