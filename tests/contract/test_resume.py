@@ -48,6 +48,7 @@ def test_a_stopped_run_goes_on_until_it_is_whole(scenario: Callable[[str], Path]
     assert 0 == done.returncode, done.stderr
     whole = only_run(out)
     assert ("complete", WINDOWS, 2) == (whole.info.status, len(whole.records), len(whole.info.resumed_at))
+    assert whole.info.conformance_requests > killed.info.conformance_requests > 0
     assert before == {path: content for path, content in contents(whole).items() if path in before}
     assert {f"{record.id}.json" for record in whole.records} == {
         path.name for path in (whole.folder / "histograms").iterdir()

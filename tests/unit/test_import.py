@@ -384,6 +384,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "run that goes on": (in_json("run.json", status="running", pid=1), "its run goes on"),
     "no moment": (in_json("run.json", started_at="yesterday"), "'yesterday' is no moment"),
     "no time zone": (in_json("run.json", started_at="2026-11-21T10:15:00"), "has no time zone"),
+    "resumed too early": (in_json("run.json", resumed_at=["2026-11-21T10:14:00Z"]), "resumed before it was begun"),
     "another machine": (in_json("run.json", machine={"cpu": "a faster one"}), "machine isn't that of run.json"),
     "fewer blocks": (in_json("run.json", blocks=1), "its block and order aren't those of the run's plan"),
     "record of another": (in_json("records/", run="another"), "run isn't that of run.json"),

@@ -79,6 +79,9 @@ def _check_info(info: RunInfo) -> None:
         raise _misfit("run.json", "started_at has no time zone")
     if started < _EPOCH:  # archives, and other zones than its own, have no such time
         raise _misfit("run.json", "started_at: nothing was measured before 1970")
+    moments = [started, *info.resumed_at]
+    if moments != sorted(moments):
+        raise _misfit("run.json", "resumed_at: it was resumed before it was begun, or before the last time")
     if not (1 <= info.blocks <= BLOCKS_MAX and 1 <= info.cells <= _CELLS_MAX):
         raise _misfit("run.json", f"a run has from 1 to {BLOCKS_MAX:,} blocks, and a cell at least")
     if not 0 < info.equivalence_margin < 1:

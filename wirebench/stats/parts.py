@@ -37,7 +37,7 @@ class Part:
 
 def parts(run: Run) -> tuple[Part, ...]:
     """Return the parts in which a run was measured; those that came to no record are left out."""
-    moments = [datetime.fromisoformat(run.info.started_at), *run.info.resumed_at]
+    moments = [datetime.fromisoformat(run.info.started_at), *(each.astimezone(UTC) for each in run.info.resumed_at)]
     by_part: dict[int, list[Record]] = {}
     for record in run.records:
         # The moments of resuming divide; what was measured before any of them is of the first part.
