@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -39,10 +40,12 @@ def _one_replica_afterwards(cluster: Cluster) -> Iterator[None]:
 
 
 def start(*command: object) -> subprocess.Popen[str]:
-    """Start a load."""
+    """Start a load; the variables that make was given to run the tests with aren't for it."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")}
     return subprocess.Popen(
-        list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        list(map(str, command)),
+        cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
 def ended(load: subprocess.Popen[str]) -> tuple[int, str, str]:
