@@ -214,6 +214,31 @@ def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
         assert '<span class="badge incomplete">incomplete</span>' in text(site.ask("/history"))
 
 
+def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
+    """Filters choose cells; what a run comes to rests on all of them. One block says how little that is."""
+    write_run(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        whole, part = (text(site.ask("/", asked)) for asked in ({}, {"protocol": "rest"}))
+    of_whole_run = "The whole run, of whose 2 cells 1 is shown, comes to this:"
+    assert (False, True) == (of_whole_run in whole, of_whole_run in part)
+    assert "One block says nothing of its own spread, so that nothing is concluded" in whole
+
+
+def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
+    """On the pages and in the API: nobody is told that there is nothing to compare."""
+    cells = [cell("rest"), cell("rest", driver="fortio")]
+    RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 1)
+        (told,) = site.get(f"/runs/{RUN}")["summary"]
+        assert told.startswith("fortio measured ")
+        for path in ("/", f"/runs/{RUN}"):
+            page = text(site.ask(path))
+            assert "fortio measured " in page
+            assert "nothing to compare" not in page
+
+
 def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
     """Neither here nor for programs: who sees verdicts come and go is tempted to stop where they please."""
     write_run(tmp_path, "20251231T000000Z-quick")

@@ -34,12 +34,13 @@ from tests.unit.bundles import (
     with_json,
     with_manifest,
 )
-from tests.unit.report_run import GENERATOR_GATE
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.unit.test_bundle import SMALL
 from tests.unit.test_cli_output import wirebench
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.index import Contents, Index, database_url
 from wirebench.interrupts import Interrupted
+from wirebench.measure import environment
 from wirebench.share import import_bundle, write_bundle
 from wirebench.store import Latency, Run, load_run
 
@@ -100,6 +101,15 @@ def test_a_run_comes_back_record_by_record(shared: tuple[Run, bytes], tmp_path: 
         assert path.read_bytes() == (back.folder / path.relative_to(run.folder)).read_bytes()
     assert (back.folder / "report.html").read_text().startswith("<!doctype html>")
     assert [back.folder] == list(tmp_path.iterdir())
+
+
+def test_a_run_of_this_machine_is_not_called_another_s(tmp_path: Path) -> None:
+    """A run says more of its machine than the machine of itself: which cores had the services."""
+    machine = {**environment.machine(), "core_separation": "server on core 0, generator on core 1"}
+    run = RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info={"machine": machine}).write(tmp_path / "there")
+    assert 0 == wirebench("bundle", run.folder, "--output", tmp_path / "b.tar.gz")[0]
+    _, text, _ = wirebench("import", tmp_path / "b.tar.gz", "--out", tmp_path / "results")
+    assert f"measured on {machine['cpu']}, {machine['cores']} cores\n" in text
 
 
 def test_the_command_takes_a_file_or_stdin(

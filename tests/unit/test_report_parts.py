@@ -225,6 +225,19 @@ def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) 
     }
 
 
+def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_beside_its_figure(tmp_path: Path) -> None:
+    """A full generator withholds; that the p99 has too few samples besides is still to be known."""
+    busy = passed(
+        "generator_cpu", passed=False, value=0.99, limit=0.9, unit="of its cores", metrics=("throughput", "p99")
+    )
+    few = passed("samples", passed=False, value=300, limit=1000, unit="requests", metrics=("p99",))
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (busy, few)).write(tmp_path)
+    (only,) = comparisons_of(run)
+    assert "withheld" == only.verdict
+    assert 1 == words.claim(only).count("generator CPU")
+    assert "the p99 (don't rely on it: samples)" in words.claim(only)
+
+
 def driven(tmp_path: Path, *drivers: Driver, gates: tuple[Gate, ...] = ()) -> tuple[Comparison, ...]:
     """Return the comparisons of a run of two concurrencies by some drivers."""
     cells = [cell("rest", driver=driver, concurrency=count) for driver in drivers for count in (1, 16)]

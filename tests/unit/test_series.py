@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.unit.report_run import RunBuilder, cell, passed
 from wirebench.report.over import chapters
 from wirebench.scenario import Cell
-from wirebench.stats import answer, numeric_factors, series, summarise
+from wirebench.stats import answer, conclude, numeric_factors, series, summarise
 from wirebench.stats.remarks import sweep
 from wirebench.store import ErrorText, Gate
 
@@ -53,12 +53,12 @@ def test_a_sweep_that_nothing_broke_says_so(tmp_path: Path) -> None:
 def test_what_a_sweep_has_found_is_the_first_answer(tmp_path: Path) -> None:
     """Each transport's sentence stands before who is faster; while the run goes on, there is none at all."""
     run = RunBuilder(SWEPT).write(tmp_path)
-    rest, grpc, *others = answer(run)
+    rest, grpc, *others = answer(run, conclude(run))
     assert rest.startswith("REST, users.get: serves the most from ")
     assert grpc.startswith("gRPC, users.get: serves the most from ")
     assert others
     assert not any("serves the most" in each for each in others)
-    assert () == answer(replace(run, info=run.info.model_copy(update={"status": "running"})))
+    assert () == answer(replace(run, info=run.info.model_copy(update={"status": "running"})), ())
 
 
 def test_a_factor_s_chapter_has_small_multiples(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def import_(
         sys.stdout.write(f"{taken.run.folder} is here already, the same\ndigest {taken.digest}\n")
         return
     machine = visible(f"{info.machine.get('cpu', 'a machine without a name')}, {info.machine.get('cores', '?')} cores")
-    elsewhere = "" if info.machine == environment.machine() else ", which isn't this one as it is now"
+    elsewhere = "" if environment.machine().items() <= info.machine.items() else ", which isn't this one as it is now"
     sys.stdout.write(f"{taken.run.folder}\nmeasured on {machine}{elsewhere}\n")
     if info.status != "complete":
         sys.stdout.write(f"this run is {info.status}: {visible(info.reason)}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wirebench.stats import words
 from wirebench.stats.compare import Comparison, compare
 from wirebench.stats.names import capitalised
@@ -21,9 +23,12 @@ def conclude(run: Run) -> tuple[Comparison, ...]:
     return compare(summarise(run.records), run.info.compare, run.info.equivalence_margin)
 
 
-def answer(run: Run) -> tuple[str, ...]:
-    """Say what a run comes to: what gave way first in a sweep, then who is faster; nothing while it goes on."""
+def answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Say what a run comes to: what gave way first in a sweep, who is faster, how far load tools agree.
+
+    `comparisons` are what it concludes; nothing is said while it goes on.
+    """
     if run.info.status == "running":
         return ()
     sweeps = map(sweep, series(summarise(run.records), "concurrency"))
-    return tuple(map(capitalised, (*sweeps, *words.summary(conclude(run)))))
+    return tuple(map(capitalised, (*sweeps, *words.summary(comparisons), *words.agreement(comparisons))))

@@ -126,7 +126,7 @@ def caveat(comparisons: Sequence[Comparison]) -> str:
     if not without:
         return ""
     which = "" if len(without) == len(comparisons) else f" of {counted(len(without), 'comparison')} here"
-    return f"One block says nothing of its own spread, so that there is no verdict{which}: run two or more (--blocks)."
+    return f"One block says nothing of its own spread, so that nothing is concluded{which}: run two or more (--blocks)."
 
 
 def told_ratios(pair: Pair) -> str:
@@ -141,9 +141,10 @@ def told_ratio(pair: Pair, name: str) -> str:
 
 
 def _doubt(pair: Pair, name: str) -> str:
-    """Say which gates failed for a figure that is told beside the verdict."""
-    failed = gate_names(pair.unfit(name))
-    return f" (don't rely on it: {failed})" if failed and pair.verdict != "withheld" else ""
+    """Say which gates failed for a figure that is told beside the verdict, but for those that withhold the verdict."""
+    said = {gate.name for gate in pair.failed_gates}
+    failed = gate_names([gate for gate in pair.unfit(name) if gate.name not in said])
+    return f" (don't rely on it: {failed})" if failed else ""
 
 
 def least_seen(pair: Pair) -> str:

@@ -13,7 +13,7 @@ def _run(asked: Asked) -> RunAnswer:
     comparisons = conclude(run)
     return RunAnswer(
         run=run.info,
-        summary=answer(run),
+        summary=answer(run, comparisons),
         caveat=words.caveat(comparisons),
         cells=cells_of(run),
         comparisons=tuple(map(_comparison, comparisons)),

@@ -34,7 +34,6 @@ class Findings:
     #: What makes the figures less sure.
     doubts: tuple[str, ...]
     claims: Mapping[str, Sequence[Claim]]
-    agreement: tuple[str, ...]
     disruptions: tuple[str, ...]
     failed_gates: tuple[FailedGate, ...]
     command: str
@@ -42,7 +41,7 @@ class Findings:
 
 
 def summary(folder: Path) -> tuple[str, ...]:
-    """Say in a few sentences what the run in a folder comes to; nothing where there is nothing to say.
+    """Say in a few sentences what the run in a folder comes to, and how little one block says; or nothing.
 
     What was said last is kept: a run may have thousands of records. Raises WirebenchError if it can't be read.
     """
@@ -51,7 +50,9 @@ def summary(folder: Path) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=_KEPT_MAX)
 def _summary(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - what has changed is said anew
-    return answer(load_run(folder))
+    run = load_run(folder)
+    comparisons = conclude(run)
+    return (*answer(run, comparisons), *filter(None, [words.caveat(comparisons)]))
 
 
 def changed_ns(folder: Path) -> int:
@@ -70,11 +71,10 @@ def findings(run: Run) -> Findings:
             claim = Claim(each.verdict, names.capitalised(words.claim(each)))
             claims.setdefault(words.situation(each), []).append(claim)
     return Findings(
-        summary=answer(run),
+        summary=answer(run, comparisons),
         caveat=words.caveat(comparisons),
         doubts=doubts(run),
         claims=claims,
-        agreement=tuple(map(names.capitalised, words.agreement(comparisons))),
         disruptions=remarks.disruptions(cells),
         failed_gates=failed_gates(cells),
         command=command(run.info),
