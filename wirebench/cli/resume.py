@@ -51,7 +51,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Measure what a run has left that was stopped.
+    """Go on with a run that was stopped: measure what it has left.
 
     It takes the machine, the versions and the target that it was begun with. Its records stay as they are. Options say
     how to reach its target again.
