@@ -79,6 +79,19 @@ def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
         assert '<p class="eyebrow">Comparison of two runs</p>' in page
 
 
+def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -> None:
+    """There it ends, and would look whole; others have none."""
+    base, head = "20260101T000000Z-quick", "20260102T000000Z-quick"
+    for seed, name in enumerate((base, head)):
+        RunBuilder(cells=[cell("rest")], blocks=2, samples=300, seed=seed, info={"id": name}).write(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 2)
+        page = text(site.ask("/compare", {"base": base, "head": head}))
+    intervals = re.findall(r'<line class="interval" x1="(.+?)%" x2="(.+?)%"', page)
+    assert [("0", "100")] == [(low, high) for low, high in intervals if low == "0" or high == "100"]
+    assert ["0", "100%"] == re.findall(r'<svg class="cut" x="(.+?)"', page)
+
+
 @pytest.mark.parametrize(
     ("path", "status", "word"),
     [

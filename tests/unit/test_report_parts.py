@@ -119,6 +119,11 @@ def test_an_interval_wider_than_the_plot_ends_at_its_edges(comparison: Compariso
 def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, reach: float) -> None:
     """Two to seven, so that they fit side by side on a phone."""
     ends = [with_ratio(comparison, estimate=estimate) for estimate in (reach, 1 / reach)]
+    assert lane.cut_low
+    assert lane.cut_high
+    (whole,) = Forest.of([wide], margin=0.05).lanes(with_ratio(comparison, estimate=1.1, low=1.0, high=1.2))
+    assert not whole.cut_low
+    assert not whole.cut_high
     assert 2 <= len(Forest.of(ends, margin=0.05).ticks) <= 7
 
 

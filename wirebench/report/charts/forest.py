@@ -42,15 +42,18 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One ratio with its interval: places in per cent of the width; an interval that is cut off ends at an edge.
+    """One ratio with its interval: places in per cent of the width.
 
-    `judged` is whether the verdict is on it; `fit`, whether all gates passed that it depends on.
+    `cut_low` and `cut_high` are whether the interval goes on beyond an edge, at which it then ends. `judged` is whether
+    the verdict is on it; `fit`, whether all gates passed that it depends on.
     """
 
     label: str
     at: float
     low: float | None
     high: float | None
+    cut_low: bool
+    cut_high: bool
     judged: bool
     fit: bool
 
@@ -93,6 +96,8 @@ class Forest:
                 at=self._at(ratio.estimate),
                 low=None if ratio.low is None else self._at(ratio.low),
                 high=None if ratio.high is None else self._at(ratio.high),
+                cut_low=ratio.low is not None and ratio.low < self.low,
+                cut_high=ratio.high is not None and ratio.high > self.high,
                 judged=name == comparison.metric.name,
                 fit=not comparison.unfit(name),
             )
