@@ -154,6 +154,22 @@ test("a cell's history is shown over its runs, each of which can be opened", asy
   assert.equal(new URL(page.url()).pathname, `/runs/${BASE}`);
 });
 
+test("on a phone a history begins with its newest run, and its legend keeps its marks", async (t) => {
+  const page = await site.open(t, "/history?scenario=tiny", { viewport: PHONE });
+  const isSeen = (column) => column.evaluate((each) => {
+    const { left, right } = each.getBoundingClientRect();
+    return left >= 0 && right <= innerWidth;
+  });
+  const dates = page.locator(".plot .column text.scale");
+  assert.ok(await isSeen(dates.last()));
+  assert.ok(!(await isSeen(dates.first())));
+  await page.getByRole("region", { name: "Plot" }).focus();
+  for (let press = 0; press < 40; press += 1) await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() => document.querySelector(".plot .column text.scale").getBoundingClientRect().left >= 0);
+  const swatch = await page.locator(".legend .swatch").first().boundingBox();
+  assert.equal(swatch.width, 34);
+});
+
 test("HTML and SQL in names stay text", async (t) => {
   const page = await site.open(t, "/?scenario=%27%3B+DROP+TABLE+runs%3B+--%3Cimg+src%3Dx+onerror%3Dalert(1)%3E");
   assert.match(await text(page.locator(".chapter h2")), /<script>alert\(2\)<\/script>/);

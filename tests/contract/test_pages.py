@@ -211,8 +211,8 @@ def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.Monk
         site.until("/runs", 2)
         page = text(site.ask("/history"))
         assert "These are the newest 1 of 2 runs" in page
-        assert "20260102T000000Z-quick</a></th>" in page
-        assert "20260101T000000Z-quick</a></th>" not in page
+        assert "20260102T000000Z-quick</a></span></th>" in page
+        assert "20260101T000000Z-quick</a></span></th>" not in page
 
 
 def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
