@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
 from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.unit.test_cli_output import wirebench
 from wirebench.history import CELLS_MAX
+from wirebench.report.charts import history as chart
+from wirebench.report.charts.style import PAPER
 from wirebench.scenario import Cell
 from wirebench.stats.history import history
 from wirebench.store import Record, Run, load_run
@@ -239,3 +242,22 @@ def test_plots_are_files_that_stand_alone(tmp_path: Path) -> None:
     assert "prefers-color-scheme: dark" in svg.read_text()
     assert "#000001" not in svg.read_text()
     assert b"\x89PNG" == png.read_bytes()[:4]
+
+
+def test_a_plot_has_a_mark_in_its_legend_for_every_machine(tmp_path: Path) -> None:
+    """Of its own colour and shape, whether it has a line or not; hollow is a run whose gate failed."""
+    runs = [
+        write(tmp_path, 1),
+        write(tmp_path, 2, info={"machine": LARGE}),
+        write(tmp_path, 3, fit=False),
+        write(tmp_path, 4, info={"target": "kubernetes"}),
+    ]
+    found = history(runs)
+    assert found is not None
+    (axes,) = chart.draw([found]).axes
+    legend = axes.get_legend()
+    assert legend is not None
+    handles = [each for each in legend.get_lines() if each.get_marker() != "None"]
+    assert 3 == len({each.get_color() for each in handles}) == len({each.get_marker() for each in handles})
+    hollow = [each for each in axes.get_lines() if each.get_markerfacecolor() == PAPER]
+    assert [[2]] == [np.asarray(each.get_xdata()).tolist() for each in hollow]

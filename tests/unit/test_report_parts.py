@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.report_run import RunBuilder, cell, passed, quick_cells
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from wirebench.drivers.histogram import Histogram
 from wirebench.report.charts import bars
 from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest
-from wirebench.report.charts.style import styles
+from wirebench.report.charts.style import styles, styles_of_lines
 from wirebench.report.facts import command
 from wirebench.report.latencies import curve_of, read_latencies
 from wirebench.report.numbers import duration, moment, number
+from wirebench.report.picture import bars_of
 from wirebench.scenario.contract import Driver
-from wirebench.stats import Comparison, Ratio, compare, names, remarks, summarise, words
+from wirebench.stats import METRICS, Comparison, Ratio, compare, names, remarks, summarise, words
 from wirebench.store import Gate, Run
 
 
@@ -76,15 +77,21 @@ def test_a_quantile_without_ten_samples_beyond_is_absent(tmp_path: Path) -> None
     assert None is latency.quantile_ms(0.999)
 
 
-def test_a_transport_has_one_colour_and_its_variants_differ_by_line_and_marker(tmp_path: Path) -> None:
+def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Path) -> None:
     """Two drivers of gRPC look related, and not the same."""
     looks = styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
     assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(looks)
     assert looks["gRPC"].colour == looks["gRPC by ghz"].colour
     assert looks["gRPC"].dashes != looks["gRPC by ghz"].dashes
-    assert looks["gRPC"].hollow != looks["gRPC by ghz"].hollow
     assert 3 == len({look.colour for look in looks.values()})
     assert 3 == len({look.marker for look in looks.values()})
+
+
+def test_lines_of_one_transport_differ_by_colour_and_marker() -> None:
+    """A mark without a line says whose it is; where there are more lines than colours, none look the same."""
+    looks = list(styles_of_lines(f"machine {number}" for number in range(30)).values())
+    assert (6, 6) == (len({look.colour for look in looks[:6]}), len({look.marker for look in looks[:6]}))
+    assert 30 == len({(look.colour, look.marker) for look in looks})
 
 
 @pytest.mark.parametrize(("greatest", "low"), [(199.0, 0.0), (201.0, 10 / 1.5)])
@@ -113,17 +120,17 @@ def test_an_interval_wider_than_the_plot_ends_at_its_edges(comparison: Compariso
     wide = with_ratio(comparison, estimate=1.1, low=0.001, high=1000.0)
     (lane,) = Forest.of([wide], margin=0.05).lanes(wide)
     assert (0, 100) == (lane.low, lane.high)
+    assert lane.cut_low
+    assert lane.cut_high
+    (whole,) = Forest.of([wide], margin=0.05).lanes(with_ratio(comparison, estimate=1.1, low=1.0, high=1.2))
+    assert not whole.cut_low
+    assert not whole.cut_high
 
 
 @pytest.mark.parametrize("reach", [1.0, 1.7, 3.0, 8.0, 40.0, 900.0])
 def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, reach: float) -> None:
     """Two to seven, so that they fit side by side on a phone."""
     ends = [with_ratio(comparison, estimate=estimate) for estimate in (reach, 1 / reach)]
-    assert lane.cut_low
-    assert lane.cut_high
-    (whole,) = Forest.of([wide], margin=0.05).lanes(with_ratio(comparison, estimate=1.1, low=1.0, high=1.2))
-    assert not whole.cut_low
-    assert not whole.cut_high
     assert 2 <= len(Forest.of(ends, margin=0.05).ticks) <= 7
 
 
@@ -314,3 +321,14 @@ def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:
     said = words.claim(dataclasses.replace(comparison, ratios={"throughput": noise}, verdict="inconclusive"))
     assert "18.0× (95 % CI <0.001–>1000) the requests/s" in said
     assert "don't see differences under 1000×" in said
+
+
+def test_a_report_s_charts_are_hollow_where_a_gate_failed(tmp_path: Path) -> None:
+    """Which looks a cell has says nothing of it: the legend is filled."""
+    for name, gate, hollow in (("fit", passed(), 0), ("unfit", GENERATOR_GATE, 1)):
+        run = RunBuilder([cell("rest")], blocks=1, samples=30, gates=lambda *_, gate=gate: (gate,)).write(
+            tmp_path / name
+        )
+        cells = summarise(run.records)
+        ((picture,), _) = bars_of(METRICS["throughput"], {"one load": cells}, styles(cells))
+        assert hollow == picture.svg.count("fill: var(--paper)")

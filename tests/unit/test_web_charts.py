@@ -131,7 +131,7 @@ def test_a_scale_holds_whatever_was_measured(latencies_ms: list[float]) -> None:
 
 def test_figures_of_a_percentile_are_written_apart() -> None:
     """However close the marks are, no figure covers another, and none leaves the drawing."""
-    cells = [(REST, {"p50": 1.0 + index / 1000, "p99.9": 0.1}) for index in range(8)]
+    cells = [plot.Series(REST, {"p50": 1.0 + index / 1000, "p99.9": 0.1}) for index in range(8)]
     scale = plot.LogScale.of([0.1, 1.0])
     assert scale is not None
     made = latency.draw("users.get", cells, scale)
@@ -148,8 +148,9 @@ def test_a_drawing_says_its_figures_to_those_who_do_not_see_it() -> None:
     """And a cell that has none says so."""
     scale = plot.LogScale.of([1.0])
     assert scale is not None
-    made = latency.draw("users.get", [(REST, {"p50": 1.0, "p99": 3.5}), (GRPC, {"p50": None})], scale)
-    assert "Latency by percentile, users.get: REST p50 1.00 ms, p99 3.50 ms; gRPC not measured" == made.description
+    cells = [plot.Series(REST, {"p50": 1.0, "p99": 3.5}, unfit=("p50", "p99")), plot.Series(GRPC, {"p50": None})]
+    told = latency.draw("users.get", cells, scale).description.partition(": ")[2]
+    assert "REST p50 1.00 ms, p99 3.50 ms, where a gate failed; gRPC not measured" == told
 
 
 def test_a_sweep_is_drawn_over_its_levels(tmp_path: Path) -> None:
@@ -163,6 +164,18 @@ def test_a_sweep_is_drawn_over_its_levels(tmp_path: Path) -> None:
     assert ["1", "4", "64"] == [column.label for column in throughput.columns]
     assert "0" == throughput.ticks[0].label
     assert () == chapter(tmp_path / "two", cells[:4]).overviews
+
+
+def test_plots_show_which_cells_failed_a_gate(tmp_path: Path) -> None:
+    """Of all figures of such a cell, as its bars do; and it is said of what stands first of a run alone, too."""
+    cells = [cell(transport, concurrency=level) for level in (1, 4, 64) for transport in ("rest", "socket")]
+    made = chapter(tmp_path, cells)
+    drawn = [*made.overviews[0].plots, *(row.latency for row in made.rows if row.latency)]
+    marks = [mark for each in drawn for column in each.columns for mark in column.marks]
+    assert {("REST", True), ("socket", False)} == {(mark.style.name, mark.fit) for mark in marks}
+    assert made.opening().has_failed_gates
+    passed_all = chapter(tmp_path / "fit", [each for each in cells if each.transport == "rest"])
+    assert not passed_all.opening().has_failed_gates
 
 
 def test_any_factor_whose_levels_are_numbers_is_drawn_over(tmp_path: Path) -> None:
@@ -209,13 +222,13 @@ def test_streams_have_charts_of_their_items(tmp_path: Path) -> None:
 def test_levels_lie_as_far_apart_as_their_ratios() -> None:
     """And where their labels have no room, every other is left out, but for the last."""
     levels = {2.0**power: 100.0 * power for power in range(1, 20)}
-    drawn = over.draw("Throughput", "requests/s", "more", "connections", [(REST, levels)])
+    drawn = over.draw("Throughput", "requests/s", "more", "connections", [over.Levels(REST, levels, {2.0})])
     assert drawn is not None
     distances = {round(after.x - before.x) for before, after in itertools.pairwise(drawn.columns)}
     assert max(distances) - min(distances) <= 1
     assert drawn.columns[-1].has_room
     assert not drawn.columns[-2].has_room
-    assert "Throughput over connections: REST 100 at 2, 1,900 at 524288" == drawn.description
+    assert "Throughput over connections: REST 100 at 2, where a gate failed, 1,900 at 524288" == drawn.description
 
 
 @pytest.mark.parametrize("high", [0.003, 1.0, 7.3, 10.0, 999.0, 24_035.0])
@@ -261,8 +274,18 @@ def test_a_history_has_a_line_for_each_machine(tmp_path: Path) -> None:
     assert all(interval.high_y < interval.low_y for interval in drawn.intervals)
 
 
+def test_dates_below_a_history_are_not_written_over_each_other(tmp_path: Path) -> None:
+    """Of sixteen letters each; the newest is always there, and the others can be pointed at."""
+    infos = [{"id": f"run{day}", "started_at": f"2026-11-{day:02}T08:00:00Z"} for day in range(1, 13)]
+    found = history([RunBuilder([cell("rest")], blocks=1, samples=20, info=info).write(tmp_path) for info in infos])
+    assert found is not None
+    written = [column.x for column in history_chart.draw(found).columns if column.has_room]
+    assert all(after - before >= 16 * 6.6 for before, after in itertools.pairwise(written))
+    assert history_chart.draw(found).columns[-1].has_room
+
+
 def test_a_history_marks_failed_gates_and_other_versions(tmp_path: Path) -> None:
-    """Hollow is a run whose gate failed, not a machine's line; an upright stands before another version."""
+    """Hollow is a run whose gate failed; an upright stands before another version."""
     commits = ("c0ffee", "c0ffee", "feedbeef")
     infos = [
         {
@@ -281,7 +304,6 @@ def test_a_history_marks_failed_gates_and_other_versions(tmp_path: Path) -> None
     assert found is not None
     drawn = history_chart.draw(found)
     assert [False, True, True] == [mark.fit for column in drawn.columns for mark in column.marks]
-    assert {False} == {line.style.hollow for line in drawn.lines}
     (turn,) = drawn.turns
     assert ("feedbeef", True) == (turn.label, turn.has_room)
     assert drawn.columns[1].x < turn.x < drawn.columns[2].x

@@ -69,7 +69,8 @@ def bars_of(
     for title, cells in groups.items():
         for cell in cells:
             if (typical := cell.typical(metric)) is not None:
-                bar = bars.Bar(looks[cell.name], typical, tuple(cell.by_block(metric).values()))
+                blocks = tuple(cell.by_block(metric).values())
+                bar = bars.Bar(looks[cell.name], typical, blocks, fit=not cell.failed_gates(metric))
                 drawn.setdefault(title, []).append(bar)
     everything = [bar for group in drawn.values() for bar in group]
     pictures, is_log = [], False

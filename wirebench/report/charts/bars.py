@@ -24,11 +24,12 @@ _WIDE_DECADES = 2.3
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One cell: its typical figure, and those of its blocks; all positive."""
+    """One cell: its typical figure, those of its blocks, all positive, and whether all gates passed for it."""
 
     style: Style
     typical: float
     blocks: tuple[float, ...]
+    fit: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _row(axes: Axes, row: int, bar: Bar, on: Scale) -> None:
         linestyle="none",
         marker=bar.style.marker,
         markersize=9,
-        markerfacecolor=PAPER if bar.style.hollow else colour,
+        markerfacecolor=colour if bar.fit else PAPER,
         markeredgecolor=colour,
         markeredgewidth=1.6,
     )

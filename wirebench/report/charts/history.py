@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from wirebench.report.charts.style import GRID, INK, LINEAR_SPREAD_MAX, MUTED, PAPER, Style, styles_of
+from wirebench.report.charts.style import GRID, INK, LINEAR_SPREAD_MAX, MUTED, PAPER, Style, styles_of_lines
 from wirebench.report.charts.svg import FONT_SIZE, SMALL_FONT_SIZE, UNITS_PER_INCH
 from wirebench.stats.history import History, Line, Point
 from wirebench.stats.names import in_common
@@ -62,8 +62,7 @@ def describe(histories: Sequence[History]) -> str:
 def _panel(axes: Axes, history: History) -> None:
     runs = sorted((point.started_at, point.run.id, point) for line in history.lines for point in line.points)
     places = {run_id: place for place, (_, run_id, _) in enumerate(runs)}
-    transport = str(history.factors["transport"])
-    looks = styles_of((line.name, transport) for line in history.lines)
+    looks = styles_of_lines(line.name for line in history.lines)
     _scale(axes, [point for _, _, point in runs])
     _below(axes, [point for _, _, point in runs])
     for line in history.lines:
@@ -128,15 +127,15 @@ def _line(axes: Axes, line: Line, style: Style, places: Mapping[str, int]) -> No
     dashes = (0, style.dashes or None)
     axes.plot(
         at, figures, color=style.colour, linewidth=size / 4, linestyle=dashes, label=line.name,
-        marker=style.marker if len(at) == 1 else None, markersize=size,
+        marker=style.marker, markersize=size,
     )  # fmt: skip
     for place, point in zip(at, line.points, strict=True):
         if point.figure.low is not None and point.figure.high is not None:
             axes.plot(
                 (place, place), (point.figure.low, point.figure.high), color=style.colour, linewidth=min(size / 4, 1.2)
             )
-        axes.plot(
-            place, point.figure.estimate, linestyle="none", marker=style.marker, markersize=size,
-            markerfacecolor=PAPER if point.failed_gates else style.colour, markeredgecolor=style.colour,
-            markeredgewidth=size / 5,
-        )  # fmt: skip
+        if point.failed_gates:
+            axes.plot(
+                place, point.figure.estimate, linestyle="none", marker=style.marker, markersize=size,
+                markerfacecolor=PAPER, markeredgecolor=style.colour, markeredgewidth=size / 5,
+            )  # fmt: skip

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from wirebench.drivers.histogram_file import Clock
-from wirebench.report.charts.style import GRID, MUTED, PAPER, Style
+from wirebench.report.charts.style import GRID, MUTED, Style
 from wirebench.report.charts.svg import SMALL_FONT_SIZE, inline, new_axes
 from wirebench.report.latencies import CellLatency, Curve
 
@@ -91,7 +91,6 @@ def _line(axes: Axes, style: Style, curve: Curve) -> None:
         linestyle="none",
         marker=style.marker,
         markersize=6,
-        markerfacecolor=PAPER if style.hollow else style.colour,
-        markeredgecolor=style.colour,
+        color=style.colour,
         markeredgewidth=1.4,
     )

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
-from wirebench.report.charts.style import Style, styles_of
+from wirebench.report.charts.style import styles_of_lines
 from wirebench.report.numbers import number
 from wirebench.stats.history import History, Point
 from wirebench.stats.names import in_common
-from wirebench.web.charts.plot import Frame, Interval, LinearScale, Plot, Turn, lay_out, with_room
+from wirebench.web.charts.plot import Frame, Interval, LinearScale, Plot, Series, Turn, lay_out, with_room
 
 #: So wide that dates stand side by side.
-_FRAME = Frame(width=1080, inset=42, labels_apart=84)
+_FRAME = Frame(width=1080, inset=42, labels_apart=112)
+#: So far apart are versions that are written beside their uprights, at least.
+_VERSIONS_APART = 84
 #: So many characters tell a version from another.
 VERSION_LENGTH = 12
-
-
-def styles(history: History) -> dict[str, Style]:
-    """Give each line its look, by its name. All have filled marks: a hollow one is that of a run whose gate failed."""
-    looks = styles_of((line.name, str(history.factors["transport"])) for line in history.lines)
-    return {name: replace(style, hollow=False) for name, style in looks.items()}
 
 
 def draw(history: History) -> Plot:
@@ -31,17 +26,20 @@ def draw(history: History) -> Plot:
         (point for line in history.lines for point in line.points), key=lambda point: (point.started_at, point.run.id)
     )
     labels = _labels(runs)
-    looks = styles(history)
+    looks = styles_of_lines(line.name for line in history.lines)
     points = [(looks[line.name], labels[point.run.id], point) for line in history.lines for point in line.points]
     scale = LinearScale.around([each for _, _, point in points for each in _extent(point)])
     series = [
-        (looks[line.name], {labels[point.run.id]: point.figure.estimate for point in line.points})
+        Series(
+            looks[line.name],
+            {labels[point.run.id]: point.figure.estimate for point in line.points},
+            unfit={labels[point.run.id] for point in line.points if point.failed_gates},
+        )
         for line in history.lines
     ]
     last = max(len(labels) - 1, 1)
     places = {label: index / last for index, label in enumerate(labels.values())}
-    unfit = {(style, label) for style, label, point in points if point.failed_gates}
-    columns, lines = lay_out(series, places, scale, _FRAME, unfit)
+    columns, lines = lay_out(series, places, scale, _FRAME)
     xs = {column.label: column.x for column in columns}
     intervals = (
         Interval(style, xs[label], scale.y(point.figure.low), scale.y(point.figure.high))
@@ -99,5 +97,5 @@ def _turns(runs: Sequence[Point], labels: Mapping[str, str], xs: Mapping[str, fl
         for base, head in pairwise(shown)
         if base.version != head.version
     }
-    labelled = with_room({run_id: x for run_id, (x, _) in found.items()}, _FRAME.labels_apart)
+    labelled = with_room({run_id: x for run_id, (x, _) in found.items()}, _VERSIONS_APART)
     return tuple(Turn(version, run_id in labelled, round(x, 1)) for run_id, (x, version) in found.items())

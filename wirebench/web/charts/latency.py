@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from wirebench.report.charts.style import Style
 from wirebench.report.numbers import number
-from wirebench.web.charts.plot import Figures, LogScale, Plot, lay_out, shown
+from wirebench.web.charts.plot import Figures, LogScale, Plot, Series, lay_out, shown
 
 #: The percentiles, and which share of the requests is slower: one in so many.
 ONE_IN = {"p50": 2, "p90": 10, "p95": 20, "p99": 100, "p99.9": 1_000}
@@ -17,10 +16,13 @@ _PLACES = {name: (math.log(one_in) - _FIRST) / (_LAST - _FIRST) for name, one_in
 _TOLD = ("p50", "p99")
 
 
-def draw(title: str, cells: Sequence[tuple[Style, Figures]], scale: LogScale) -> Plot:
+def draw(title: str, cells: Sequence[Series], scale: LogScale) -> Plot:
     """Lay out the cells of one operation and load, by their latencies in milliseconds."""
     columns, lines = lay_out(cells, _PLACES, scale)
-    told = (f"{style.name} {_in_words(latencies) or 'not measured'}" for style, latencies in cells)
+    told = (
+        f"{cell.style.name} {_in_words(cell.figures) or 'not measured'}{', where a gate failed' if cell.unfit else ''}"
+        for cell in cells
+    )
     description = f"Latency by percentile, {title}: {'; '.join(told)}"
     return Plot("Latency by percentile", "ms, less is better", description, scale.ticks, columns, lines)
 

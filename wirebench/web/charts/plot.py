@@ -47,6 +47,15 @@ Figures = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """What a line goes through; `unfit` are the places at which a gate failed: no verdict may be built on these."""
+
+    style: Style
+    figures: Figures
+    unfit: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """A number beside the drawing."""
 
@@ -208,27 +217,23 @@ class Plot:
 
 
 def lay_out(
-    series: Sequence[tuple[Style, Figures]],
-    places: Mapping[str, float],
-    scale: Scale,
-    frame: Frame = _NARROW,
-    unfit: Collection[tuple[Style, str]] = (),
+    series: Sequence[Series], places: Mapping[str, float], scale: Scale, frame: Frame = _NARROW
 ) -> tuple[tuple[Column, ...], tuple[Line, ...]]:
-    """Place all figures. `places` go from 0 at the left to 1 at the right; those without a figure are left out.
-
-    `unfit` are the series and places whose figures no verdict may be built on.
-    """
+    """Place all figures. `places` go from 0 at the left to 1 at the right; those without a figure are left out."""
     inner = frame.width - LEFT - RIGHT - 2 * frame.inset
     xs = {
         label: round(LEFT + frame.inset + inner * place, 1)
         for label, place in places.items()
-        if any(shown(figures, label) for _, figures in series)
+        if any(shown(each.figures, label) for each in series)
     }
     lines = tuple(
-        Line(style, " ".join(f"{x},{scale.y(value)}" for label, x in xs.items() if (value := shown(figures, label))))
-        for style, figures in series
+        Line(
+            each.style,
+            " ".join(f"{x},{scale.y(value)}" for label, x in xs.items() if (value := shown(each.figures, label))),
+        )
+        for each in series
     )
-    return tuple(_columns(series, xs, scale, frame, unfit)), lines
+    return tuple(_columns(series, xs, scale, frame)), lines
 
 
 def scale_of(values: Iterable[float | None]) -> Scale | None:
@@ -252,13 +257,7 @@ def _from_top(share: float) -> float:
     return round(TOP + _INNER_HEIGHT * (1 - share), 1)
 
 
-def _columns(
-    series: Sequence[tuple[Style, Figures]],
-    xs: Mapping[str, float],
-    scale: Scale,
-    frame: Frame,
-    unfit: Collection[tuple[Style, str]],
-) -> Iterable[Column]:
+def _columns(series: Sequence[Series], xs: Mapping[str, float], scale: Scale, frame: Frame) -> Iterable[Column]:
     labels, labelled = list(xs), with_room(xs, frame.labels_apart)
     for place, (label, x) in enumerate(xs.items()):
         left = (xs[labels[place - 1]] + x) / 2 if place else LEFT
@@ -272,7 +271,7 @@ def _columns(
             width=round(right - left, 1),
             figures_x=x - _FIGURE_GAP if on_the_left else x + _FIGURE_GAP,
             anchor="end" if on_the_left else "start",
-            marks=_marks(series, label, scale, unfit),
+            marks=_marks(series, label, scale),
         )
 
 
@@ -286,17 +285,15 @@ def with_room(xs: Mapping[str, float], labels_apart: int) -> set[str]:
     return labelled
 
 
-def _marks(
-    series: Sequence[tuple[Style, Figures]], label: str, scale: Scale, unfit: Collection[tuple[Style, str]]
-) -> tuple[Mark, ...]:
+def _marks(series: Sequence[Series], label: str, scale: Scale) -> tuple[Mark, ...]:
     at = sorted(
-        ((scale.y(value), style, number(value)) for style, figures in series if (value := shown(figures, label))),
+        ((scale.y(value), value, each) for each in series if (value := shown(each.figures, label))),
         key=lambda mark: mark[0],
     )
     places = _apart([y for y, _, _ in at])
     return tuple(
-        Mark(style, figure, y, place, fit=(style, label) not in unfit)
-        for (y, style, figure), place in zip(at, places, strict=True)
+        Mark(each.style, number(value), y, place, fit=label not in each.unfit)
+        for (y, value, each), place in zip(at, places, strict=True)
     )
 
 

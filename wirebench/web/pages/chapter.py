@@ -13,7 +13,7 @@ from wirebench.scenario.contract import Comparable
 from wirebench.stats import by_factors, names, numeric_factors
 from wirebench.stats.series import by_level
 from wirebench.web.charts import bars, latency, over
-from wirebench.web.charts.plot import Figures, LogScale, Plot
+from wirebench.web.charts.plot import Figures, LogScale, Plot, Series
 
 #: So many rows of charts are open, or so many below overviews; the others can be opened below them.
 OPEN_ROWS_MAX = 6
@@ -56,6 +56,7 @@ class Overview:
     title: str
     legend: tuple[Style, ...]
     plots: tuple[Plot, ...]
+    has_failed_gates: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,9 @@ class Chapter:
         """Return what stands first of it alone: an overview, or else a row."""
         if self.overviews:
             first = self.overviews[0]
-            return replace(self, legend=first.legend, overviews=(first,), rows=(), more=(), has_failed_gates=False)
+            return replace(
+                self, legend=first.legend, overviews=(first,), rows=(), more=(), has_failed_gates=first.has_failed_gates
+            )
         return replace(self, rows=self.rows[:1], more=())
 
     @property
@@ -148,22 +151,32 @@ def _overview(group: Group[_Line], factor: str) -> Overview:
     looks = styles_of((name, str(line.factors["transport"])) for name, line in by_name.items())
     label = names.factor_label(factor)
     plots = (
-        over.draw(heading, unit, better, label, [(looks[name], _levels(line, of)) for name, line in by_name.items()])
+        over.draw(heading, unit, better, label, [_levels(looks[name], line, of) for name, line in by_name.items()])
         for heading, unit, better, of in (_P99, *_BARS)
         # An open load's rate is what was asked for: there is nothing to see in it.
         if not (heading == _THROUGHPUT and all(line.factors["rate_per_s"] for line in group.cells))
     )
     title = f"{names.capitalised(group.title)}, over {label}"
-    return Overview(title, tuple(looks.values()), tuple(plot for plot in plots if plot))
+    return Overview(
+        title,
+        tuple(looks.values()),
+        tuple(plot for plot in plots if plot),
+        has_failed_gates=any(cell.failed_gates for line in group.cells for cell in line.cells.values()),
+    )
 
 
-def _levels(line: _Line, of: Callable[[Result], float | None]) -> dict[float, float | None]:
-    return {level: of(cell) for level, cell in line.cells.items()}
+def _levels(style: Style, line: _Line, of: Callable[[Result], float | None]) -> over.Levels:
+    unfit = {level for level, cell in line.cells.items() if cell.failed_gates}
+    return over.Levels(style, {level: of(cell) for level, cell in line.cells.items()}, unfit)
 
 
 def _row(group: Group[Result], looks: Mapping[str, Style], scale: LogScale | None) -> Row:
     styled = [(looks[name], cell) for name, cell in _side_by_side(group)]
-    waits = [(style, _latencies(cell)) for style, cell in styled if any(_latencies(cell).values())]
+    waits = [
+        Series(style, latencies, unfit=latencies if cell.failed_gates else ())
+        for style, cell in styled
+        if any((latencies := _latencies(cell)).values())
+    ]
     charts = (
         bars.draw(heading, unit, better, [bars.Figure(style, of(cell), _gates(cell)) for style, cell in styled])
         for heading, unit, better, of in _BARS

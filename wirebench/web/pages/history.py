@@ -14,7 +14,7 @@ from starlette.responses import Response
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.history import FoundCell, Paths, find_cells, named, paths_of, read_history, results_of
 from wirebench.index import Choices, Filters, Index
-from wirebench.report.charts.style import Style
+from wirebench.report.charts.style import Style, styles_of_lines
 from wirebench.report.numbers import ABSENT, moment, number
 from wirebench.selection.filters import FILTERS, filters_of
 from wirebench.selection.parameters import Parameter, one_of, read, text
@@ -213,7 +213,7 @@ def _shown(found: History) -> Shown:
         name=in_common(found.factors),
         heading=metric.heading,
         plot=chart.draw(found),
-        legend=tuple(chart.styles(found).values()),
+        legend=tuple(styles_of_lines(line.name for line in found.lines).values()),
         tables={line.name: tuple(map(_row, reversed(line.points))) for line in found.lines},
     )
 
