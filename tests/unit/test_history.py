@@ -244,6 +244,15 @@ def test_plots_are_files_that_stand_alone(tmp_path: Path) -> None:
     assert b"\x89PNG" == png.read_bytes()[:4]
 
 
+def test_a_plot_names_the_newest_of_versions_that_stand_close(tmp_path: Path) -> None:
+    """Of many runs, the second may have been the first of its version: an upright without a name says little."""
+    runs = [write(tmp_path, day, info={"commit": "c0ffee" if day == 1 else "feedbeef"}) for day in range(1, 13)]
+    found = history(runs)
+    assert found is not None
+    (axes,) = chart.draw([found]).axes
+    assert ["feedbeef"] == [text.get_text() for text in axes.texts]
+
+
 def test_a_plot_has_a_mark_in_its_legend_for_every_machine(tmp_path: Path) -> None:
     """Of its own colour and shape, whether it has a line or not; hollow is a run whose gate failed."""
     runs = [

@@ -101,23 +101,26 @@ def _scale(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _below(axes: Axes, points: Sequence[Point]) -> None:
-    """Write the dates of runs below the panel, and mark where the version is another than in the run before."""
+    """Write the dates of runs below the panel, and mark where the version is another than in the run before.
+
+    Versions that begin close to each other have room for the name of the newest alone.
+    """
     step = -(-len(points) // _DATES_MAX)
     places = range(len(points) - 1, -1, -step)
     form = "%Y-%m-%d" if points[-1].started_at - points[0].started_at > _LONG else "%m-%d %H:%M"
     axes.set_xticks(list(places), [f"{points[place].started_at:{form}}" for place in places])
-    last_written = -step
-    for place, point in enumerate(points):
+    named_at = len(points) - 1 + step
+    for place, point in reversed(list(enumerate(points))):
         if place and point.version == points[place - 1].version:
             continue
         if place:
             axes.axvline(place - 0.5, color=GRID, linewidth=1.2)
-        if place - last_written >= step:
+        if named_at - place >= step:
             axes.annotate(
                 point.version[:_VERSION_LENGTH], (place, 0), (0, -34), xycoords=("data", "axes fraction"),
                 textcoords="offset points", ha="center", fontsize=SMALL_FONT_SIZE, color=MUTED, family="monospace",
             )  # fmt: skip
-            last_written = place
+            named_at = place
 
 
 def _line(axes: Axes, line: Line, style: Style, places: Mapping[str, int]) -> None:
