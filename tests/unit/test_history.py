@@ -170,7 +170,7 @@ def test_of_many_cells_one_has_to_be_chosen(tmp_path: Path) -> None:
         (("--metric", "gap"), "no run has p99 gap between items there"),
         (("--since", "yesterday"), "no date"),
         (("--since", "2026-12-01"), "no run of quick since 2026-12-01 00:00"),
-        (("--since", "20261201"), "no run of quick since"),
+        (("--since", "20261201"), "'20261201' is no date"),
         (("--machine", "Large CPU, 64 cores"), "no run of quick on Large CPU, 64 cores"),
         (("--plot", "picture.pdf"), "a plot is an .svg or a .png"),
     ],

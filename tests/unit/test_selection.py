@@ -36,6 +36,8 @@ def test_a_machine_keeps_its_commas() -> None:
         ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, 23, 59, 59, 999_999, tzinfo=UTC)),
         ("2026-11-21T10:15:00Z", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
         ("2026-11-21T10:15", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
+        ("2026-11-21 10:15:00.5-02:00", *[datetime(2026, 11, 21, 12, 15, 0, 500_000, tzinfo=UTC)] * 2),
+        ("2026-11-21T10:15 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
         ("2026-11-21T10:15:00 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
     ],
 )
@@ -56,6 +58,9 @@ def test_a_date_counts_as_a_whole(given: str, since: datetime, until: datetime) 
         ("concurrency", "9" * 100, f"concurrency: '{'9' * 100}' is no whole number from 1 to 10,000"),
         ("since", "yesterday", "since: 'yesterday' is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
         ("since", "2026-02-30", "since: '2026-02-30' is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
+        ("until", "20261121", "until: '20261121' is no date or time such as"),
+        ("until", "2026-W47-6", "until: '2026-W47-6' is no date or time such as"),
+        ("until", "2026-11-21T10", "until: '2026-11-21T10' is no date or time such as"),
         ("until", "9999-12-31T23:59:59-10:00", "until: '9999-12-31T23:59:59-10:00' is no date or time such as"),
         ("since", "0001-01-01T00:00:00+10:00", "since: '0001-01-01T00:00:00+10:00' is no date or time such as"),
         ("scenario", "x" * 201, "scenario: longer than 200 characters"),

@@ -17,6 +17,10 @@ CHARACTERS_MAX = 200
 
 _WHOLE = re.compile(r"[0-9]{1,10}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: Those of RFC 3339, whose seconds and offset may be left out. ISO 8601 has more, some of them dates without a time.
+_DATE_AND_TIME = re.compile(
+    rf"({_DATE.pattern})[T ]([0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]+)?)?)(Z|[-+ ][0-9]{{2}}:[0-9]{{2}})?"
+)
 
 
 class ParameterError(UsageError):
@@ -128,11 +132,18 @@ def moment(*, end_of_day: bool = False) -> Callable[[str], datetime]:
             if is_date(value):
                 first = datetime.combine(date.fromisoformat(value), time(), UTC)
                 return first + timedelta(days=1, microseconds=-1) if end_of_day else first
-            # A + stands for a space in an address, unless it is written as %2B: in a time it can only be the offset's.
-            found = datetime.fromisoformat(value.replace(" ", "+") if " " in value[19:] else value)
-            # The year 1 has no time before it for an offset to lead to.
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+            return _date_and_time(value)
         except (ValueError, OverflowError):
             raise ValueError(f"{value!r} is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z") from None
 
     return parse
+
+
+def _date_and_time(value: str) -> datetime:
+    """Raise ValueError, or OverflowError: the year 1 has no time before it for an offset to lead to."""
+    written = _DATE_AND_TIME.fullmatch(value)
+    if not written:
+        raise ValueError("neither a date nor a time")
+    day, clock, offset = written.groups("Z")
+    # A + stands for a space in an address, unless it is written as %2B: before an offset it can only have been one.
+    return datetime.fromisoformat(f"{day}T{clock}{offset.replace(' ', '+')}").astimezone(UTC)
