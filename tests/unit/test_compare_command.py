@@ -68,12 +68,14 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     [
         (("a-base", "nothing"), "no run 'nothing'"),
         (("a-base", "a-base"), "a run is no other than itself"),
+        (("a-base", "c-empty"), "no window of c-empty was measured: it has nothing to compare"),
         (("a-base",), "missing argument 'HEAD'"),
     ],
 )
 def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
     """One clear line, a next step, and status 2."""
     write(tmp_path, "a-base", blocks=1)
+    write(tmp_path, "c-empty", blocks=0)
     status, shown, complaint = wirebench("compare", *names, "--out", tmp_path)
     assert (2, "") == (status, shown)
     assert said in complaint

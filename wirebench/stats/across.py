@@ -65,6 +65,10 @@ def across(base: Run, head: Run, metric: Metric | None = None) -> Across:
     if base.info.id == head.info.id:
         raise UsageError(f"{head.info.id}: a run is no other than itself", "name two runs: `wirebench list` shows them")
     of_base, of_head = ({_key(cell): cell for cell in summarise(run.records)} for run in (base, head))
+    for run in (base, head):
+        if not run.records:
+            hint = "name one with figures: `wirebench list` shows how many windows of each were measured"
+            raise UsageError(f"no window of {run.info.id} was measured: it has nothing to compare", hint)
     both = [key for key in of_head if key in of_base]
     if not both:
         raise UsageError(
