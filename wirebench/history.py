@@ -110,6 +110,12 @@ def read_history(paths: Paths, metric: Metric | None, on_damaged: Callable[[Dama
     return history(_runs(paths, on_damaged), metric)
 
 
+def none_here(scenario: str) -> UsageError:
+    """Return the error that says that the index has runs with a cell, and the folder has none of them."""
+    hint = "`wirebench index --rebuild` takes such runs out of the index"
+    return UsageError(f"all runs of {scenario} with such a cell were removed from the folder, or are elsewhere", hint)
+
+
 def _nothing(index: Index, filters: Filters) -> UsageError:
     scenarios = index.choices().scenarios
     (scenario,) = filters.scenario
@@ -121,7 +127,11 @@ def _nothing(index: Index, filters: Filters) -> UsageError:
         *(f"until {filters.until:%Y-%m-%d %H:%M}" for _ in range(filters.until is not None)),
         *(f"on {' or '.join(levels)}" for levels in (filters.machine, filters.target) if levels),
     ]
-    return UsageError(f"no run of {scenario} {', '.join(asked)}", "ask for other days, machines or targets")
+    those = " ".join(filter(None, (scenario, ", ".join(asked))))
+    if index.runs(filters, limit=1).rows:
+        hint = "`wirebench resume RUN` measures what a stopped run lacks"
+        return UsageError(f"no window was measured in any run of {those}", hint)
+    return UsageError(f"no run of {those}", "ask for other days, machines or targets")
 
 
 def _has(factors: Factors, levels: Mapping[str, Sequence[str]]) -> bool:

@@ -155,11 +155,47 @@ def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
         assert f'href="/runs/{RUN}/report"' in text(site.ask("/"))
         shutil.rmtree(tmp_path / RUN)
         page = text(site.ask("/"))
-        assert "is elsewhere" in page
+        assert "was removed, or is elsewhere" in page
         assert f'href="/runs/{RUN}/report"' not in page
         answer = site.ask(f"/runs/{RUN}")
         assert HTTPStatus.NOT_FOUND == answer.status
-        assert f"/?run_id={RUN}" in text(answer)
+        assert f'<a href="/?run_id={RUN}">' in text(answer)
+        refusal = site.ask(f"/api/v1/runs/{RUN}")
+        assert HTTPStatus.NOT_FOUND == refusal.status
+        assert refusal.json["error"]["hint"].endswith(f"/api/v1/results?run_id={RUN}")
+        notice = "All runs of quick with such a cell were removed from the folder, or are elsewhere: "
+        assert notice in text(site.ask("/history"))
+
+
+def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
+    """The index may have had others, which are neither offered nor taken for the run before."""
+    names = [f"2026010{day}T000000Z-quick" for day in (1, 2, 3)]
+    for day, name in enumerate(names, 1):
+        write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z")
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 3)
+        shutil.rmtree(tmp_path / names[1])
+        page = text(site.ask("/compare", {"head": names[2]}))
+        assert [names[0], names[2]] == re.findall(r'<option value="([^"]+)" selected>', page)
+        assert names[1] not in page
+        answer = site.ask("/compare", {"base": names[1], "head": names[2]})
+        assert HTTPStatus.NOT_FOUND == answer.status
+        assert "was removed, or is elsewhere" in text(answer)
+
+
+def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
+    """Why two runs can't be compared is said above a form that has kept them."""
+    names = ("20260101T000000Z-quick", "20260102T000000Z-other")
+    write_run(tmp_path, names[0])
+    RunBuilder(cells=[cell("socket")], blocks=1, samples=20, info={"id": names[1]}).write(tmp_path)
+    with served(tmp_path, database_url(tmp_path)) as site:
+        site.until("/runs", 2)
+        answer = site.ask("/compare", {"base": names[0], "head": names[1]})
+        assert HTTPStatus.OK == answer.status
+        page = text(answer)
+        assert f'<p class="alert" role="note">No cell of {names[1]} is in {names[0]}: their factors differ.' in page
+        assert list(names) == re.findall(r'<option value="([^"]+)" selected>', page)
+        assert HTTPStatus.BAD_REQUEST == site.ask("/api/v1/compare", {"base": names[0], "head": names[1]}).status
 
 
 def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Path) -> None:

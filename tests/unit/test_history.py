@@ -230,6 +230,25 @@ def test_a_run_that_was_removed_is_gone(tmp_path: Path) -> None:
     assert removed.info.id not in shown
 
 
+def test_a_cell_whose_runs_were_all_removed_says_so(tmp_path: Path) -> None:
+    """Rather than that they have no such figure."""
+    removed = write(tmp_path, 1)
+    ask(tmp_path)  # which puts it into the index
+    shutil.rmtree(removed.folder)
+    status, shown, complaint = ask(tmp_path)
+    assert (2, "") == (status, shown)
+    assert "all runs of quick with such a cell were removed from the folder, or are elsewhere" in complaint
+    assert "next: `wirebench index --rebuild`" in complaint
+
+
+def test_a_scenario_of_which_nothing_was_measured_says_so(tmp_path: Path) -> None:
+    """Its runs are there: other days, machines or targets would help nobody."""
+    RunBuilder(cells=[REST], blocks=0, info={"status": "incomplete", "blocks": 2}).write(tmp_path)
+    status, _, complaint = ask(tmp_path)
+    assert 2 == status
+    assert "error: no window was measured in any run of quick\nnext: `wirebench resume RUN`" in complaint
+
+
 def test_plots_are_files_that_stand_alone(tmp_path: Path) -> None:
     """An SVG with colours for light and dark, which says in words what it shows; or a PNG."""
     write(tmp_path, 1, info={"machine": LARGE | {"cpu": "<Large> & CPU"}})

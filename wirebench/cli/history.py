@@ -57,7 +57,7 @@ def history(  # noqa: PLR0913 - one parameter an option
     It has intervals, and what has changed from one run to the next; machines and targets are kept apart.
     """
     # Imported late, here and below: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.history import paths_of, read_history  # noqa: PLC0415
+    from wirebench.history import none_here, paths_of, read_history  # noqa: PLC0415
 
     figure = _metric(metric)
     given = {"scenario": [scenario], "machine": machine, "target": target, "since": [since], "until": [until]}
@@ -69,7 +69,10 @@ def history(  # noqa: PLR0913 - one parameter an option
         told.add(damaged.folder)
 
     chosen = _choose(existing(out), given, cell, factor or [], tell)
-    histories = [read_history(paths_of(results, out), figure, tell) for results in chosen]
+    paths = [paths_of(results, out) for results in chosen]
+    if not any(paths):
+        raise none_here(scenario)
+    histories = [read_history(each, figure, tell) for each in paths]
     found = [each for each in histories if each]
     if not found:
         raise UsageError(f"no run has {figure.label if figure else 'figures'} there", "choose another figure, or cell")

@@ -7,10 +7,12 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 
-from wirebench.index import Index, IndexUnusableError
+from wirebench.errors import WirebenchError
+from wirebench.index import Filters, Index, IndexUnusableError
 from wirebench.store import DamagedRun, Run, is_run_name, load_run
 from wirebench.web.problems import HttpError, UnavailableError
 from wirebench.web.watch import Watch
@@ -75,12 +77,26 @@ class Catalogue:
         return load_run(self.run_folder(run_id))
 
     def run_folder(self, run_id: str) -> Path:
-        """Return the folder of the run of that name: one that lies in the results folder. Raises HttpError."""
+        """Return the folder of the run of that name. Raises HttpError if it isn't here; the index may have the run."""
         self._check_folder()
+        if folder := self.find_folder(run_id):
+            return folder
+        if is_run_name(run_id) and self._has_indexed(run_id):
+            query = urlencode({"run_id": run_id})
+            hint = f"the index still has its figures: /?{query} and /api/v1/results?{query}"
+            raise HttpError(HTTPStatus.NOT_FOUND, "the folder of this run was removed, or is elsewhere", hint)
+        raise HttpError(HTTPStatus.NOT_FOUND, "there is no such run", "/ and /api/v1/runs list the runs")
+
+    def find_folder(self, run_id: str) -> Path | None:
+        """Return the folder of the run of that name, one that lies in the results folder; None if it isn't there."""
         folder = self.folder / run_id
-        if not (is_run_name(run_id) and (folder / "run.json").is_file()):
-            raise HttpError(HTTPStatus.NOT_FOUND, "there is no such run", "/ and /api/v1/runs list the runs")
-        return folder
+        return folder if is_run_name(run_id) and (folder / "run.json").is_file() else None
+
+    def _has_indexed(self, run_id: str) -> bool:
+        """Say whether the index has a run; not while it can't be used: what is known of one run needs no index."""
+        with contextlib.suppress(WirebenchError), self._opened() as index:
+            return bool(index.runs(Filters(run_id=(run_id,)), limit=1).rows)
+        return False
 
     def damaged(self) -> tuple[DamagedRun, ...]:
         """Return the runs in the folder that can't be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.metadata import version
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from wirebench.report.templates import environment
@@ -17,6 +19,8 @@ from wirebench.report.templates import environment
 #: The pages that every page leads to.
 NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"))
 
+#: An address of these pages among words.
+_ADDRESS = re.compile(r"(?<!\S)(/(?!/)[^\s;,]*)")
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -36,5 +40,13 @@ def render(
 @functools.cache
 def _environment() -> Environment:
     made = environment(_TEMPLATES)
+    made.filters["linked"] = linked
     made.globals |= {"navigation": NAVIGATION, "version": version("wirebench")}
     return made
+
+
+def linked(sentence: str) -> Markup:
+    """Make links of the addresses of these pages in a sentence."""
+    parts = _ADDRESS.split(sentence)
+    parts[1::2] = [Markup('<a href="{0}">{0}</a>').format(address) for address in parts[1::2]]
+    return Markup().join(parts)

@@ -73,15 +73,17 @@ def compare(request: Request) -> Response:
         return RedirectResponse(_address_of(chosen), HTTPStatus.SEE_OTHER)
     base, head = (next(iter(levels[name]), "") for name in ("base", "head"))
     with catalogue.index() as index:
-        choices = _choices(index, base, head)
-        before = "" if base or not head else _run_before(index, head)
+        choices = _choices(catalogue, index, base, head)
+        before = "" if base or not head else _run_before(catalogue, index, head)
+    found, notice = _compared(catalogue, base, head) if base and head else (None, "")
     return render(
         "compare.html.j2",
         here="/compare",
         base=base or before,
         head=head,
         choices=choices,
-        found=_compared(catalogue, base, head) if base and head else None,
+        notice=notice,
+        found=found,
     )
 
 
@@ -94,24 +96,29 @@ def _address_of(chosen: Sequence[str]) -> str:
     return address("/compare", (("base", base), ("head", head)))
 
 
-def _choices(index: Index, *asked: str) -> Mapping[str, Sequence[Choice]]:
-    """Return the runs that can be chosen by their scenarios, first that of what is asked for: others share no cell."""
+def _choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Sequence[Choice]]:
+    """Return the runs that can be chosen by their scenarios, first that of what is asked for: others share no cell.
+
+    The index may know of runs that aren't in the folder, with which nothing can be compared.
+    """
     chosen = index.runs(Filters(run_id=tuple(filter(None, asked)))).rows if any(asked) else ()
     runs = {run.run_id: run for run in (*chosen, *index.runs(Filters(), limit=CHOICES_MAX).rows)}
     by_scenario: dict[str, list[RunRow]] = {}
     for run in runs.values():
-        by_scenario.setdefault(run.scenario, []).append(run)
+        if catalogue.find_folder(run.run_id):
+            by_scenario.setdefault(run.scenario, []).append(run)
     return {
         scenario: [_choice(run) for run in sorted(found, key=lambda run: run.started_at, reverse=True)]
         for scenario, found in by_scenario.items()
     }
 
 
-def _run_before(index: Index, run_id: str) -> str:
+def _run_before(catalogue: Catalogue, index: Index, run_id: str) -> str:
     """Return the run that a run is compared with most likely: the one before, of its scenario, machine and target."""
     for run in index.runs(Filters(run_id=(run_id,))).rows:
         like = Filters(scenario=(run.scenario,), machine=(run.machine,), target=(run.target,), until=run.started_at)
-        return next((each.run_id for each in index.runs(like, limit=2).rows if each.run_id != run_id), "")
+        others = (each.run_id for each in index.runs(like, limit=CHOICES_MAX).rows if each.run_id != run_id)
+        return next(filter(catalogue.find_folder, others), "")
     return ""
 
 
@@ -119,8 +126,17 @@ def _choice(run: RunRow) -> Choice:
     return Choice(run.run_id, f"{moment(run.started_at.isoformat())} · {run.target} · {run.machine}")
 
 
-def _compared(catalogue: Catalogue, base: str, head: str) -> Comparison:
-    found = across(catalogue.run(base), catalogue.run(head))
+def _compared(catalogue: Catalogue, base: str, head: str) -> tuple[Comparison | None, str]:
+    """Compare two runs; if nothing in them can be compared, say why: others may be chosen."""
+    runs = catalogue.run(base), catalogue.run(head)
+    try:
+        found = across(*runs)
+    except UsageError as error:
+        return None, f"{names.capitalised(error.message)}."
+    return _comparison(found), ""
+
+
+def _comparison(found: Across) -> Comparison:
     forest = Forest.of(found.changes, found.margin)
     return Comparison(
         across=found,

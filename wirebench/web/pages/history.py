@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.history import FoundCell, Paths, find_cells, named, paths_of, read_history, results_of
+from wirebench.history import FoundCell, Paths, find_cells, named, none_here, paths_of, read_history, results_of
 from wirebench.index import Choices, Filters, Index
 from wirebench.report.charts.style import Style, styles_of_lines
 from wirebench.report.numbers import ABSENT, moment, number
@@ -129,7 +129,10 @@ def _page(catalogue: Catalogue, asked: _Asked) -> Page:
         results = results_of(index, filters, cell, _RUNS_MAX) if cell else ()
     if cell and cell.runs > len(results):
         notices.append(f"These are the newest {len(results)} of {cell.runs} runs; choose others by their days.")
-    found, damaged = _read(paths_of(results, catalogue.folder), METRICS.get(asked.one("metric")), notices)
+    paths = paths_of(results, catalogue.folder)
+    if cell and not paths:
+        notices.append(_said(none_here(scenario)))
+    found, damaged = _read(paths, METRICS.get(asked.one("metric")), notices)
     metrics = found.metrics if found else tuple(METRICS.values())
     return Page(
         scenarios=_options({each: each for each in dict.fromkeys((*choices.scenarios, scenario)) if each}, scenario),
@@ -154,8 +157,12 @@ def _cells(index: Index, filters: Filters, notices: list[str]) -> tuple[FoundCel
     try:
         return find_cells(index, filters, {})
     except UsageError as error:
-        notices.append(f"{capitalised(error.message)}: {error.hint}.")
+        notices.append(_said(error))
         return ()
+
+
+def _said(error: UsageError) -> str:
+    return f"{capitalised(error.message)}: {error.hint}."
 
 
 def _chosen(cells: Sequence[FoundCell], name: str, scenario: str, notices: list[str]) -> FoundCell:

@@ -26,7 +26,6 @@ from wirebench.web.pages.chapter import Chapter, make_chapter
 from wirebench.web.pages.findings import summary
 from wirebench.web.pages.form import Field, Moment, Pairs, address, fields, moment_fields
 from wirebench.web.pages.live import left_in_words
-from wirebench.web.problems import HttpError
 from wirebench.web.render import render
 
 #: So many runs are drawn at most, and so many listed on a page.
@@ -149,7 +148,7 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
     if not (runs and found):
         return None
     run_id = runs[0].run_id
-    folder = _folder(catalogue, run_id)
+    folder = catalogue.find_folder(run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return Drawn(
         run=runs[0],
@@ -161,13 +160,6 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
         json_address=address("/api/v1/results", of_run),
         csv_address=address("/api/v1/results", of_run, format="csv"),
     )
-
-
-def _folder(catalogue: Catalogue, run_id: str) -> Path | None:
-    try:
-        return catalogue.run_folder(run_id)
-    except HttpError:
-        return None
 
 
 def _compared(folder: Path | None) -> Comparable:
@@ -194,7 +186,7 @@ def _answer(folder: Path) -> tuple[str, ...]:
 
 def _goes(catalogue: Catalogue, run_id: str) -> str:
     """Say how far a run is that goes on; nothing where nothing was heard of it."""
-    folder = _folder(catalogue, run_id)
+    folder = catalogue.find_folder(run_id)
     progress = read_progress(folder) if folder else None
     return f"{progress.done:,} of {counted(progress.total, 'cell')}, {left_in_words(progress)}" if progress else ""
 
