@@ -13,6 +13,16 @@ from typing import BinaryIO
 
 from wirebench.errors import WirebenchError
 
+_MAKE_ROOM = "make room, or choose another place"
+#: What to do next about what the system has said.
+_NEXT_STEPS = {
+    errno.ENOSPC: _MAKE_ROOM,
+    errno.EDQUOT: _MAKE_ROOM,
+    errno.ENOENT: "make the folder first, or choose another place",
+    errno.EISDIR: "name a file",
+    errno.EPIPE: "whoever reads it has to stay until the end",
+}
+
 
 def write_whole(path: Path, text: str, *, lasting: bool = True) -> None:
     """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError."""
@@ -39,7 +49,10 @@ def _opened(path: Path, *, lasting: bool) -> AbstractContextManager[BinaryIO]:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.exists() and not path.is_file():
         return path.open("wb")
-    return _taking_the_place_of(Path(os.path.realpath(path)), lasting=lasting)
+    place = Path(os.path.realpath(path))
+    if place.is_symlink():  # it leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return _taking_the_place_of(place, lasting=lasting)
 
 
 @contextlib.contextmanager
@@ -76,4 +89,5 @@ def locked(folder: Path) -> Iterator[None]:
 
 def cannot_write(path: Path, error: OSError) -> WirebenchError:
     """Return the error that says so."""
-    return WirebenchError(f"can't write {path}: {error.strerror}", "make room, or choose another place")
+    hint = _NEXT_STEPS.get(error.errno or 0, "choose another place")
+    return WirebenchError(f"can't write {path}: {error.strerror}", hint)

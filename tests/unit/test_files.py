@@ -69,6 +69,25 @@ def test_a_link_stays_and_leads_to_what_is_written(tmp_path: Path) -> None:
         assert (name, "text\n") == (str(link.readlink()), (tmp_path / name).read_text())
 
 
+@pytest.mark.parametrize(
+    ("name", "reason", "hint"),
+    [
+        ("loop", "Too many levels of symbolic links", "choose another place"),
+        ("folder", "Is a directory", "name a file"),
+        ("none/file", "No such file or directory", "make the folder first, or choose another place"),
+    ],
+)
+def test_where_nothing_can_be_written_stays_as_it_is(tmp_path: Path, name: str, reason: str, hint: str) -> None:
+    """With a next step that mends it."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WirebenchError) as refused:
+        write_whole(tmp_path / name, "text")
+    assert (f"can't write {tmp_path / name}: {reason}", hint) == (refused.value.message, refused.value.hint)
+    assert ["folder", "loop"] == sorted(each.name for each in tmp_path.iterdir())
+    assert (tmp_path / "loop").is_symlink()
+
+
 def test_a_device_stays_a_device(tmp_path: Path) -> None:
     """What it doesn't take is one clear line."""
     full = tmp_path / "full"

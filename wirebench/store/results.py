@@ -285,7 +285,7 @@ def _read(path: Path, model: type[_Model]) -> _Model:
     except ValidationError as error:
         first = error.errors()[0]
         where = ": ".join(filter(None, (str(path), ".".join(map(str, first["loc"])))))
-        hint = "it was written by another version, or damaged; move the folder away, or name another run: --run"
+        hint = "it was written by another version, or damaged: move the folder away, or choose another run"
         raise WirebenchError(f"{where}: {in_words(first)}", hint) from None
 
 
