@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import os
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from tests.unit.report_run import RunBuilder, cell
 from tests.unit.test_cli_output import wirebench
+from tests.unit.test_export import Terminal
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.share import import_bundle, write_bundle
 from wirebench.store import Run, load_run
@@ -81,6 +84,25 @@ def test_what_a_replay_replayed_is_in_it(run: Run, tmp_path: Path) -> None:
     """Without the timing file nobody could do it again."""
     (run.folder / "timing.json").write_text("[0, 1, 2]")
     assert f"{run.info.id}/timing.json" in names_in(write_bundle(run, tmp_path / "bundle").path)
+
+
+def test_a_bundle_goes_to_stdout_where_asked_for(run: Run, tmp_path: Path) -> None:
+    """As `import -` takes it from stdin: nothing else is in it, and no file is left."""
+    bundle = write_bundle(run, tmp_path / "bundle")
+    (tmp_path / "here").mkdir()
+    command = [sys.executable, "-m", "wirebench.cli", "bundle", run.folder, "--output", "-"]
+    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path / "here")
+    assert bundle.path.read_bytes() == done.stdout
+    assert f"digest {bundle.digest}\n" in done.stderr.decode()
+    assert [] == list((tmp_path / "here").iterdir())
+
+
+def test_a_bundle_is_kept_from_a_terminal(run: Run) -> None:
+    """It would show nothing, and upset it."""
+    with patch.object(io, "StringIO", Terminal):
+        status, _, complaint = wirebench("bundle", run.folder, "--output", "-")
+    assert 2 == status
+    assert complaint.startswith("error: a bundle is nothing to read on a terminal\nnext: ")
 
 
 def test_an_incomplete_run_says_so(tmp_path: Path) -> None:

@@ -10,13 +10,11 @@ from typing import Annotated, BinaryIO, Literal, get_args
 
 import typer
 
-from wirebench.cli.options import Out, existing
+from wirebench.cli.options import STDOUT, Out, existing
 from wirebench.cli.output import warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.files import whole_file
 from wirebench.store.results import DEFAULT_FOLDER
-
-_STDOUT = Path("-")
 
 _Levels = list[str] | None
 _FormatName = Literal["csv", "parquet", "json"]
@@ -43,7 +41,7 @@ def export(  # noqa: PLR0913 - one parameter an option
         _FormatName | None, typer.Option("--format", help="Default: by the ending of the file's name, else csv.")
     ] = None,
     output: Annotated[Path, typer.Option(metavar="FILE", help="File to write, whole or not at all; - is stdout.")] = (
-        _STDOUT
+        STDOUT
     ),
     out: Out = DEFAULT_FOLDER,
 ) -> None:
@@ -61,7 +59,7 @@ def export(  # noqa: PLR0913 - one parameter an option
         "until": [until],
     }
     chosen = format_name or _format_of(output)
-    if chosen == "parquet" and output == _STDOUT and sys.stdout.isatty():
+    if chosen == "parquet" and output == STDOUT and sys.stdout.isatty():
         raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
     # Imported late: no other command needs them.
     from wirebench.index import Index, database_url  # noqa: PLC0415
@@ -77,7 +75,7 @@ def export(  # noqa: PLR0913 - one parameter an option
         table = results_table(index, selected) if rows == "results" else runs_table(index, selected)
         with _opened(output) as file:
             write_table(chosen, file, table)
-    if output != _STDOUT:
+    if output != STDOUT:
         sys.stdout.write(f"{output}\n")
 
 
@@ -88,7 +86,7 @@ def _format_of(output: Path) -> _FormatName:
 @contextlib.contextmanager
 def _opened(output: Path) -> Iterator[BinaryIO]:
     """Open the file. Raises WirebenchError if it can't be written."""
-    if output != _STDOUT:
+    if output != STDOUT:
         with whole_file(output) as file:
             yield file
         return

@@ -54,6 +54,8 @@ ServePort = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunName = Annotated[str, typer.Option("--run", metavar="RUN", help="A run's name, its folder, or `last`.")]
+#: What a file is called that is to go there.
+STDOUT = Path("-")
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
 
 
