@@ -90,7 +90,7 @@ def test_a_bundle_goes_to_stdout_where_asked_for(run: Run, tmp_path: Path) -> No
     """As `import -` takes it from stdin: nothing else is in it, and no file is left."""
     bundle = write_bundle(run, tmp_path / "bundle")
     (tmp_path / "here").mkdir()
-    command = [sys.executable, "-m", "wirebench.cli", "bundle", run.folder, "--output", "-"]
+    command: list[str | Path] = [sys.executable, "-m", "wirebench.cli", "bundle", run.folder, "--output", "-"]
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path / "here")
     assert bundle.path.read_bytes() == done.stdout
     assert f"digest {bundle.digest}\n" in done.stderr.decode()

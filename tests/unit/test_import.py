@@ -418,6 +418,9 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "no margin": (in_json("run.json", equivalence_margin=0), "equivalence_margin: 0.0 isn't between 0 and 1"),
     "all margin": (in_json("run.json", equivalence_margin=1e14), "isn't between 0 and 1"),
     "long ago": (in_json("run.json", started_at="0001-01-01T00:00:00+14:00"), "nothing was measured before 1970"),
+    "six years off": (in_json("run.json", started_at="2020-11-21T10:15:00Z"), "isn't when the run began by its name"),
+    "negative duration": (in_json("run.json", duration_s=-1), "run.json: duration_s: -1.0 is negative"),
+    "long question": (in_json("run.json", question="x" * 501), "question: it has more than 500 characters"),
     "no histograms": (lambda parts: with_content(parts, "histograms/", lambda _: b"{}"), "driver"),
     "no histogram": (in_json("histograms/", series=series_of("AAAA")), "histogram 1: not an HdrHistogram"),
 }

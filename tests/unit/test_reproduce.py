@@ -214,7 +214,7 @@ def test_the_timing_file_is_the_bundles_own(tmp_path: Path, monkeypatch: pytest.
         ({"scenario_text": TEXT + "run: rm -rf /\n"}, "quick.yaml:3: run: no such key"),
         ({"scenario_text": TEXT.replace("faster", "slower")}, "its scenario isn't what its verdicts are of"),
         ({"scenario_text": TEXT + "compare: driver\n"}, "its scenario isn't what its verdicts are of"),
-        ({"seed": -1}, "its seed: -1 is not within"),
+        ({"seed": 2**40}, f"its seed: {2**40} is not within"),
         ({"blocks": 10**9}, "a run has from 1 to 1,000 blocks"),
         ({"target": "moon"}, "no target 'moon'"),
         ({"target": "external"}, "no address is given"),

@@ -46,6 +46,7 @@ RATE_MAX = 1_000_000
 WINDOW_S_MIN = 0.5
 WINDOW_S_MAX = 3600
 BLOCKS_MAX = 1000
+QUESTION_CHARACTERS_MAX = 500
 EVERY_TRANSPORT: Final = "*"
 
 T = TypeVar("T")
@@ -228,7 +229,7 @@ class Load(_Strict):
 class Scenario(_Strict):
     """A question, and what is measured to answer it."""
 
-    question: Annotated[str, Field(min_length=1, max_length=500)]
+    question: Annotated[str, Field(min_length=1, max_length=QUESTION_CHARACTERS_MAX)]
     factors: Factors
     load: Load = Load()
     blocks: Annotated[int, Field(ge=1, le=BLOCKS_MAX)] = 5

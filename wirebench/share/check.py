@@ -6,19 +6,19 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.findings import in_words
 from wirebench.scenario import Cell
-from wirebench.scenario.model import BLOCKS_MAX
+from wirebench.scenario.model import BLOCKS_MAX, QUESTION_CHARACTERS_MAX
 from wirebench.store import Latency, OperationFigures, Record, Run, RunInfo, load_run
 
 _CELL = TypeAdapter(Cell)
@@ -32,6 +32,8 @@ _FRACTION_MIN = 1e-15
 #: A run's cells are counted in 32 bits.
 _CELLS_MAX = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: A run is named just before it begins; so far may its clock have been set in between.
+_CLOCK_SET_MAX = timedelta(days=1)
 #: A distribution's figures in their order.
 _ASCENDING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
 
@@ -71,6 +73,19 @@ def _path(record: Record) -> str:
 def _check_info(info: RunInfo) -> None:
     if info.id.partition("-")[2] != info.scenario:
         raise _misfit("run.json", f"run {info.id!r} isn't of the scenario {info.scenario!r}")
+    if len(info.question) > QUESTION_CHARACTERS_MAX:
+        raise _misfit("run.json", f"question: it has more than {QUESTION_CHARACTERS_MAX} characters")
+    _check_signs("run.json", info)
+    moments = [_started(info), *info.resumed_at]
+    if moments != sorted(moments):
+        raise _misfit("run.json", "resumed_at: it was resumed before it was begun, or before the last time")
+    if not (1 <= info.blocks <= BLOCKS_MAX and 1 <= info.cells <= _CELLS_MAX):
+        raise _misfit("run.json", f"a run has from 1 to {BLOCKS_MAX:,} blocks, and a cell at least")
+    if not 0 < info.equivalence_margin < 1:
+        raise _misfit("run.json", f"equivalence_margin: {info.equivalence_margin} isn't between 0 and 1")
+
+
+def _started(info: RunInfo) -> datetime:
     try:
         started = datetime.fromisoformat(info.started_at)
     except ValueError:
@@ -79,13 +94,13 @@ def _check_info(info: RunInfo) -> None:
         raise _misfit("run.json", "started_at has no time zone")
     if started < _EPOCH:  # archives, and other zones than its own, have no such time
         raise _misfit("run.json", "started_at: nothing was measured before 1970")
-    moments = [started, *info.resumed_at]
-    if moments != sorted(moments):
-        raise _misfit("run.json", "resumed_at: it was resumed before it was begun, or before the last time")
-    if not (1 <= info.blocks <= BLOCKS_MAX and 1 <= info.cells <= _CELLS_MAX):
-        raise _misfit("run.json", f"a run has from 1 to {BLOCKS_MAX:,} blocks, and a cell at least")
-    if not 0 < info.equivalence_margin < 1:
-        raise _misfit("run.json", f"equivalence_margin: {info.equivalence_margin} isn't between 0 and 1")
+    try:
+        named = datetime.strptime(info.id.partition("-")[0], "%Y%m%dT%H%M%S%z")
+    except ValueError:
+        raise _misfit("run.json", f"id: {info.id[:40]!r} doesn't begin with a moment") from None
+    if abs(started - named) > _CLOCK_SET_MAX:
+        raise _misfit("run.json", "started_at isn't when the run began by its name")
+    return started
 
 
 def _check_record(record: Record, info: RunInfo) -> None:
@@ -105,14 +120,17 @@ def _check_record(record: Record, info: RunInfo) -> None:
 
 def _check_figures(record: Record) -> None:
     """See that nothing is negative but what a proxy adds, a difference, and that distributions ascend."""
-    figures = record.model_dump(exclude={"proxy"})
-    for name, value in _figures(figures):
-        if value < 0:
-            raise _misfit(_path(record), f"{name}: {value} is negative")
+    _check_signs(_path(record), record, exclude={"proxy"})
     for name, latency in _latencies(record):
         ascending = [getattr(latency, each) for each in _ASCENDING]
         if ascending != sorted(ascending):
             raise _misfit(_path(record), f"{name}: its percentiles don't ascend")
+
+
+def _check_signs(path: str, read: BaseModel, exclude: set[str] | None = None) -> None:
+    for name, value in _figures(read.model_dump(exclude=exclude)):
+        if value < 0:
+            raise _misfit(path, f"{name}: {value} is negative")
 
 
 def _figures(value: object, name: str = "") -> Iterator[tuple[str, float]]:
