@@ -22,7 +22,7 @@ from wirebench.stats import METRICS, Metric
 from wirebench.stats.across import Change
 from wirebench.stats.history import History, Point
 from wirebench.stats.names import capitalised, in_common
-from wirebench.stats.words import interval
+from wirebench.stats.words import gate_names, interval
 from wirebench.store import DamagedRun
 from wirebench.store.progress import read_progress
 from wirebench.store.results import load_info
@@ -239,7 +239,7 @@ def _row(point: Point) -> Row:
         interval=ABSENT if figure.low is None else f"{number(figure.low)}–{number(figure.high)}",
         verdict=change.verdict if change else "",
         change=f"{told} ({reason})" if reason else told,
-        gates=", ".join(gate.name.replace("_", " ") for gate in point.failed_gates) or "passed",
+        gates=gate_names(point.failed_gates) or "passed",
     )
 
 
