@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.web import Answer, served
-from tests.unit.report_run import RunBuilder, cell
+from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.index import database_url
 
 RUN = "20260101T000000Z-quick"
@@ -201,12 +201,15 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
 def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Path) -> None:
     """Its first cell, the figure that verdicts are on; a cell of another scenario gives way, and that is said."""
     for day in (1, 2):
-        write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
+        info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z"}
+        cells = (cell("rest"), cell("grpc"))
+        RunBuilder(cells, 1, samples=20, gates=lambda *_: (passed(), GENERATOR_GATE), info=info).write(tmp_path)
     with served(tmp_path, database_url(tmp_path)) as site:
         site.until("/runs", 2)
         page = text(site.ask("/history"))
         assert "<h1>gRPC users.get, 16 connections</h1>" in page
         assert 2 == page.count('<tr><th scope="row">')
+        assert '<td class="text">generator CPU</td>' in page
         page = text(site.ask("/history", {"cell": "rest users", "metric": "p99"}))
         assert "<h1>REST users.get, 16 connections</h1>" in page
         assert "quick has no cell streams" in text(site.ask("/history", {"cell": "streams"}))
@@ -336,6 +339,7 @@ def test_the_page_of_a_run_shows_its_first_figures(tmp_path: Path) -> None:
         page = text(site.ask(f"/runs/{RUN}"))
         assert 1 == page.count(">Latency by percentile <")
         assert f'href="/?run_id={RUN}">All charts' in page
+        assert 'href="/history?scenario=quick"' in page
         assert "<dt>CPU</dt>" in page
         assert "<dt>core separation</dt>" in page
 
