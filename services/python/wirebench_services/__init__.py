@@ -1,0 +1,1 @@
+"""The built-in application and the Python variants that serve it."""

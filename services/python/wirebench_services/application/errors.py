@@ -1,0 +1,56 @@
+"""How an operation can fail: the same codes and messages on every transport."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+#: gRPC carries a message percent-encoded in a header, of which clients accept 8 KiB.
+MESSAGE_CHARACTERS_MAX = 500
+_IDS_SHOWN = 10
+
+
+class OperationError(Exception):
+    """A request that failed for a reason the client is told; `code` is the metrics' label."""
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str) -> None:
+        # A message may quote the client, whose text can be megabytes long.
+        if len(message) > MESSAGE_CHARACTERS_MAX:
+            message = message[: MESSAGE_CHARACTERS_MAX - 1] + "…"
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidArgument(OperationError):
+    """The request is invalid, whatever the store holds."""
+
+    code = "invalid_argument"
+
+
+class NotFound(OperationError):
+    """The request names something that does not exist."""
+
+    code = "not_found"
+
+
+class AlreadyExists(OperationError):
+    """The request would create something that exists."""
+
+    code = "already_exists"
+
+    @classmethod
+    def users(cls, ids: Iterable[int]) -> AlreadyExists:
+        """Name the ids that are taken: only the first ten, because a batch may hold thousands."""
+        taken = sorted(ids)
+        if len(taken) == 1:
+            return cls(f"User with id {taken[0]} already exists.")
+        shown = ", ".join(map(str, taken[:_IDS_SHOWN])) + (", …" if len(taken) > _IDS_SHOWN else "")
+        return cls(f"Users with ids {shown} already exist.")
+
+
+class Unavailable(OperationError):
+    """The store can't be reached; the same request may succeed later."""
+
+    code = "unavailable"

@@ -1,0 +1,132 @@
+"""The ledger: account balances, and a day of transactions as a stream. It is only read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from wirebench_services.application.users import INT32_MAX, Fields, check_names, parse_integer
+
+RATE_LIMIT_MAX = 1_000_000
+STREAM_ITEMS_MAX = 100_000
+#: Transactions that a stream fetches at a time: so many wait in memory for a client that doesn't read.
+PAGE_ITEMS = 128
+#: The shortest sleep: transactions that become due within it are sent together.
+_SLEEP_S_MIN = 0.001
+
+
+class Balance(NamedTuple):
+    """An account's balance, and the number of transactions it took part in."""
+
+    account_id: int
+    owner: str
+    currency: str
+    balance_cents: int
+    transactions: int
+
+
+class Transaction(NamedTuple):
+    """One movement of money; `time` in Unix seconds."""
+
+    id: int
+    time: int
+    from_account_id: int
+    to_account_id: int
+    amount_cents: int
+    currency: str
+    reference: str
+    description: str
+
+
+class StreamQuery(NamedTuple):
+    """The transactions that a client asked for; without a rate limit they are sent as fast as the client reads."""
+
+    since_s: int
+    rate_limit_per_s: int | None
+    limit: int
+
+
+class TransactionStore(Protocol):
+    """The part of a store that streams read."""
+
+    def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
+        """Return the next transactions in the order of their ids, which is that of time."""
+
+
+class AsyncTransactionStore(Protocol):
+    """The same for an event loop."""
+
+    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
+        """Return the next transactions in the order of their ids, which is that of time."""
+
+
+def parse_account_id(fields: Fields) -> int:
+    """Return the account that GetBalance names. Raises InvalidArgument."""
+    check_names(fields, "account_id")
+    value = fields.get("account_id")
+    return parse_integer("account_id", 0 if value is None else value, 1, INT32_MAX)
+
+
+def parse_stream(fields: Fields) -> StreamQuery:
+    """Return the query of StreamTransactions. Raises InvalidArgument."""
+    check_names(fields, "since", "rate_limit", "limit")
+    since_s, rate_limit, limit = (fields.get(name) for name in ("since", "rate_limit", "limit"))
+    return StreamQuery(
+        0 if since_s is None else parse_integer("since", since_s, 0, INT32_MAX),
+        None if rate_limit is None else parse_integer("rate_limit", rate_limit, 1, RATE_LIMIT_MAX),
+        STREAM_ITEMS_MAX if limit is None else parse_integer("limit", limit, 1, STREAM_ITEMS_MAX),
+    )
+
+
+def stream_transactions(store: TransactionStore, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
+    pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
+    while left and (page := store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS))):
+        after_id, left = page[-1].id, left - len(page)
+        while page:
+            if wait_s := pace.wait_s():
+                time.sleep(wait_s)
+            due = pace.take(len(page))
+            yield page[:due]
+            page = page[due:]
+
+
+async def stream_transactions_async(
+    store: AsyncTransactionStore, query: StreamQuery
+) -> AsyncIterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
+    pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
+    while left and (page := await store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS))):
+        after_id, left = page[-1].id, left - len(page)
+        while page:
+            # A stream without a limit gives the other connections a turn, too.
+            await asyncio.sleep(pace.wait_s())
+            due = pace.take(len(page))
+            yield page[:due]
+            page = page[due:]
+
+
+class _Pace:
+    """When transactions are due: the first at once, then so many a second."""
+
+    def __init__(self, rate_per_s: int | None) -> None:
+        self._interval_s = 1 / rate_per_s if rate_per_s else 0.0
+        self._due_s = time.monotonic()
+
+    def wait_s(self) -> float:
+        """Return how long to sleep until the next transaction is due."""
+        left_s = self._due_s - time.monotonic()
+        return max(_SLEEP_S_MIN, left_s) if left_s > 0 else 0.0
+
+    def take(self, count_max: int) -> int:
+        """Return how many transactions are due, at least one, and count them as sent."""
+        if not self._interval_s:
+            return count_max
+        now_s = time.monotonic()
+        # A client that did not read for a while is not sent more than the limit afterwards.
+        self._due_s = max(self._due_s, now_s - 0.1)
+        count = min(count_max, max(1, int((now_s - self._due_s) / self._interval_s) + 1))
+        self._due_s += count * self._interval_s
+        return count

@@ -1,0 +1,265 @@
+"""Users and the ledger in PostgreSQL, shared by all workers and replicas: by threads, or by an event loop."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import orjson
+import psycopg
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
+
+from wirebench_services import metrics
+from wirebench_services.application.errors import AlreadyExists, NotFound, Unavailable
+from wirebench_services.application.ledger import Balance, Transaction
+from wirebench_services.application.users import FIELDS, User
+
+# At its own level the pool logs each attempt to connect while the server is away.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+_COLUMNS = ", ".join(FIELDS)
+_INSERT = f"""
+    INSERT INTO users ({_COLUMNS}) VALUES ({", ".join("%s" for _ in FIELDS)})
+    ON CONFLICT DO NOTHING RETURNING id
+"""  # noqa: S608 - constants only
+# In the order of ids, so that two batches with common ids can't deadlock.
+_INSERT_ALL = f"""
+    INSERT INTO users ({_COLUMNS}) SELECT {_COLUMNS} FROM json_populate_recordset(NULL::users, %s) ORDER BY id
+    ON CONFLICT DO NOTHING RETURNING id
+"""  # noqa: S608
+_SELECT_USER = f"SELECT {_COLUMNS} FROM users WHERE id = %s"  # noqa: S608
+_SELECT_USERS = f"SELECT {_COLUMNS} FROM users WHERE id > %s ORDER BY id LIMIT %s"  # noqa: S608
+_DELETE = f"DELETE FROM users WHERE id = %s RETURNING {_COLUMNS}"  # noqa: S608
+_SELECT_BALANCE = f"SELECT {', '.join(Balance._fields)} FROM balances WHERE account_id = %s"  # noqa: S608
+# The first id of that second is one step in the index. If there is none, it is NULL and no id is equal or greater.
+_SELECT_TRANSACTIONS = f"""
+    SELECT {", ".join(Transaction._fields)} FROM transactions
+    WHERE id > %s AND id >= (SELECT id FROM transactions WHERE time >= %s ORDER BY time, id LIMIT 1)
+    ORDER BY id LIMIT %s
+"""  # noqa: S608
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+class Query(NamedTuple, Generic[T]):
+    """A statement, its values, and the function that makes the result of its rows."""
+
+    statement: str
+    values: Sequence[object]
+    to_result: Callable[[list[Row]], T]
+    #: Whether nothing is kept if `to_result` raises.
+    in_transaction: bool = False
+
+
+class PostgresStore:
+    """For threads."""
+
+    def __init__(self, url: str, connections: int, timeout_s: float) -> None:
+        self._pool = ConnectionPool(url, open=True, **_make_pool_options(connections, timeout_s))
+
+    def get_user(self, user_id: int) -> User:
+        """Return a user. Raises NotFound."""
+        return self._run(_query_user(user_id))
+
+    def add_user(self, user: User) -> User:
+        """Add a user and return it. Raises AlreadyExists."""
+        return self._run(_query_add(user))
+
+    def add_users(self, users: list[User]) -> list[User]:
+        """Add all users and return them, or add none. Raises AlreadyExists."""
+        return self._run(_query_add_all(users))
+
+    def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
+        """Replace the given fields of a user and return it. Raises NotFound."""
+        return self._run(_query_change(user_id, changes))
+
+    def remove_user(self, user_id: int) -> User:
+        """Remove a user and return it as it was. Raises NotFound."""
+        return self._run(_query_remove(user_id))
+
+    def list_users(self, after_id: int, limit: int) -> list[User]:
+        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
+        return self._run(_query_users(after_id, limit))
+
+    def get_balance(self, account_id: int) -> Balance:
+        """Return an account's balance. Raises NotFound."""
+        return self._run(_query_balance(account_id))
+
+    def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
+        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
+        return self._run(_query_transactions(since_s, after_id, limit))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+    def _run(self, query: Query[T]) -> T:
+        begun_s = time.perf_counter()
+        with _translate_errors(), self._pool.connection() as connection:
+            metrics.STORE_WAIT.observe(time.perf_counter() - begun_s)
+            with connection.transaction() if query.in_transaction else contextlib.nullcontext():
+                cursor = connection.execute(query.statement.encode(), query.values, binary=True)
+                return query.to_result(cursor.fetchall())
+
+
+class AsyncPostgresStore:
+    """For an event loop."""
+
+    def __init__(self, url: str, connections: int, timeout_s: float) -> None:
+        self._pool = AsyncConnectionPool(url, open=False, **_make_pool_options(connections, timeout_s))
+
+    async def open(self) -> None:
+        """Open the pool, in the loop that uses it."""
+        await self._pool.open()
+
+    async def get_user(self, user_id: int) -> User:
+        """Return a user. Raises NotFound."""
+        return await self._run(_query_user(user_id))
+
+    async def add_user(self, user: User) -> User:
+        """Add a user and return it. Raises AlreadyExists."""
+        return await self._run(_query_add(user))
+
+    async def add_users(self, users: list[User]) -> list[User]:
+        """Add all users and return them, or add none. Raises AlreadyExists."""
+        return await self._run(_query_add_all(users))
+
+    async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
+        """Replace the given fields of a user and return it. Raises NotFound."""
+        return await self._run(_query_change(user_id, changes))
+
+    async def remove_user(self, user_id: int) -> User:
+        """Remove a user and return it as it was. Raises NotFound."""
+        return await self._run(_query_remove(user_id))
+
+    async def list_users(self, after_id: int, limit: int) -> list[User]:
+        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
+        return await self._run(_query_users(after_id, limit))
+
+    async def get_balance(self, account_id: int) -> Balance:
+        """Return an account's balance. Raises NotFound."""
+        return await self._run(_query_balance(account_id))
+
+    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
+        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
+        return await self._run(_query_transactions(since_s, after_id, limit))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.close()
+
+    async def _run(self, query: Query[T]) -> T:
+        begun_s = time.perf_counter()
+        with _translate_errors():
+            async with self._pool.connection() as connection:
+                metrics.STORE_WAIT.observe(time.perf_counter() - begun_s)
+                async with connection.transaction() if query.in_transaction else contextlib.nullcontext():
+                    cursor = await connection.execute(query.statement.encode(), query.values, binary=True)
+                    return query.to_result(await cursor.fetchall())
+
+
+def _make_pool_options(connections: int, timeout_s: float) -> dict[str, Any]:
+    timeout_ms = int(timeout_s * 1000)
+    return {
+        "kwargs": {
+            # A statement commits by itself: no BEGIN and COMMIT of their own.
+            "autocommit": True,
+            "application_name": "wirebench",
+            "options": f"-c statement_timeout={timeout_ms}",
+            # A server that vanished with its machine.
+            "tcp_user_timeout": timeout_ms,
+        },
+        "min_size": 1,
+        "max_size": connections,
+        "timeout": timeout_s,
+    }
+
+
+@contextlib.contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Turn errors of the connection, the server and the pool into Unavailable; all others are bugs."""
+    try:
+        yield
+    except psycopg.errors.QueryCanceled:
+        raise Unavailable("The store took too long. Try again later.") from None
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.UndefinedTable, PoolTimeout):
+        raise Unavailable("The store is unavailable. Try again later.") from None
+
+
+def _query_user(user_id: int) -> Query[User]:
+    return Query(_SELECT_USER, (user_id,), _to_one_user)
+
+
+def _query_add(user: User) -> Query[User]:
+    def check(rows: list[Row]) -> User:
+        if not rows:
+            raise AlreadyExists.users((user.id,))
+        return user
+
+    return Query(_INSERT, [_to_column(getattr(user, name)) for name in FIELDS], check)
+
+
+def _query_add_all(users: list[User]) -> Query[list[User]]:
+    def check(rows: list[Row]) -> list[User]:
+        if len(rows) < len(users):
+            raise AlreadyExists.users({user.id for user in users} - {user_id for (user_id,) in rows})
+        return users
+
+    return Query(_INSERT_ALL, (_to_json(users),), check, in_transaction=True)
+
+
+def _query_change(user_id: int, changes: Mapping[str, Any]) -> Query[User]:
+    # The names are those of User's fields: validation rejects all others.
+    assignments = ", ".join(f"{name} = %s" for name in changes)
+    statement = f"UPDATE users SET {assignments} WHERE id = %s RETURNING {_COLUMNS}"  # noqa: S608
+    return Query(statement, (*map(_to_column, changes.values()), user_id), _to_one_user)
+
+
+def _query_remove(user_id: int) -> Query[User]:
+    return Query(_DELETE, (user_id,), _to_one_user)
+
+
+def _query_users(after_id: int, limit: int) -> Query[list[User]]:
+    return Query(_SELECT_USERS, (after_id, limit or None), lambda rows: list(map(_to_user, rows)))
+
+
+def _query_balance(account_id: int) -> Query[Balance]:
+    return Query(_SELECT_BALANCE, (account_id,), _to_balance)
+
+
+def _query_transactions(since_s: int, after_id: int, limit: int) -> Query[Sequence[Transaction]]:
+    values = (after_id, since_s, limit)
+    return Query(_SELECT_TRANSACTIONS, values, lambda rows: list(map(Transaction._make, rows)))
+
+
+def _to_column(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _to_json(users: list[User]) -> str:
+    def to_row(user: User) -> dict[str, object]:
+        avatar = None if user.avatar is None else f"\\x{user.avatar.hex()}"
+        return {**{name: getattr(user, name) for name in FIELDS}, "avatar": avatar}
+
+    return orjson.dumps(list(map(to_row, users))).decode()
+
+
+def _to_user(row: Row) -> User:
+    user_id, name, email, phone, address, bio, tags, avatar = row  # in the order of FIELDS
+    return User(user_id, name, email, phone, address, bio, tuple(tags), avatar)
+
+
+def _to_one_user(rows: list[Row]) -> User:
+    if not rows:
+        raise NotFound("User not found.")
+    return _to_user(rows[0])
+
+
+def _to_balance(rows: list[Row]) -> Balance:
+    if not rows:
+        raise NotFound("Account not found.")
+    return Balance._make(rows[0])

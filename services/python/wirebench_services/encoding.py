@@ -1,0 +1,125 @@
+"""The two encodings of requests and replies: JSON and protobuf, both as fields by their names in the proto files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import orjson
+from google.protobuf.message import DecodeError, Message
+from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
+
+from wirebench_services.application.echo import Payload, Text
+from wirebench_services.application.errors import InvalidArgument
+from wirebench_services.application.ledger import Balance, Transaction
+from wirebench_services.application.users import Fields, User
+
+#: What operations return.
+Value: TypeAlias = User | list[User] | Balance | Transaction | Payload | Text
+M = TypeVar("M", bound=Message)
+
+
+class Operation(NamedTuple):
+    """The messages of an operation, and the `message` of a successful reply."""
+
+    request: type[Message]
+    response: type[Message]
+    success: str
+
+
+OPERATIONS = {
+    "users.create": Operation(users_pb2.CreateUserRequest, users_pb2.CreateUserResponse, "User created successfully"),
+    "users.get": Operation(users_pb2.GetUserRequest, users_pb2.GetUserResponse, "User retrieved successfully"),
+    "users.update": Operation(users_pb2.UpdateUserRequest, users_pb2.UpdateUserResponse, "User updated successfully"),
+    "users.delete": Operation(users_pb2.DeleteUserRequest, users_pb2.DeleteUserResponse, "User deleted successfully"),
+    "users.list": Operation(users_pb2.ListUsersRequest, users_pb2.ListUsersResponse, "Users retrieved successfully"),
+    "users.create_batch": Operation(
+        users_pb2.CreateUserBatchRequest, users_pb2.CreateUserBatchResponse, "Users created successfully"
+    ),
+    "ledger.get_balance": Operation(
+        ledger_pb2.GetBalanceRequest, ledger_pb2.GetBalanceResponse, "Balance retrieved successfully"
+    ),
+    "ledger.stream_transactions": Operation(
+        ledger_pb2.StreamTransactionsRequest, ledger_pb2.StreamTransactionsResponse, ""
+    ),
+    "echo.echo": Operation(echo_pb2.EchoRequest, echo_pb2.EchoResponse, "Payload echoed successfully"),
+    "echo.upper": Operation(echo_pb2.UpperRequest, echo_pb2.UpperResponse, "Text upper-cased successfully"),
+}
+
+
+def to_fields(value: Value) -> Any:  # noqa: ANN401 - fields, or a list of them
+    """Return the fields of an operation's value, with bytes as bytes."""
+    if isinstance(value, User):
+        return value.as_fields()
+    if isinstance(value, list):
+        return [user.as_fields() for user in value]
+    return value._asdict()
+
+
+def to_json(fields: object) -> bytes:
+    """Encode fields as JSON, and bytes in them as base64."""
+    return orjson.dumps(fields, default=_encode_bytes)
+
+
+def from_json(body: bytes) -> dict[str, Any]:
+    """Decode a JSON object; an empty body is an empty one. Raises InvalidArgument."""
+    try:
+        fields = orjson.loads(body or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise InvalidArgument(f"The body is not valid JSON: {error}.") from None
+    if type(fields) is not dict:
+        raise InvalidArgument("The body must be a JSON object.")
+    for user in (fields, fields.get("user"), *_list(fields.get("users"))):
+        if isinstance(user, dict):
+            _decode_bytes(user)
+    return fields
+
+
+def from_message(message: Message) -> dict[str, Any]:
+    """Return the fields that are set in a message; those at proto3's zero values aren't."""
+    return {field.name: _from_message_value(value) for field, value in message.ListFields()}
+
+
+def parse_message(kind: type[M], body: bytes) -> M:
+    """Decode a protobuf message; unknown fields are ignored. Raises InvalidArgument."""
+    try:
+        return kind.FromString(body)
+    except DecodeError:
+        raise InvalidArgument(f"The body is not a valid {kind.DESCRIPTOR.name}.") from None
+
+
+def merge_path(fields: Fields, name: str, value: int) -> dict[str, Any]:
+    """Return the fields of a body with the one that the path names. Raises InvalidArgument if they differ."""
+    if fields.get(name) and fields[name] != value:
+        raise InvalidArgument(f"Field '{name}' must be the one of the path.")
+    return {**fields, name: value}
+
+
+def _from_message_value(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, Message):
+        return from_message(value)
+    if isinstance(value, str | bytes | int):
+        return value
+    return [_from_message_value(item) for item in value]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _decode_bytes(fields: dict[str, Any]) -> None:
+    for name in ("avatar", "payload"):
+        value = fields.get(name)
+        if value is None:
+            continue
+        try:
+            fields[name] = base64.b64decode(value, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            raise InvalidArgument(f"Field '{name}' must be base64 text.") from None
+
+
+def _encode_bytes(value: object) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    raise TypeError(type(value).__name__)

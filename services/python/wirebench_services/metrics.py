@@ -1,0 +1,55 @@
+"""The metrics that workers count, by prometheus_client.
+
+With PROMETHEUS_MULTIPROC_DIR set, each worker writes to files of its own in that folder, which the exporter reads.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+# prometheus_client opens files there when it is imported.
+if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).mkdir(parents=True, exist_ok=True)
+
+from prometheus_client import Counter, Gauge, Histogram, Summary
+
+#: Upper bounds in seconds: 50 µs to 10 s, three a decade.
+BUCKETS_S = (
+    0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
+)  # fmt: skip
+#: The operation of requests that name none of ours, so that no client can invent labels.
+UNKNOWN = "unknown"
+
+_LABELS = ("transport", "operation")
+REQUESTS = Counter("wirebench_requests", "Requests answered.", (*_LABELS, "code", "worker"))
+DURATION = Histogram(
+    "wirebench_request_duration_seconds", "From the request read to the reply handed over.", _LABELS, buckets=BUCKETS_S
+)
+REQUEST_BYTES = Counter("wirebench_request_bytes", "Bytes of request bodies.", _LABELS)
+RESPONSE_BYTES = Counter("wirebench_response_bytes", "Bytes of reply bodies.", _LABELS)
+STORE_WAIT = Summary("wirebench_store_wait_seconds", "Waits for a connection of the PostgreSQL pool.")
+WORKERS = Gauge("wirebench_workers", "Workers that have started.", multiprocess_mode="livesum")
+
+
+def count_request(  # noqa: PLR0913, PLR0917 - one for each label and figure
+    transport: str, operation: str, code: str, duration_s: float, request_bytes: int, response_bytes: int
+) -> None:
+    """Count a request that has been answered."""
+    _requests(transport, operation, code).inc()
+    duration, received, sent = _sizes(transport, operation)
+    duration.observe(duration_s)
+    received.inc(request_bytes)
+    sent.inc(response_bytes)
+
+
+@functools.cache
+def _requests(transport: str, operation: str, code: str) -> Counter:
+    return REQUESTS.labels(transport, operation, code, str(os.getpid()))
+
+
+@functools.cache
+def _sizes(transport: str, operation: str) -> tuple[Histogram, Counter, Counter]:
+    labels = (transport, operation)
+    return DURATION.labels(*labels), REQUEST_BYTES.labels(*labels), RESPONSE_BYTES.labels(*labels)

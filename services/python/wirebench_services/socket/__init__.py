@@ -1,0 +1,1 @@
+"""The application behind frames on a TCP socket: proto/socket.md."""
