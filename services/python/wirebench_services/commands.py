@@ -218,3 +218,7 @@ def _end_with_parent() -> None:
     """Have the kernel send SIGTERM when the parent dies, however it dies; Linux only."""
     with contextlib.suppress(AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    {"rest": rest, "grpc": grpc, "socket": socket_}[sys.argv.pop(1)]()
