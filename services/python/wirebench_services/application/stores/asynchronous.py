@@ -22,35 +22,27 @@ class BlockingAsyncStore:
         self._pool = None if threads is None else ThreadPoolExecutor(threads, thread_name_prefix="store")
 
     async def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
         return await self._call(self._store.get_user, user_id)
 
     async def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
         return await self._call(self._store.add_user, user)
 
     async def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
         return await self._call(self._store.add_users, users)
 
     async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
         return await self._call(self._store.change_user, user_id, changes)
 
     async def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
         return await self._call(self._store.remove_user, user_id)
 
     async def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         return await self._call(self._store.list_users, after_id, limit)
 
     async def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
         return await self._call(self._store.get_balance, account_id)
 
     async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
         return await self._call(self._store.list_transactions, since_s, after_id, limit)
 
     async def close(self) -> None:

@@ -62,35 +62,27 @@ class PostgresStore:
         self._pool = ConnectionPool(url, open=True, **_make_pool_options(connections, timeout_s))
 
     def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
         return self._run(_query_user(user_id))
 
     def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
         return self._run(_query_add(user))
 
     def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
         return self._run(_query_add_all(users))
 
     def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
         return self._run(_query_change(user_id, changes))
 
     def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
         return self._run(_query_remove(user_id))
 
     def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         return self._run(_query_users(after_id, limit))
 
     def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
         return self._run(_query_balance(account_id))
 
     def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
         return self._run(_query_transactions(since_s, after_id, limit))
 
     def close(self) -> None:
@@ -117,35 +109,27 @@ class AsyncPostgresStore:
         await self._pool.open()
 
     async def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
         return await self._run(_query_user(user_id))
 
     async def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
         return await self._run(_query_add(user))
 
     async def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
         return await self._run(_query_add_all(users))
 
     async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
         return await self._run(_query_change(user_id, changes))
 
     async def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
         return await self._run(_query_remove(user_id))
 
     async def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         return await self._run(_query_users(after_id, limit))
 
     async def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
         return await self._run(_query_balance(account_id))
 
     async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
         return await self._run(_query_transactions(since_s, after_id, limit))
 
     async def close(self) -> None:
