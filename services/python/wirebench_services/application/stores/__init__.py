@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from wirebench_services.application import seed
-from wirebench_services.application.stores.asynchronous import BlockingAsyncStore
+from wirebench_services.application.stores.asynchronous import AsyncAdapter
 from wirebench_services.application.stores.memory import MemoryStore
 from wirebench_services.application.stores.sqlite import SqliteStore
 from wirebench_services.application.stores.store import AsyncStore, Store
@@ -36,4 +37,5 @@ async def open_async_store(settings: Settings) -> AsyncStore:
         store = AsyncPostgresStore(settings.store_url, settings.store_connections, settings.store_timeout_s)
         await store.open()
         return store
-    return BlockingAsyncStore(open_store(settings), None if settings.store == "memory" else settings.threads)
+    threads = None if settings.store == "memory" else settings.threads
+    return cast("AsyncStore", AsyncAdapter(open_store(settings), threads))
