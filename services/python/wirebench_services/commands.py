@@ -23,6 +23,7 @@ from pathlib import Path
 import psutil
 
 from wirebench_services import tls
+from wirebench_services.probes import NotReadyError, check_postgres
 from wirebench_services.settings import SETTINGS, RestSettings, Settings, SettingsError, read_settings
 
 _POLL_S = 0.05
@@ -51,7 +52,9 @@ def run(transport: str, arguments: list[str]) -> int:
     try:
         settings = choose_ports(read_settings(SETTINGS[transport], arguments))
         tls.make_context(settings)
-    except (SettingsError, OSError) as error:
+        if settings.store == "postgres":
+            check_postgres(settings.store_url)
+    except (SettingsError, NotReadyError, OSError) as error:
         print(f"wirebench-{transport}: error: {error}", file=sys.stderr)
         return 2 if isinstance(error, SettingsError) else 1
     with tempfile.TemporaryDirectory(prefix=f"{settings.program}-", ignore_cleanup_errors=True) as folder:

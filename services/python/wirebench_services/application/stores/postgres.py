@@ -155,6 +155,8 @@ def _make_pool_options(connections: int, timeout_s: float) -> dict[str, Any]:
         "min_size": 1,
         "max_size": connections,
         "timeout": timeout_s,
+        # While the server is away each request tries again: the pool's own pauses would outlast the outage.
+        "reconnect_timeout": 0.0,
     }
 
 
