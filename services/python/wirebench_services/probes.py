@@ -72,5 +72,6 @@ def check_postgres(url: str) -> None:
         schema.check(url)
     except schema.SchemaError as error:
         raise NotReadyError(str(error)) from error
-    except psycopg.Error:
-        raise NotReadyError("the database can't be reached") from None
+    except psycopg.Error as error:
+        # libpq's first line names the problem.
+        raise NotReadyError(str(error).partition("\n")[0]) from None
