@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import http.client
 import os
+import resource
 import shlex
 import signal
 import socket
@@ -134,6 +135,9 @@ class Service:
         """Start both, wait for a signal or the end of either, and stop both. Return the exit status."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._request_stop)
+        # The soft limit is often 1,024 files, and each connection is one.
+        hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
         try:
             self._start("server", make_server_command(self._settings))
             exporter = [sys.executable, "-m", "wirebench_services.exporter", self._settings.transport]
