@@ -141,7 +141,7 @@ def test_ipv6(kind: Kind, tmp_path: Path) -> None:
 
 @every_python_runtime
 def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
-    """gunicorn and uvicorn replace it; gRPC and the socket, which have no supervisor, end with status 1."""
+    """Gunicorn and uvicorn replace it; gRPC and the socket, which have no supervisor, end with status 1."""
     with started(kind, tmp_path, "--workers", 2) as service:
         processes = family(service)
         worker = max(

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import psutil
 import psycopg
 import pytest
+from wirebench_services.application import seed
 
 from tests.contract.services import (
     ASYNCIO,
@@ -34,7 +35,6 @@ from tests.contract.services import (
 from tests.postgres import PostgresServer, url_file
 from wirebench.clients import Client, ClientError
 from wirebench.places import ROOT
-from wirebench_services.application import seed
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
 
@@ -93,7 +93,7 @@ def test_a_service_recovers_from_an_outage(postgres: PostgresServer, tmp_path: P
 
 
 def test_an_empty_database_is_not_ready(postgres: PostgresServer, tmp_path: Path) -> None:
-    """A server that lost its tables is left as it is, because someone may restore a dump; the reason names the command."""
+    """A database without tables is left as it is: someone may restore a dump. The reason names the command."""
     url = postgres.fresh()
     with started(GTHREAD._replace(store="postgres"), tmp_path, "--store-url-file", url_file(tmp_path, url)) as service:
         postgres.replace(url)
