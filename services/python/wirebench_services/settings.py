@@ -134,7 +134,7 @@ class SocketSettings(Settings):
     """port of the service; 0 chooses a free one"""
     runtime: Literal["asyncio", "threaded"] = "asyncio"
     """the server: asyncio on uvloop, or a thread for each connection"""
-    threads: int = Field(default=8, ge=1, le=1024)
+    threads: int = Field(default=10, ge=1, le=1024)
     """threads of each worker; with an event loop, those that wait for SQLite"""
     read_timeout_s: float = Field(default=10.0, ge=0.1, le=3600)
     """how long a client may take to send a request"""
