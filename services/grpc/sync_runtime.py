@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from services.domain.errors import Code
 from services.grpc import silent_clients
 from services.grpc.calls import STATUSES, answer, begin, refuse_unknown
-from services.grpc.health import SyncHealth
 from services.grpc.server import SERVICE_NAMES, RpcHandler, add_services, listen, options
 from services.grpc.slow_clients import SlowClients
 from services.operations import Operation, Outcome
@@ -21,13 +20,18 @@ from services.operations.stream import batches
 from services.platform.lifecycle import Runtime, Worker
 from services.platform.signals import stop_signals
 
+#: Each holds a thread, which is started when it is needed. One more waits until another ends.
+_WATCHES_MAX = 1000
+
 
 def run(worker: Worker) -> None:
     """Serve until SIGTERM, then finish what is in flight."""
     settings = worker.settings
     with stop_signals() as stop:
         server = grpc.server(ThreadPoolExecutor(settings.threads), options=options(settings))
-        states = SyncHealth()
+        # The default mode, without threads, deadlocks: docs/decisions/026-health-watches-hold-threads.md.
+        watches = ThreadPoolExecutor(_WATCHES_MAX)
+        states = health.HealthServicer(experimental_non_blocking=False, experimental_thread_pool=watches)
         for name in SERVICE_NAMES:
             states.set(name, health_pb2.HealthCheckResponse.SERVING)
         health_pb2_grpc.add_HealthServicer_to_server(states, server)
