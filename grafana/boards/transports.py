@@ -2,11 +2,11 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row
+from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, client_service_time
 from wirebench.measure.gates import ERROR_RATE_MAX
 
-_HISTOGRAM = f"sum by (transport) (namespace_transport_pod:k6_request_duration_seconds:rate30s{{{CHOSEN}}})"
-_K6_REQUESTS = f"sum by (transport) (namespace_transport_pod:k6_requests:rate30s{{{CHOSEN}}})"
+_REQUESTS = f"sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}}})"
+_K6_REQUESTS = f'sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}, driver="k6"}})'
 
 _ERRORS = f'sum by (transport, code) (rate(wirebench_requests_total{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
 
@@ -14,10 +14,11 @@ _ERRORS = f'sum by (transport, code) (rate(wirebench_requests_total{{{CHOSEN}, c
 def _service_time(quantile: float, name: str, description: str) -> Chart:
     return Chart(
         title=f"Service time, {name}",
-        description=f"{description} From the actual send to the full reply, by k6; opening a connection is not in "
-        "it. Under an open load a request may have waited before it was sent: that is in wirebench's report.",
+        description=f"{description} From the actual send to the full reply, by k6 or ghz, whose figures arrive after "
+        "each part of its load; opening a connection is not in it. Under an open load a request may have waited "
+        "before it was sent: that is in wirebench's report.",
         unit=units.Seconds,
-        queries=(Query(f"histogram_quantile({quantile}, {_HISTOGRAM})"),),
+        queries=(Query(f"max by (transport) ({client_service_time(quantile)})"),),
     )
 
 
@@ -33,14 +34,14 @@ def _wire_bytes(metric: str) -> Query:
 
 
 _CLIENT = Row(
-    "What clients see (k6)",
+    "What clients see (k6 and ghz)",
     (
         Chart(
             title="Requests",
             description="Requests a second, failed ones too. Compare transports at the same number of connections "
             "only: a closed load sends as fast as replies come. Bad: jumps that nothing in the load explains.",
             unit=units.RequestsPerSecond,
-            queries=(Query(_K6_REQUESTS),),
+            queries=(Query(_REQUESTS),),
         ),
         Chart(
             title="Failed requests",
@@ -49,8 +50,8 @@ _CLIENT = Row(
             unit=units.PercentUnit,
             queries=(
                 Query(
-                    f"sum by (transport) (namespace_transport_pod:k6_failed_requests:rate30s{{{CHOSEN}}})"
-                    f" / ({_K6_REQUESTS} > 0)"
+                    f"sum by (transport) (namespace_transport_pod:client_failed_requests:rate30s{{{CHOSEN}}})"
+                    f" / ({_REQUESTS} > 0)"
                 ),
             ),
             limit=ERROR_RATE_MAX,
