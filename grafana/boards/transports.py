@@ -6,7 +6,6 @@ from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row
 from wirebench.measure.gates import ERROR_RATE_MAX
 
 _REQUESTS = f"sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}}})"
-_K6_REQUESTS = f'sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}, driver="k6"}})'
 
 _ERRORS = f'sum by (transport, code) (rate(wirebench_requests_total{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
 
@@ -22,15 +21,10 @@ def _service_time(quantile: float, name: str, description: str) -> Chart:
     )
 
 
-def _mean_bytes(metric: str) -> Query:
-    return Query(
-        f"sum by (transport) (rate({metric}_sum{{{CHOSEN}}}[$__rate_interval]))"
-        f" / (sum by (transport) (rate({metric}_count{{{CHOSEN}}}[$__rate_interval])) > 0)"
-    )
-
-
-def _wire_bytes(metric: str) -> Query:
-    return Query(f"sum by (transport) (rate({metric}{{{CHOSEN}}}[30s])) / ({_K6_REQUESTS} > 0)")
+def _per_request(metric: str, requests: str) -> Query:
+    """Return the ratio of two counters over one window: in windows that differ, it is wrong while the load changes."""
+    rate = "sum by (transport) (rate({}{{{}}}[$__rate_interval]))"
+    return Query(f"{rate.format(metric, CHOSEN)} / ({rate.format(requests, CHOSEN)} > 0)")
 
 
 _CLIENT = Row(
@@ -98,10 +92,15 @@ _SERVICE = Row(
         ),
         Chart(
             title="Requests in flight",
-            description="Read and not yet answered. Bad: at the number of workers × threads all the time: what comes "
-            "beyond that waits where no service can see it.",
+            description="Read and not yet answered, on average: seconds that requests spent in the service, per second "
+            "(Little's law). Bad: at the number of workers × threads all the time: what comes beyond that waits where "
+            "no service can see it.",
             unit=units.Short,
-            queries=(Query(f"sum by (transport) (wirebench_in_flight_requests{{{CHOSEN}}})"),),
+            queries=(
+                Query(
+                    f"sum by (transport) (rate(wirebench_request_duration_seconds_sum{{{CHOSEN}}}[$__rate_interval]))"
+                ),
+            ),
         ),
     ),
 )
@@ -151,26 +150,28 @@ _BYTES = Row(
             title="Request body",
             description="Mean size of a request's body: what the codec makes of the message. A GET has none.",
             unit=units.BytesSI,
-            queries=(_mean_bytes("wirebench_request_bytes"),),
+            queries=(_per_request("wirebench_request_bytes_total", "wirebench_requests_total"),),
         ),
         Chart(
             title="Reply body",
             description="Mean size of a reply's body. It differs by codec and envelope only.",
             unit=units.BytesSI,
-            queries=(_mean_bytes("wirebench_response_bytes"),),
+            queries=(_per_request("wirebench_response_bytes_total", "wirebench_requests_total"),),
         ),
         Chart(
             title="Sent per request",
-            description="What k6 wrote to its connections for a request, with headers and framing. The body is "
-            "beside it: the rest is what the protocol costs. Bad: far more than the body when bodies are small.",
+            description="What k6 wrote to its connections for an iteration, which is one request, with headers and "
+            "framing. The body is beside it: the rest is what the protocol costs. Bad: far more than the body when "
+            "bodies are small.",
             unit=units.BytesSI,
-            queries=(_wire_bytes("k6_data_sent_total"),),
+            queries=(_per_request("k6_data_sent_total", "k6_iterations_total"),),
         ),
         Chart(
             title="Received per request",
-            description="What k6 read from its connections for a request, with headers and framing.",
+            description="What k6 read from its connections for an iteration, which is one request, with headers and "
+            "framing.",
             unit=units.BytesSI,
-            queries=(_wire_bytes("k6_data_received_total"),),
+            queries=(_per_request("k6_data_received_total", "k6_iterations_total"),),
         ),
     ),
 )

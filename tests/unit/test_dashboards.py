@@ -201,3 +201,22 @@ def test_quantiles_at_clients_are_those_that_ghz_tells() -> None:
     asked = {quantile for board in BOARDS for quantile in re.findall(r'quantile=\\"([^"]+)\\"', to_json(board))}
 
     assert set(map(str, QUANTILES)) == asked == set(re.findall(r'quantile: "([^"]+)"', rules))
+
+
+@pytest.mark.parametrize("title", ["Request body", "Reply body", "Sent per request", "Received per request"])
+def test_bytes_per_request_are_a_ratio_over_one_window(title: str) -> None:
+    """A recorded rate has a window of its own, and would count other requests than the bytes belong to."""
+    (chart,) = (chart for chart in TRANSPORTS.charts() if chart.title == title)
+    (query,) = chart.queries
+    windows = re.findall(r"\[([^]]+)]", query.expr)
+
+    assert ["$__rate_interval"] * 2 == windows
+    assert [] == re.findall(r"\w+:\w+:\w+", query.expr)
+
+
+def test_requests_in_flight_are_a_mean() -> None:
+    """A gauge is looked at between requests; the time that requests took, per second, is how many there were."""
+    (chart,) = (chart for chart in TRANSPORTS.charts() if chart.title == "Requests in flight")
+    (query,) = chart.queries
+
+    assert query.expr.startswith("sum by (transport) (rate(wirebench_request_duration_seconds_sum{")
