@@ -227,6 +227,10 @@ include postgres.mk
 include compose.mk
 include chart.mk
 
+# Make keeps the space before a comment as part of the value.
+VARIABLES := $(shell sed -nE 's/^([A-Z_]+) \?= .*\#\# .*/\1/p' $(MAKEFILE_LIST))
+$(foreach name,$(VARIABLES),$(eval $(name) := $$(strip $$($(name)))))
+
 ##@ Help
 .PHONY: help
 help: ## this text
