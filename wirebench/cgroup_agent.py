@@ -53,6 +53,10 @@ class PodCgroups:
                 }
         return used
 
+    def are_mounted(self) -> bool:
+        """Return whether there is a hierarchy with CPU time at all."""
+        return self._hierarchy("cpuacct") is not None
+
     def _hierarchy(self, controller: str) -> Path | None:
         """Return the hierarchy of a controller: version 2 has one for all, version 1 one for each, or for a few."""
         if (self._root / "cgroup.controllers").exists():
@@ -89,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with what a pod's containers have used, or 404."""
         asked = _REQUEST.fullmatch(self.path)
         used = self._pods.read(asked[1]) if asked else None
-        is_known = bool(used) or self.path == "/readyz"
+        is_known = bool(used) or (self.path == "/readyz" and self._pods.are_mounted())
         body = json.dumps(used or {}).encode()
         self.send_response(HTTPStatus.OK if is_known else HTTPStatus.NOT_FOUND)
         self.send_header("Content-Type", "application/json")

@@ -141,6 +141,12 @@ def test_a_pod_is_answered_with_its_containers(port: int) -> None:
     assert 200 == ask(port, "/readyz")[0]
 
 
+def test_an_agent_without_cgroups_is_not_ready(v2: Path, port: int) -> None:
+    """Its node's folder isn't mounted, or has nothing to read."""
+    (v2 / "cgroup.controllers").unlink()
+    assert (404, {}) == ask(port, "/readyz")
+
+
 @pytest.mark.parametrize(
     "path",
     [
