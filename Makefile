@@ -34,10 +34,10 @@ STEP := scripts/step
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 GO_SERVICES := $(shell find services/go -type f ! -name '*_test.go' 2>/dev/null)
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
-PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
+PROJECTS := pyproject.toml proto/pyproject.toml services/python/pyproject.toml
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
 GO_CODE := k6/extension fortio services/go $(wildcard images/node/*/*.go)
-PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana)
+PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana)
 
 ##@ Measure
 .PHONY: bench report serve doctor bench-self
@@ -65,7 +65,7 @@ setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
 clean: ## remove all that was installed, built or cached here, and no results
 	@scripts/check-unused
-	rm -rf .venv .tools build services/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools build services/python/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -87,7 +87,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 
 .venv/.installed: $(PROJECTS) .venv/.packages
 	@$(STEP) "python: installing wirebench, its services and its contract" \
-	  $(PIP) install --no-deps --no-build-isolation --editable proto --editable services --editable .
+	  $(PIP) install --no-deps --no-build-isolation --editable proto --editable services/python --editable .
 	@touch $@
 
 .tools/bin/k6: $(K6_SOURCES) | .tools/.prerequisites
@@ -205,10 +205,10 @@ LOCK = .tools/uv/bin/uv pip compile --quiet --universal --fork-strategy fewest -
 
 lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml ask for
 	@$(STEP) "requirements/bench.lock" \
-	  $(LOCK) --group build pyproject.toml services/pyproject.toml --output-file requirements/bench.lock
-	@$(STEP) "requirements/dev.lock" $(LOCK) --group dev pyproject.toml services/pyproject.toml \
+	  $(LOCK) --group build pyproject.toml services/python/pyproject.toml --output-file requirements/bench.lock
+	@$(STEP) "requirements/dev.lock" $(LOCK) --group dev pyproject.toml services/python/pyproject.toml \
 	  --constraints requirements/bench.lock --output-file requirements/dev.lock
-	@$(STEP) "requirements/services.lock" $(LOCK) --group pyproject.toml:build services/pyproject.toml \
+	@$(STEP) "requirements/services.lock" $(LOCK) --group pyproject.toml:build services/python/pyproject.toml \
 	  --constraints requirements/bench.lock --output-file requirements/services.lock
 	@$(STEP) "requirements/load.lock" $(LOCK) --group pyproject.toml:build --group pyproject.toml:load \
 	  --constraints requirements/bench.lock --output-file requirements/load.lock
@@ -226,6 +226,10 @@ include cluster.mk
 include postgres.mk
 include compose.mk
 include chart.mk
+
+# Make keeps the space before a comment as part of the value.
+VARIABLES := $(shell sed -nE 's/^([A-Z_]+) \?= .*\#\# .*/\1/p' $(MAKEFILE_LIST))
+$(foreach name,$(VARIABLES),$(eval $(name) := $$(strip $$($(name)))))
 
 ##@ Help
 .PHONY: help

@@ -13,7 +13,7 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 NODE_PROGRAMS := .tools/node/kubernetes .tools/node/etcd .tools/node/coredns .tools/node/pause
 
 # Whether there is to be a server of results: as it is said, or else as it was when images were last built.
-HAS_RESULTS = $(if $(strip $(RESULTS)),$(filter yes,$(RESULTS)),$(shell grep --silent '^  serve:' build/cluster/images.yaml && echo yes))
+HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(shell grep --silent '^  serve:' build/cluster/images.yaml && echo yes))
 
 ##@ Kubernetes
 .PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana results cluster-down cluster-clean \
@@ -72,7 +72,7 @@ cluster-preflight:
 	@scripts/cluster/cluster preflight
 
 images: .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
-	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(strip $(RESULTS)): yes or no))
+	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
 	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana \
 	  $(if $(HAS_RESULTS),serve)
 

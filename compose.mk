@@ -14,8 +14,7 @@ GRAFANA_PORT ?= 3000 ## for Grafana
 
 COMPOSE_VARIABLES := WORKERS CPUS REST_PORT REST_ADMIN_PORT GRPC_PORT GRPC_ADMIN_PORT SOCKET_PORT SOCKET_ADMIN_PORT \
   POSTGRES_PORT PROMETHEUS_PORT GRAFANA_PORT
-# To make, the space before a comment belongs to the value.
-COMPOSE = $(foreach name,$(COMPOSE_VARIABLES),$(name)='$(strip $($(name)))') scripts/compose
+COMPOSE = $(foreach name,$(COMPOSE_VARIABLES),$(name)='$($(name))') scripts/compose
 
 .PHONY: compose-up compose-down test-compose
 compose-up: .tools/bin/prometheus ## the three services, PostgreSQL and Prometheus as containers on this machine

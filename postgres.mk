@@ -9,7 +9,7 @@ postgres-programs:
 	@scripts/postgres install || true
 
 postgres-up: ## start a server of our own, from Debian's package, with its data in build/postgres
-	@STORE_PORT='$(strip $(STORE_PORT))' scripts/postgres up
+	@STORE_PORT='$(STORE_PORT)' scripts/postgres up
 
 postgres-down: ## end it, and remove what it has stored
 	@scripts/postgres down

@@ -103,3 +103,9 @@ NAMESPACE = Variable("namespace", "Namespace", values_of("wirebench_build_info",
 TRANSPORT = Variable("transport", "Transport", values_of('wirebench_build_info{namespace="$namespace"}', "transport"))
 #: The filter of every query that knows transports.
 CHOSEN = 'namespace="$namespace", transport=~"$transport"'
+
+
+def client_service_time(quantile: float) -> str:
+    """Return the query of a quantile that the recording rules have for k6 and ghz: 0.5, 0.95 or 0.99."""
+    name = "namespace_transport:client_request_duration_seconds:quantile_rate30s"
+    return f'{name}{{{CHOSEN}, quantile="{quantile}"}}'

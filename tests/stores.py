@@ -1,76 +1,62 @@
-"""Stores for tests, asked alike whether they answer at once or are awaited."""
+"""Stores for tests, called alike whether they are for threads or for an event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from services.domain import stores
-from services.domain.answers import Answer
-from services.domain.application import Application
-from services.domain.stores.settings import StoreSettings
-from services.domain.stores.store import Store
+from wirebench_services.application.stores import open_async_store, open_store
+from wirebench_services.settings import RestSettings, Settings, read_settings
 
 _TIMEOUT_S = 30.0
 
-T = TypeVar("T")
 
+class StoreClient:
+    """The methods of a store, from any thread; those of an asynchronous one are awaited in its loop."""
 
-def at_once(answer: Answer[T]) -> T:
-    """Return the answer of a store that isn't asynchronous."""
-    assert not isinstance(answer, Awaitable)
-    return answer
-
-
-class Asked:
-    """Operations, from any thread; what they return has been awaited where it has to be."""
-
-    def __init__(self, operations: object, wait: Callable[[Callable[[], Any]], Any]) -> None:
-        self._operations = operations
+    def __init__(self, store: object, wait: Callable[[Any], Any] = lambda result: result) -> None:
+        self._store = store
         self._wait = wait
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return the operation of that name."""
-        operation = getattr(self._operations, name)
-        return lambda *arguments, **named: self._wait(lambda: operation(*arguments, **named))
+        """Return the method of that name."""
+        method = getattr(self._store, name)
+        return lambda *arguments, **named: self._wait(method(*arguments, **named))
+
+
+def make_settings(store: str, folder: Path, url: str = "") -> Settings:
+    """Return the settings of a service with this store: memory, sqlite or postgres."""
+    arguments = ["--store", f"sqlite:{folder / 'users.sqlite'}" if store == "sqlite" else store]
+    if store == "postgres":
+        file = folder / "url"
+        file.write_text(url)
+        arguments += ["--store-url-file", str(file)]
+    settings: Settings = read_settings(RestSettings, arguments)
+    return settings
 
 
 @contextlib.contextmanager
-def opened(settings: StoreSettings, folder: Path, *, asynchronous: bool = False) -> Iterator[tuple[Asked, Asked]]:
-    """Open a store as a worker does whose runtime is asynchronous or isn't; yield its users, and itself."""
-    with contextlib.closing(stores.open_store(settings, folder, 4 if asynchronous else None)) as store:
-        application = Application.over(store)
-        assert asynchronous is application.asynchronous or settings.kind == "memory"
-        with _loop_of(store) if application.asynchronous else contextlib.nullcontext(_call) as wait:
-            yield Asked(application.users, wait), Asked(store, wait)
-
-
-def _call(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the operation returns
-    return call()
-
-
-@contextlib.contextmanager
-def _loop_of(store: Store) -> Iterator[Callable[[Callable[[], Any]], Any]]:
-    """Have a loop run in which the store is open, and yield what waits for a call's answer there."""
+def opened(settings: Settings, *, asynchronous: bool = False) -> Iterator[StoreClient]:
+    """Open a store for threads, or for an event loop that runs in a thread of its own."""
+    if not asynchronous:
+        with contextlib.closing(open_store(settings)) as store:
+            yield StoreClient(store)
+        return
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
 
-    async def answer(call: Callable[[], Any]) -> Any:  # noqa: ANN401
-        return await call()
+    def wait(result: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the method returns
+        return asyncio.run_coroutine_threadsafe(result, loop).result(_TIMEOUT_S)
 
-    def wait(call: Callable[[], Any]) -> Any:  # noqa: ANN401
-        return asyncio.run_coroutine_threadsafe(answer(call), loop).result(_TIMEOUT_S)
-
-    in_loop = stores.held_open(store)
     try:
-        wait(in_loop.__aenter__)
-        yield wait
-        wait(lambda: in_loop.__aexit__(None, None, None))
+        client = StoreClient(wait(open_async_store(settings)), wait)
+        yield client
+        client.close()
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -118,11 +118,11 @@ _AGREEMENT = Row(
     (
         Chart(
             title="Requests by client and service",
-            description="Counted by k6, and by the services, dashed. Bad: a gap: something else sends requests too, "
-            "or requests are lost on the way.",
+            description="Counted by k6 or ghz, and by the services, dashed. Bad: a gap: something else sends requests "
+            "too, or requests are lost on the way. ghz's line ends 40 s ago.",
             unit=units.RequestsPerSecond,
             queries=(
-                Query(_sum("namespace_transport_pod:k6_requests:rate30s"), "{{transport}} by the client"),
+                Query(_sum("namespace_transport_pod:client_requests:rate30s"), "{{transport}} by the client"),
                 Query(
                     f"sum by (transport) (namespace_transport_pod:wirebench_requests:rate30s{{{CHOSEN}}})",
                     "{{transport}} by the service",
@@ -157,7 +157,7 @@ _GHZ = Row(
             "part of its load, at most 20 s long, appears when it has ended, without warm-up. Bad: any outcome but ok.",
             unit=units.RequestsPerSecond,
             queries=(
-                # Pushed second by second, so that 5 s hold five samples; no recording rule sees what is pushed later.
+                # Pushed second by second, so that 5 s hold five samples.
                 Query(f"sum by (code) (rate(ghz_requests_total{{{_CHOSEN_PODS}}}[5s]))", "ghz: {{code}}"),
                 Query(
                     f"sum(namespace_transport_pod:wirebench_requests:rate30s{{{_GRPC}}})", "by the service", dashed=True

@@ -2,7 +2,18 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
+from grafana.board import (
+    CHOSEN,
+    NAMESPACE,
+    TRANSPORT,
+    Board,
+    Chart,
+    Query,
+    Row,
+    Variable,
+    client_service_time,
+    values_of,
+)
 from wirebench.measure.gates import FAIRNESS_MIN
 
 _POD = Variable("replica", "Replica", values_of(f"wirebench_build_info{{{CHOSEN}}}", "pod"))
@@ -53,13 +64,12 @@ _GROWTH = Row(
         ),
         Chart(
             title="Service time at the client, p99, by replicas × workers",
-            description="By k6, from the actual send to the full reply. At the same rate, more replicas should lower "
-            "it. Bad: it stays high while replicas are idle: the load does not reach them.",
+            description="By k6 or ghz, from the actual send to the full reply. At the same rate, more replicas should "
+            "lower it. Bad: it stays high while replicas are idle: the load does not reach them.",
             unit=units.Seconds,
             queries=(
                 Query(
-                    "histogram_quantile(0.99, sum by (namespace, transport)"
-                    f" (namespace_transport_pod:k6_request_duration_seconds:rate30s{{{CHOSEN}}}))" + _BY_SCALE,
+                    f"max by (namespace, transport) ({client_service_time(0.99)})" + _BY_SCALE,
                     _SCALE,
                 ),
             ),

@@ -2,11 +2,10 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row
+from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, client_service_time
 from wirebench.measure.gates import ERROR_RATE_MAX
 
-_HISTOGRAM = f"sum by (transport) (namespace_transport_pod:k6_request_duration_seconds:rate30s{{{CHOSEN}}})"
-_K6_REQUESTS = f"sum by (transport) (namespace_transport_pod:k6_requests:rate30s{{{CHOSEN}}})"
+_REQUESTS = f"sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}}})"
 
 _ERRORS = f'sum by (transport, code) (rate(wirebench_requests_total{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
 
@@ -14,33 +13,29 @@ _ERRORS = f'sum by (transport, code) (rate(wirebench_requests_total{{{CHOSEN}, c
 def _service_time(quantile: float, name: str, description: str) -> Chart:
     return Chart(
         title=f"Service time, {name}",
-        description=f"{description} From the actual send to the full reply, by k6; opening a connection is not in "
-        "it. Under an open load a request may have waited before it was sent: that is in wirebench's report.",
+        description=f"{description} From the actual send to the full reply, by k6 or ghz, whose figures arrive after "
+        "each part of its load; opening a connection is not in it. Under an open load a request may have waited "
+        "before it was sent: that is in wirebench's report.",
         unit=units.Seconds,
-        queries=(Query(f"histogram_quantile({quantile}, {_HISTOGRAM})"),),
+        queries=(Query(f"max by (transport) ({client_service_time(quantile)})"),),
     )
 
 
-def _mean_bytes(metric: str) -> Query:
-    return Query(
-        f"sum by (transport) (rate({metric}_sum{{{CHOSEN}}}[$__rate_interval]))"
-        f" / (sum by (transport) (rate({metric}_count{{{CHOSEN}}}[$__rate_interval])) > 0)"
-    )
-
-
-def _wire_bytes(metric: str) -> Query:
-    return Query(f"sum by (transport) (rate({metric}{{{CHOSEN}}}[30s])) / ({_K6_REQUESTS} > 0)")
+def _per_request(metric: str, requests: str) -> Query:
+    """Return the ratio of two counters over one window: in windows that differ, it is wrong while the load changes."""
+    rate = "sum by (transport) (rate({}{{{}}}[$__rate_interval]))"
+    return Query(f"{rate.format(metric, CHOSEN)} / ({rate.format(requests, CHOSEN)} > 0)")
 
 
 _CLIENT = Row(
-    "What clients see (k6)",
+    "What clients see (k6 and ghz)",
     (
         Chart(
             title="Requests",
             description="Requests a second, failed ones too. Compare transports at the same number of connections "
             "only: a closed load sends as fast as replies come. Bad: jumps that nothing in the load explains.",
             unit=units.RequestsPerSecond,
-            queries=(Query(_K6_REQUESTS),),
+            queries=(Query(_REQUESTS),),
         ),
         Chart(
             title="Failed requests",
@@ -49,8 +44,8 @@ _CLIENT = Row(
             unit=units.PercentUnit,
             queries=(
                 Query(
-                    f"sum by (transport) (namespace_transport_pod:k6_failed_requests:rate30s{{{CHOSEN}}})"
-                    f" / ({_K6_REQUESTS} > 0)"
+                    f"sum by (transport) (namespace_transport_pod:client_failed_requests:rate30s{{{CHOSEN}}})"
+                    f" / ({_REQUESTS} > 0)"
                 ),
             ),
             limit=ERROR_RATE_MAX,
@@ -97,10 +92,15 @@ _SERVICE = Row(
         ),
         Chart(
             title="Requests in flight",
-            description="Read and not yet answered. Bad: at the number of workers × threads all the time: what comes "
-            "beyond that waits where no service can see it.",
+            description="Read and not yet answered, on average: seconds that requests spent in the service, per second "
+            "(Little's law). Bad: at the number of workers × threads all the time: what comes beyond that waits where "
+            "no service can see it.",
             unit=units.Short,
-            queries=(Query(f"sum by (transport) (wirebench_in_flight_requests{{{CHOSEN}}})"),),
+            queries=(
+                Query(
+                    f"sum by (transport) (rate(wirebench_request_duration_seconds_sum{{{CHOSEN}}}[$__rate_interval]))"
+                ),
+            ),
         ),
     ),
 )
@@ -150,26 +150,28 @@ _BYTES = Row(
             title="Request body",
             description="Mean size of a request's body: what the codec makes of the message. A GET has none.",
             unit=units.BytesSI,
-            queries=(_mean_bytes("wirebench_request_bytes"),),
+            queries=(_per_request("wirebench_request_bytes_total", "wirebench_requests_total"),),
         ),
         Chart(
             title="Reply body",
             description="Mean size of a reply's body. It differs by codec and envelope only.",
             unit=units.BytesSI,
-            queries=(_mean_bytes("wirebench_response_bytes"),),
+            queries=(_per_request("wirebench_response_bytes_total", "wirebench_requests_total"),),
         ),
         Chart(
             title="Sent per request",
-            description="What k6 wrote to its connections for a request, with headers and framing. The body is "
-            "beside it: the rest is what the protocol costs. Bad: far more than the body when bodies are small.",
+            description="What k6 wrote to its connections for an iteration, which is one request, with headers and "
+            "framing. The body is beside it: the rest is what the protocol costs. Bad: far more than the body when "
+            "bodies are small.",
             unit=units.BytesSI,
-            queries=(_wire_bytes("k6_data_sent_total"),),
+            queries=(_per_request("k6_data_sent_total", "k6_iterations_total"),),
         ),
         Chart(
             title="Received per request",
-            description="What k6 read from its connections for a request, with headers and framing.",
+            description="What k6 read from its connections for an iteration, which is one request, with headers and "
+            "framing.",
             unit=units.BytesSI,
-            queries=(_wire_bytes("k6_data_received_total"),),
+            queries=(_per_request("k6_data_received_total", "k6_iterations_total"),),
         ),
     ),
 )

@@ -71,6 +71,16 @@ def test_a_pod_has_no_right_that_it_does_not_need(cluster: Cluster, transport: s
         assert spec["automountServiceAccountToken"] is False
 
 
+@pytest.mark.parametrize("namespace", [NAMESPACE, OBSERVABILITY])
+def test_the_node_for_load_stays_free(cluster: Cluster, namespace: str) -> None:
+    """Services, Prometheus and Grafana all run on the node for services."""
+    nodes = cluster.get("nodes", "--selector=wirebench.dev/role=server")
+    deployed = cluster.get("pods", "--selector=!job-name", "--field-selector=status.phase=Running", namespace=namespace)
+    running = [pod for pod in deployed if "deletionTimestamp" not in pod["metadata"]]
+    assert running
+    assert {pod["spec"]["nodeName"] for pod in running} <= {node["metadata"]["name"] for node in nodes}
+
+
 def test_one_value_scales_a_service(cluster: Cluster) -> None:
     """`helm upgrade --set rest.replicas=2` is all it takes, and back."""
     upgrade = ["upgrade", "wirebench", str(ROOT / "charts/wirebench"), "--namespace", NAMESPACE, "--reuse-values"]

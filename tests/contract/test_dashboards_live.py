@@ -181,8 +181,9 @@ def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> Non
 @only_here
 def test_failures_are_seen_on_all_transports(prometheus: Prometheus) -> None:
     """A status of HTTP, of gRPC and of the socket protocol that says `not found` is a failure, and no other is."""
-    failed = by_transport(prometheus, "sum by (transport) (namespace_transport_pod:k6_failed_requests:rate30s)")
-    sent = by_transport(prometheus, "sum by (transport) (namespace_transport_pod:k6_requests:rate30s)")
+    recorded = 'sum by (transport) (namespace_transport_pod:client_{}:rate30s{{driver="k6"}})'
+    failed = by_transport(prometheus, recorded.format("failed_requests"))
+    sent = by_transport(prometheus, recorded.format("requests"))
 
     assert TRANSPORTS == failed.keys()
     for transport in TRANSPORTS:

@@ -10,7 +10,6 @@ import psutil
 import psycopg
 import pytest
 
-from services.domain import seed
 from tests.postgres import PostgresServer, url_file
 from wirebench.clients import connect
 from wirebench.errors import UsageError
@@ -44,7 +43,7 @@ def test_copies_begin_alike_and_are_apart(ready: Databases) -> None:
     """Each has the seeded users, whatever was done to the one before; dropping one asks nobody who still uses it."""
     for _ in range(2):
         with psycopg.connect(ready.create()) as copy:
-            assert (seed.SEEDED_USERS,) == copy.execute("SELECT count(*) FROM users").fetchone()
+            assert (10_000,) == copy.execute("SELECT count(*) FROM users").fetchone()
             copy.execute("DELETE FROM users")
             copy.commit()
             ready.drop_copies()

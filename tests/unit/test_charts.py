@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
-
-from services.grpc.main import DEFAULTS as GRPC
-from services.platform.settings import Defaults
-from services.rest.main import DEFAULTS as REST
-from services.socket.main import DEFAULTS as SOCKET
+from wirebench_services.settings import SETTINGS, Settings
 
 CHARTS = Path(__file__).parents[2] / "charts"
-TRANSPORTS = [pytest.param(defaults, id=defaults.transport) for defaults in (REST, GRPC, SOCKET)]
+TRANSPORTS = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 NAMES = [pytest.param(folder.parent.name) for folder in CHARTS.glob("*/Chart.yaml")]
 
 Schema = dict[str, Any]
@@ -46,25 +42,30 @@ def objects_in(schema: object) -> Iterator[Schema]:
             yield from objects_in(part)
 
 
-@pytest.mark.parametrize("defaults", TRANSPORTS)
-def test_runtimes(defaults: Defaults) -> None:
-    """A service's runtimes are those that it has, and its default is the service's own."""
-    runtime = read_schema("wirebench")["properties"][defaults.transport]["properties"]["runtime"]
-    assert list(defaults.runtimes) == runtime["enum"]
-    assert defaults.runtimes[0] == read_values("wirebench")[defaults.transport]["runtime"]
+def default_of(settings: type[Settings], name: str) -> object:
+    """Return a setting's default."""
+    return settings.model_fields[name].default
 
 
-@pytest.mark.parametrize("defaults", TRANSPORTS)
-def test_threads(defaults: Defaults) -> None:
+@TRANSPORTS
+def test_runtimes(settings: type[Settings]) -> None:
+    """The chart knows the runtimes of each service, and has the same default."""
+    runtime = read_schema("wirebench")["properties"][settings.transport]["properties"]["runtime"]
+    assert list(get_args(settings.model_fields["runtime"].annotation)) == runtime["enum"]
+    assert default_of(settings, "runtime") == read_values("wirebench")[settings.transport]["runtime"]
+
+
+@TRANSPORTS
+def test_threads(settings: type[Settings]) -> None:
     """A service has as many threads as it has without a chart."""
-    assert defaults.threads == read_values("wirebench")[defaults.transport]["threads"]
+    assert default_of(settings, "threads") == read_values("wirebench")[settings.transport]["threads"]
 
 
-@pytest.mark.parametrize("defaults", TRANSPORTS)
-def test_ports(defaults: Defaults) -> None:
+@TRANSPORTS
+def test_ports(settings: type[Settings]) -> None:
     """The ports of the templates are those of the contract."""
     template = (CHARTS / "wirebench" / "templates" / "_services.tpl").read_text(encoding="utf-8")
-    assert f'"{defaults.transport}" {defaults.port}' in template
+    assert f'"{settings.transport}" {default_of(settings, "port")}' in template
 
 
 @pytest.mark.parametrize("chart", NAMES)

@@ -1,5 +1,6 @@
 """What holds the cluster together and can be checked without an engine."""
 
+import itertools
 import json
 import os
 import re
@@ -182,3 +183,27 @@ def test_the_load_image_holds_all_that_its_program_imports() -> None:
     parts = {name.split(".")[1] for name in imported.split()}
     packages = {part for part in parts if (ROOT / "wirebench" / part).is_dir()}
     assert packages <= set(listed.split(","))
+
+
+def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
+    """All that it installs runs on the node for services of kind-config.yaml, and leaves runs room there."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    state, tools = tmp_path / "build/cluster", tmp_path / ".tools/bin"
+    for folder in (state, tools):
+        folder.mkdir(parents=True)
+    (state / "kubeconfig").touch()
+    (state / "images.yaml").write_text("image:\n  grafana: {}\n  serve: {}\n")
+    for name in ("kubectl", "helm"):
+        (tools / name).write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" END >>{tmp_path}/{name}.txt\n')
+        (tools / name).chmod(0o755)
+    subprocess.run([tmp_path / "scripts/cluster/deploy", "up"], check=True, capture_output=True, text=True, timeout=30)
+
+    values: dict[str, str] = {}
+    for call in (tmp_path / "helm.txt").read_text().split("END\n"):
+        values |= dict(value.split("=", 1) for flag, value in itertools.pairwise(call.splitlines()) if flag == "--set")
+    nodes = yaml.safe_load((ROOT / "kind-config.yaml").read_text())["nodes"]
+    (server,) = [node for node in nodes if node.get("labels", {}).get("wirebench.dev/role") == "server"]
+    ((label, role),) = server["labels"].items()
+    key = "nodeSelector." + label.replace(".", r"\.")
+    assert [role] * 4 == [values[f"{name}.{key}"] for name in ("common", "prometheus", "grafana", "results")]
+    assert ("250m", "100m") == (values["common.resources.cpu"], values["common.resources.cpuRequest"])

@@ -18,7 +18,9 @@ from grafana_foundation_sdk.models import units
 from grafana.__main__ import GENERATED, path_of
 from grafana.board import PROMETHEUS, Board, Chart
 from grafana.boards import BOARDS
+from grafana.boards.transports import TRANSPORTS
 from grafana.generate import COLOURS, to_json
+from wirebench.drivers.live import QUANTILES
 from wirebench.places import ROOT
 
 #: What Grafana puts in itself.
@@ -176,3 +178,45 @@ def test_every_variable_filters_something(board: Board) -> None:
     used = set(itertools.chain.from_iterable(variables_in(query.expr) for query in queries))
 
     assert {variable.name for variable in board.variables} <= used
+
+
+def test_figures_of_clients_are_those_of_every_driver() -> None:
+    """Where transports are compared, ghz's gRPC has a line beside k6's REST: rules give both the same names."""
+    rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
+    drivers: dict[str, set[str]] = {}
+    for rule in itertools.chain.from_iterable(group["rules"] for group in rules["groups"]):
+        if ":client_" in rule["record"]:
+            drivers.setdefault(rule["record"], set()).add(rule["labels"]["driver"])
+    (what_clients_see,) = (row for row in TRANSPORTS.rows if row.title.startswith("What clients see"))
+    shown = " ".join(query.expr for chart in what_clients_see.charts for query in chart.queries)
+    recorded = set(re.findall(r"\w+:\w+:\w+", shown))
+
+    assert {name: {"k6", "ghz"} for name in recorded} == drivers
+    assert "driver=" not in shown
+
+
+def test_quantiles_at_clients_are_those_that_ghz_tells() -> None:
+    """Panels ask for them by their text."""
+    rules = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
+    asked = {quantile for board in BOARDS for quantile in re.findall(r'quantile=\\"([^"]+)\\"', to_json(board))}
+
+    assert set(map(str, QUANTILES)) == asked == set(re.findall(r'quantile: "([^"]+)"', rules))
+
+
+@pytest.mark.parametrize("title", ["Request body", "Reply body", "Sent per request", "Received per request"])
+def test_bytes_per_request_are_a_ratio_over_one_window(title: str) -> None:
+    """A recorded rate has a window of its own, and would count other requests than the bytes belong to."""
+    (chart,) = (chart for chart in TRANSPORTS.charts() if chart.title == title)
+    (query,) = chart.queries
+    windows = re.findall(r"\[([^]]+)]", query.expr)
+
+    assert ["$__rate_interval"] * 2 == windows
+    assert [] == re.findall(r"\w+:\w+:\w+", query.expr)
+
+
+def test_requests_in_flight_are_a_mean() -> None:
+    """A gauge is looked at between requests; the time that requests took, per second, is how many there were."""
+    (chart,) = (chart for chart in TRANSPORTS.charts() if chart.title == "Requests in flight")
+    (query,) = chart.queries
+
+    assert query.expr.startswith("sum by (transport) (rate(wirebench_request_duration_seconds_sum{")

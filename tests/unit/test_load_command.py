@@ -17,10 +17,12 @@ from wirebench.cli.load_result import print_load
 from wirebench.cli.output import stdout_console
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.gates import check
-from wirebench.scenario import Cell, ServiceSpec
+from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.store import ErrorText
 from wirebench.targets.kubernetes.deployed import Deployed, has_settled, read_service
+from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
+from wirebench.targets.kubernetes.load import KubernetesLoadPods
 
 
 @pytest.mark.parametrize(
@@ -176,3 +178,26 @@ def test_a_service_that_is_not_there_is_told_from_one_without_replicas(monkeypat
     found.append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
         cluster.endpoint("grpc")
+
+
+@pytest.mark.parametrize(
+    ("placement", "selected"),
+    [(None, True), ("cross-node", True), ("same-node", False), ("same-pod", False)],
+)
+def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: Any, selected: bool) -> None:  # noqa: ANN401, FBT001
+    """A plain load and one across nodes run on the node for load; those beside a service go where the service is."""
+    role = {"wirebench.dev/role": "load"}
+    status = {
+        "nodeInfo": {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "2", "bootID": "1"},
+        "capacity": {"cpu": "2", "memory": "8Gi"},
+    }
+    objects = {"nodes": [{"metadata": {"labels": role}, "spec": {}, "status": status}]}
+    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
+    monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
+    told: list[Any] = []
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: told.append(settings))
+
+    load_pods = Deployed(Access(None, None), []).load_pods("rest")
+    load_pods.measure(cell("rest", placement=placement), Load(model="closed", window_s=1), {}, lambda: None)
+
+    assert [role if selected else {}] == [each["nodeSelector"] for each in told]

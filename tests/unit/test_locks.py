@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = ("pyproject.toml", "services/pyproject.toml", "proto/pyproject.toml")
+PROJECTS = ("pyproject.toml", "services/python/pyproject.toml", "proto/pyproject.toml")
 OURS = {"wirebench-proto"}
 
 

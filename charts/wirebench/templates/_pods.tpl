@@ -28,13 +28,14 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* Requests and limits, which are the same: a pod gets neither less nor more. Takes cpu and memory. */}}
+{{/* Requests and limits, the same unless a cpuRequest is given: a pod gets neither less nor more. Takes cpu and memory. */}}
 {{- define "wirebench.resources" }}
-{{- range $bound := list "requests" "limits" }}
-{{ $bound }}:
-  cpu: {{ $.cpu | toString | quote }}
-  memory: {{ $.memory | toString | quote }}
-{{- end }}
+requests:
+  cpu: {{ .cpuRequest | default .cpu | toString | quote }}
+  memory: {{ .memory | toString | quote }}
+limits:
+  cpu: {{ .cpu | toString | quote }}
+  memory: {{ .memory | toString | quote }}
 {{- end }}
 
 {{/* Where a pod may run. Takes anything that has nodeSelector and tolerations. */}}

@@ -1,7 +1,7 @@
 """The commands `wirebench-rest`, `wirebench-grpc` and `wirebench-socket`.
 
-Each prints the two commands that it runs, the server's and the exporter's, runs them until it is told to stop, and
-ends both if one of them dies. Either can be pasted into a shell.
+Each prints the two commands that it runs, the server's and the exporter's, and runs them until it is told to stop or
+one of them ends. Both work when they are pasted into a shell.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import contextlib
 import ctypes
 import http.client
 import os
+import resource
 import shlex
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -22,17 +24,9 @@ from pathlib import Path
 import psutil
 
 from wirebench_services import tls
-from wirebench_services.settings import (
-    STORE_URL,
-    GrpcSettings,
-    RestSettings,
-    Settings,
-    SettingsError,
-    SocketSettings,
-    read_settings,
-)
+from wirebench_services.probes import NotReadyError, check_postgres
+from wirebench_services.settings import SETTINGS, RestSettings, Settings, SettingsError, read_settings
 
-_FOLDER = Path(__file__).parent
 _POLL_S = 0.05
 #: What a server may take to end after its own drain timeout.
 _STOP_GRACE_S = 5.0
@@ -41,56 +35,54 @@ _PR_SET_PDEATHSIG = 1
 
 def rest() -> None:
     """Run `wirebench-rest`."""
-    sys.exit(run(RestSettings, sys.argv[1:]))
+    sys.exit(run("rest", sys.argv[1:]))
 
 
 def grpc() -> None:
     """Run `wirebench-grpc`."""
-    sys.exit(run(GrpcSettings, sys.argv[1:]))
+    sys.exit(run("grpc", sys.argv[1:]))
 
 
 def socket_() -> None:
     """Run `wirebench-socket`."""
-    sys.exit(run(SocketSettings, sys.argv[1:]))
+    sys.exit(run("socket", sys.argv[1:]))
 
 
-def run(kind: type[Settings], arguments: list[str]) -> int:
+def run(transport: str, arguments: list[str]) -> int:
     """Run a service until SIGTERM or Ctrl-C; return the exit status."""
     try:
-        settings = choose_ports(read_settings(kind, arguments))
+        settings = choose_ports(read_settings(SETTINGS[transport], arguments))
         tls.make_context(settings)
-    except SettingsError as error:
-        print(f"{kind.program}: error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{kind.program}: error: {error}; choose another with --host, --port, --admin-port", file=sys.stderr)
-        return 1
-    with tempfile.TemporaryDirectory(prefix=f"{kind.program}-", ignore_cleanup_errors=True) as folder:
-        environment = make_environment(settings, Path(folder))
-        exporter = [sys.executable, "-m", "wirebench_services.exporter", settings.transport, "--pid", str(os.getpid())]
-        commands = {"server": make_server_command(settings), "exporter": exporter}
-        return Service(settings, environment, commands).run()
+        if settings.store == "postgres":
+            check_postgres(settings.store_url)
+    except (SettingsError, NotReadyError, OSError) as error:
+        print(f"wirebench-{transport}: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, SettingsError) else 1
+    with tempfile.TemporaryDirectory(prefix=f"{settings.program}-", ignore_cleanup_errors=True) as folder:
+        return Service(settings, make_environment(settings, Path(folder))).run()
 
 
 def choose_ports(settings: Settings) -> Settings:
     """Check that both ports are free, and replace 0 by a free port. Raises OSError."""
-    update = {}
-    for name, port in (("port", settings.port), ("admin_port", settings.admin)):
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        with socket.socket(family) as probe:
+    with contextlib.ExitStack() as stack:
+        update = {}
+        for name in ("port", "admin_port"):
+            port = getattr(settings, name)
+            probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET))
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((settings.host, 0 if settings.port == 0 and not settings.admin_port else port))
+                probe.bind((settings.host, port))
             except OSError as error:
-                raise OSError(f"can't listen on {settings.host}:{port}: {error.strerror}") from None
+                flag = f"--{name.replace('_', '-')}"
+                message = f"can't listen on {settings.host}:{port}: {error.strerror}; choose another {flag} or --host"
+                raise OSError(message) from None
             update[name] = probe.getsockname()[1]
-    return settings.model_copy(update=update)
+        return settings.model_copy(update=update)
 
 
 def make_environment(settings: Settings, folder: Path) -> dict[str, str]:
-    """Return the environment variables that the server and its exporter need besides those of this process."""
-    environment = settings.to_environment()
-    environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
+    """Return the environment variables of the server and its exporter, besides those of this process."""
+    environment = settings.to_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics")}
     if settings.store == "sqlite":
         environment["WIREBENCH_STORE"] = f"sqlite:{folder / 'users.sqlite'}"
     if settings.store == "postgres" and settings.store_url_file is None:
@@ -105,44 +97,37 @@ def make_environment(settings: Settings, folder: Path) -> dict[str, str]:
 def make_server_command(settings: Settings) -> list[str]:
     """Return the command line of the server."""
     binaries = Path(sys.executable).parent
-    match settings.runtime:
-        case "gunicorn-gthread" | "gunicorn-sync":
-            configuration = str(_FOLDER / "rest" / "gunicorn.conf.py")
-            application = "wirebench_services.rest.flask_app:create_app()"
-            return [str(binaries / "gunicorn"), "--config", configuration, application]
-        case "uvicorn":
-            return [str(binaries / "uvicorn"), *_make_uvicorn_flags(settings)]
-        case runtime:
-            return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{runtime}_server"]
-
-
-def _make_uvicorn_flags(settings: Settings) -> list[str]:
-    assert isinstance(settings, RestSettings)  # noqa: S101 - no other settings have this runtime
+    if not isinstance(settings, RestSettings):
+        return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{settings.runtime}_server"]
+    if settings.runtime != "uvicorn":
+        configuration = Path(__file__).parent / "rest" / "gunicorn.conf.py"
+        application = "wirebench_services.rest.flask_app:create_app()"
+        return [str(binaries / "gunicorn"), "--config", str(configuration), application]
     flags = {
         "--host": settings.host,
         "--port": settings.port,
         "--workers": settings.workers,
         "--loop": "uvloop",
         "--http": "httptools",
+        "--log-level": "warning",
         "--timeout-keep-alive": round(settings.idle_timeout_s),
         "--timeout-graceful-shutdown": round(settings.drain_timeout_s),
         "--ssl-certfile": settings.tls_cert,
         "--ssl-keyfile": settings.tls_key,
         "--ssl-ca-certs": settings.tls_client_ca,
-        "--ssl-cert-reqs": 2 if settings.tls_client_ca else None,  # ssl.CERT_REQUIRED
-        "--log-level": "warning",
+        "--ssl-cert-reqs": int(ssl.CERT_REQUIRED) if settings.tls_client_ca else None,
     }
     given = [str(part) for flag, value in flags.items() if value is not None for part in (flag, value)]
-    return ["wirebench_services.rest.starlette_app:create_app", "--factory", "--no-access-log", *given]
+    application = "wirebench_services.rest.starlette_app:create_app"
+    return [str(binaries / "uvicorn"), application, "--factory", "--no-access-log", *given]
 
 
 class Service:
     """A server and its exporter."""
 
-    def __init__(self, settings: Settings, environment: dict[str, str], commands: dict[str, list[str]]) -> None:
+    def __init__(self, settings: Settings, environment: dict[str, str]) -> None:
         self._settings = settings
         self._environment = environment
-        self._commands = commands
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._stopping = False
 
@@ -150,19 +135,24 @@ class Service:
         """Start both, wait for a signal or the end of either, and stop both. Return the exit status."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._request_stop)
-        variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in self._environment.items())
-        inherited = {name: value for name, value in os.environ.items() if name != STORE_URL}
+        # The soft limit is often 1,024 files, and each connection is one.
+        hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
         try:
-            for name, command in self._commands.items():
-                self._log(f"{name}: {variables} {shlex.join(command)}")
-                self._processes[name] = subprocess.Popen(
-                    command,
-                    env=inherited | self._environment,
-                    preexec_fn=_end_with_parent,  # noqa: PLW1509
-                )
+            self._start("server", make_server_command(self._settings))
+            exporter = [sys.executable, "-m", "wirebench_services.exporter", self._settings.transport]
+            self._start("exporter", [*exporter, "--pid", str(os.getpid())])
             return self._watch()
         finally:
-            self._stop()
+            self._stop("server", self._settings.drain_timeout_s + _STOP_GRACE_S)
+            self._stop("exporter", _STOP_GRACE_S)
+
+    def _start(self, name: str, command: list[str]) -> None:
+        variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in self._environment.items())
+        self._log(f"{name}: {variables} {shlex.join(command)}")
+        environment = os.environ | self._environment
+        environment.pop("WIREBENCH_STORE_URL", None)
+        self._processes[name] = subprocess.Popen(command, env=environment, preexec_fn=_end_with_parent)  # noqa: PLW1509
 
     def _watch(self) -> int:
         ready = False
@@ -172,43 +162,46 @@ class Service:
                     self._log(f"the {name} ended with status {status}; the service stops")
                     return 1
             if not ready and (ready := self._is_ready()):
-                workers = f"{self._settings.workers} worker{'s' if self._settings.workers > 1 else ''}"
-                tls_ = ", mutual TLS" if self._settings.tls_client_ca else ", TLS" if self._settings.tls_cert else ""
-                host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
-                self._log(
-                    f"listening on {host}:{self._settings.port} ({self._settings.runtime}, {workers}, "
-                    f"store {self._settings.store}{tls_}); admin on {host}:{self._settings.admin}"
-                )
+                self._announce()
             time.sleep(_POLL_S)
         self._log("stopping: requests in flight are finished")
         return 0
 
     def _is_ready(self) -> bool:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._settings.host, self._settings.host)  # noqa: S104
-        connection = http.client.HTTPConnection(host, self._settings.admin, timeout=5)
+        connection = http.client.HTTPConnection(host, self._settings.admin_port, timeout=5)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
             connection.request("GET", "/readyz")
             return connection.getresponse().status == http.client.OK
         return False
 
+    def _announce(self) -> None:
+        settings = self._settings
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
+        security = ", mutual TLS" if settings.tls_client_ca else ", TLS" if settings.tls_cert else ""
+        server = f"{settings.runtime}, {workers}, store {settings.store}{security}"
+        self._log(f"listening on {host}:{settings.port} ({server}); admin on {host}:{settings.admin_port}")
+
     def _request_stop(self, *_: object) -> None:
         self._stopping = True
 
-    def _stop(self) -> None:
-        """Stop the server, then the exporter; whatever is left after the drain timeout is killed."""
-        timeouts_s = {"server": self._settings.drain_timeout_s + _STOP_GRACE_S, "exporter": _STOP_GRACE_S}
-        for name, process in self._processes.items():
-            descendants = [] if process.poll() is not None else psutil.Process(process.pid).children(recursive=True)
-            process.terminate()
-            try:
-                process.wait(timeouts_s[name])
-            except subprocess.TimeoutExpired:
-                self._log(f"the {name} did not stop in time and is killed")
-                process.kill()
-                process.wait()
-            for each in descendants:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    each.kill()
+    def _stop(self, name: str, timeout_s: float) -> None:
+        """Stop a process that runs; what is left of it and its descendants after the timeout is killed."""
+        process = self._processes.get(name)
+        if process is None:
+            return
+        descendants = [] if process.poll() is not None else psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._log(f"the {name} did not stop in {timeout_s:.0f} s and is killed")
+            process.kill()
+            process.wait()
+        for each in descendants:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
 
     def _log(self, message: str) -> None:
         print(f"{self._settings.program}: {message}", file=sys.stderr, flush=True)

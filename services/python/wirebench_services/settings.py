@@ -1,4 +1,4 @@
-"""The settings of a service: command-line flags and environment variables of the same names."""
+"""The settings of a service: command-line flags, and environment variables of the same names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
-STORE_URL = f"{ENVIRONMENT_PREFIX}STORE_URL"
 _PORT_MAX = 65_535
-
-Port = Field(ge=0, le=_PORT_MAX)
 
 
 class SettingsError(Exception):
@@ -24,24 +21,23 @@ class Settings(BaseSettings):
     """How a service runs. A flag wins over its environment variable, which wins over the default."""
 
     model_config = SettingsConfigDict(
-        env_prefix=ENVIRONMENT_PREFIX, cli_kebab_case=True, cli_hide_none_type=True, use_attribute_docstrings=True
+        env_prefix=ENVIRONMENT_PREFIX,
+        cli_kebab_case=True,
+        cli_hide_none_type=True,
+        cli_parse_none_str="none",
+        use_attribute_docstrings=True,
     )
-    #: The command's name.
-    program: ClassVar[str]
     transport: ClassVar[str]
 
     host: str = "127.0.0.1"
     """address to listen on"""
-    port: int = Port
-    """port of the service; 0 chooses a free one"""
+    port: int
     admin_port: int | None = Field(default=None, ge=0, le=_PORT_MAX)
     """port of /livez, /readyz and /metrics; default: port + 1000"""
     runtime: str
-    """the server that runs the application"""
     workers: int = Field(default=1, ge=1, le=64)
     """server processes"""
-    threads: int = Field(ge=1, le=1024)
-    """threads of each worker, where the server has a pool of them; of an event loop, those that wait for SQLite"""
+    threads: int
     store: str = Field(default="memory", pattern=r"^(memory|sqlite|sqlite:.+|postgres)$")
     """memory, sqlite (a temporary file), sqlite:PATH or postgres"""
     store_url_file: Path | None = None
@@ -62,24 +58,25 @@ class Settings(BaseSettings):
     """largest request body"""
     drain_timeout_s: float = Field(default=10.0, ge=0, le=3600)
     """how long requests in flight may take to finish after SIGTERM"""
-
     _store_url: str = PrivateAttr(default="")
 
     @property
-    def store_url(self) -> str:
-        """The URL of the PostgreSQL database, empty for other stores. It holds a password: never print it."""
-        return self._store_url
+    def program(self) -> str:
+        """The command's name."""
+        return f"wirebench-{self.transport}"
 
     @property
-    def admin(self) -> int:
-        """The port of the exporter."""
-        return self.port + 1000 if self.admin_port is None else self.admin_port
+    def store_url(self) -> str:
+        """The URL of the PostgreSQL database. It holds a password: never print it."""
+        return self._store_url
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.admin > _PORT_MAX:
-            raise ValueError(f"--admin-port: {self.admin} is over {_PORT_MAX}; name a free port")
-        if self.admin == self.port != 0:
+        if self.admin_port is None:
+            self.admin_port = self.port + 1000 if self.port else 0
+        if self.admin_port > _PORT_MAX:
+            raise ValueError(f"--admin-port: {self.admin_port} is over {_PORT_MAX}; name a free port")
+        if self.admin_port == self.port != 0:
             raise ValueError("--admin-port: must differ from --port")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("--tls-cert and --tls-key: name both, or none of them for plain text")
@@ -98,14 +95,15 @@ class Settings(BaseSettings):
 class RestSettings(Settings):
     """Serve wirebench's application by REST."""
 
-    program = "wirebench-rest"
+    model_config = SettingsConfigDict(cli_prog_name="wirebench-rest")
     transport = "rest"
+
     port: int = Field(default=5000, ge=0, le=_PORT_MAX)
     """port of the service; 0 chooses a free one"""
     runtime: Literal["gunicorn-gthread", "gunicorn-sync", "uvicorn"] = "gunicorn-gthread"
-    """the server that runs the application"""
+    """the server: gunicorn with threads, gunicorn without, or uvicorn"""
     threads: int = Field(default=8, ge=1, le=1024)
-    """threads of each gunicorn worker; of uvicorn, those that wait for SQLite"""
+    """threads of each worker; with an event loop, those that wait for SQLite"""
     idle_timeout_s: float = Field(default=75.0, ge=0.1, le=3600)
     """how long a connection may stay open without a request"""
 
@@ -113,14 +111,15 @@ class RestSettings(Settings):
 class GrpcSettings(Settings):
     """Serve wirebench's application by gRPC."""
 
-    program = "wirebench-grpc"
+    model_config = SettingsConfigDict(cli_prog_name="wirebench-grpc")
     transport = "grpc"
+
     port: int = Field(default=50051, ge=0, le=_PORT_MAX)
     """port of the service; 0 chooses a free one"""
     runtime: Literal["sync", "aio"] = "sync"
-    """the server that runs the application"""
+    """the server: grpc.server or grpc.aio.server"""
     threads: int = Field(default=10, ge=1, le=1024)
-    """threads of each sync worker; of aio, those that wait for SQLite"""
+    """threads of each worker; with an event loop, those that wait for SQLite"""
     max_connection_age_s: float = Field(default=0.0, ge=0, le=3600)
     """how long a connection lives before its client is told to open another; 0: for ever"""
 
@@ -128,54 +127,52 @@ class GrpcSettings(Settings):
 class SocketSettings(Settings):
     """Serve wirebench's application by frames on a TCP socket."""
 
-    program = "wirebench-socket"
+    model_config = SettingsConfigDict(cli_prog_name="wirebench-socket")
     transport = "socket"
+
     port: int = Field(default=9000, ge=0, le=_PORT_MAX)
     """port of the service; 0 chooses a free one"""
     runtime: Literal["asyncio", "threaded"] = "asyncio"
-    """the server that runs the application"""
-    threads: int = Field(default=8, ge=1, le=1024)
-    """threads of each asyncio worker that wait for SQLite"""
+    """the server: asyncio on uvloop, or a thread for each connection"""
+    threads: int = Field(default=10, ge=1, le=1024)
+    """threads of each worker; with an event loop, those that wait for SQLite"""
     read_timeout_s: float = Field(default=10.0, ge=0.1, le=3600)
     """how long a client may take to send a request"""
     idle_timeout_s: float = Field(default=75.0, ge=0.1, le=3600)
     """how long a connection may stay open without a request"""
 
 
+SETTINGS: dict[str, type[Settings]] = {kind.transport: kind for kind in (RestSettings, GrpcSettings, SocketSettings)}
+
+
 def read_settings(kind: type[Settings], arguments: list[str] | None = None) -> Any:  # noqa: ANN401 - an object of `kind`
     """Read the settings from flags (None: from the environment alone). Raises SettingsError; `--help` exits."""
     try:
-        if arguments is None:
-            return kind()
-        return CliApp.run(kind, cli_args=arguments)
+        return kind() if arguments is None else CliApp.run(kind, cli_args=arguments)
     except ValidationError as error:
-        raise SettingsError(_format_error(error)) from None
+        first = error.errors(include_url=False)[0]
+        message = first["msg"].removeprefix("Value error, ")
+        flag = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
+        raise SettingsError(flag + message) from None
 
 
 def read_store_url(file: Path | None) -> str:
     """Return the URL in the file, or else in the environment. Raises ValueError, which quotes nothing of the URL."""
     from wirebench_services.application.stores.schema import check_url  # noqa: PLC0415 - imports psycopg
 
-    source = str(file) if file else STORE_URL
+    variable = f"{ENVIRONMENT_PREFIX}STORE_URL"
     try:
-        url = file.read_text().strip() if file else os.environ.get(STORE_URL, "")
+        url = file.read_text().strip() if file else os.environ.get(variable, "")
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ValueError(f"--store-url-file: can't read {file}: {reason}; name a readable file") from None
     if not url:
         raise ValueError(
-            f"the store postgres needs a URL: set {STORE_URL}=postgresql://USER:PASSWORD@HOST:PORT/DATABASE, "
+            f"the store postgres needs a URL: set {variable}=postgresql://USER:PASSWORD@HOST:PORT/DATABASE, "
             "or name a file with it by --store-url-file"
         )
     try:
         check_url(url)
     except ValueError as error:
-        raise ValueError(f"{source}: {error}") from None
+        raise ValueError(f"{file or variable}: {error}") from None
     return url
-
-
-def _format_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    message = first["msg"].removeprefix("Value error, ")
-    flag = f"--{str(first['loc'][0]).replace('_', '-')}" if first["loc"] else ""
-    return f"{flag}: {message}" if flag and not message.startswith("--") else message

@@ -72,7 +72,8 @@ class Deployed:
 
     def load_pods(self, transport: Transport) -> KubernetesLoadPods:
         """Return what starts load on a service. Raises WirebenchError if another such load is going on."""
-        load_pods = KubernetesLoadPods(self._kubectl, self._helm, {}, name=f"load-{transport}")
+        node_selector = nodes.read(self._kubectl).selector("load")
+        load_pods = KubernetesLoadPods(self._kubectl, self._helm, node_selector, name=f"load-{transport}")
         of_release = f"app.kubernetes.io/instance={load_pods.release}"
         if any(job.get("status", {}).get("active") for job in self._kubectl.get("jobs", of_release)):
             raise WirebenchError(

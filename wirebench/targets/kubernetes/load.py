@@ -65,7 +65,7 @@ class KubernetesLoadPods:
             "generators": load.generators,
             "placement": cell.placement or "any",
             "resources": self._resources(self.cores_of(load), self._memory_mib(cell, load)),
-            "nodeSelector": dict(self.node_selector) if cell.placement == "cross-node" else {},
+            "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
             "tls": {"secretName": self.tls_secret},
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),

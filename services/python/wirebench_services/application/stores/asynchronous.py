@@ -3,63 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
-from wirebench_services.application.ledger import Balance, Transaction
 from wirebench_services.application.stores.store import Store
-from wirebench_services.application.users import User
-
-T = TypeVar("T")
 
 
-class BlockingAsyncStore:
-    """Calls a store in a pool of `threads`, or directly in the loop if it never waits (None)."""
+class AsyncAdapter:
+    """Has the methods of a `Store`, to be awaited: called in a pool of threads, or in the loop if they never wait."""
 
     def __init__(self, store: Store, threads: int | None) -> None:
+        """Take the store, and the number of threads; None calls the store in the loop."""
         self._store = store
         self._pool = None if threads is None else ThreadPoolExecutor(threads, thread_name_prefix="store")
 
-    async def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
-        return await self._call(self._store.get_user, user_id)
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Return a method of the store."""
+        method = getattr(self._store, name)
 
-    async def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
-        return await self._call(self._store.add_user, user)
+        async def call(*arguments: object) -> Any:  # noqa: ANN401 - what the method returns
+            if self._pool is None:
+                return method(*arguments)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, method, *arguments)
 
-    async def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
-        return await self._call(self._store.add_users, users)
-
-    async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
-        return await self._call(self._store.change_user, user_id, changes)
-
-    async def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
-        return await self._call(self._store.remove_user, user_id)
-
-    async def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
-        return await self._call(self._store.list_users, after_id, limit)
-
-    async def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
-        return await self._call(self._store.get_balance, account_id)
-
-    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
-        return await self._call(self._store.list_transactions, since_s, after_id, limit)
+        self.__dict__[name] = call  # so that the next look-up finds it
+        return call
 
     async def close(self) -> None:
         """Wait for the calls that have begun, and close the store."""
         if self._pool:
             self._pool.shutdown()
         self._store.close()
-
-    async def _call(self, method: Callable[..., T], *arguments: object) -> T:
-        if self._pool is None:
-            return method(*arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, method, *arguments)

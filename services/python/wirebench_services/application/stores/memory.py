@@ -23,19 +23,16 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
         user = self._users.get(user_id)
         if user is None:
             raise NotFound("User not found.")
         return user
 
     def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
         self.add_users([user])
         return user
 
     def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
         with self._lock:
             taken = [user.id for user in users if user.id in self._users]
             if taken:
@@ -46,14 +43,12 @@ class MemoryStore:
         return users
 
     def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
         with self._lock:
             changed = dataclasses.replace(self.get_user(user_id), **changes)
             self._users[user_id] = changed
             return changed
 
     def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
         with self._lock:
             user = self.get_user(user_id)
             del self._users[user_id]
@@ -61,20 +56,17 @@ class MemoryStore:
             return user
 
     def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         with self._lock:
             first = bisect.bisect_right(self._ids, after_id)
             ids = self._ids[first : first + limit] if limit else self._ids[first:]
             return [self._users[user_id] for user_id in ids]
 
     def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
         if account_id > seed.ACCOUNTS:
             raise NotFound("Account not found.")
         return seed.balances()[account_id - 1]
 
     def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
         # Computed at each call, as a database builds rows: kept, they would take 40 MB in every worker.
         first_id = max(seed.first_id(since_s), after_id + 1)
         return list(map(seed.transaction, range(first_id, min(first_id + limit, seed.TRANSACTIONS + 1))))

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import orjson
 import psycopg
@@ -41,63 +41,74 @@ _SELECT_TRANSACTIONS = f"""
     ORDER BY id LIMIT %s
 """  # noqa: S608
 
-T = TypeVar("T")
 Row = tuple[Any, ...]
 
 
-class Query(NamedTuple, Generic[T]):
+class Query(NamedTuple):
     """A statement, its values, and the function that makes the result of its rows."""
 
     statement: str
     values: Sequence[object]
-    to_result: Callable[[list[Row]], T]
+    to_result: Callable[[list[Row]], Any]
     #: Whether nothing is kept if `to_result` raises.
     in_transaction: bool = False
 
 
-class PostgresStore:
+class _PostgresStore:
+    """The store's methods as queries; `_run` of the subclasses returns the result, or an awaitable of it."""
+
+    _run: Callable[[Query], Any]
+
+    def get_user(self, user_id: int) -> Any:
+        return self._run(Query(_SELECT_USER, (user_id,), _to_one_user))
+
+    def add_user(self, user: User) -> Any:
+        def check(rows: list[Row]) -> User:
+            if not rows:
+                raise AlreadyExists.users((user.id,))
+            return user
+
+        return self._run(Query(_INSERT, [_to_column(getattr(user, name)) for name in FIELDS], check))
+
+    def add_users(self, users: list[User]) -> Any:
+        def check(rows: list[Row]) -> list[User]:
+            if len(rows) < len(users):
+                raise AlreadyExists.users({user.id for user in users} - {user_id for (user_id,) in rows})
+            return users
+
+        return self._run(Query(_INSERT_ALL, (_to_json(users),), check, in_transaction=True))
+
+    def change_user(self, user_id: int, changes: Mapping[str, Any]) -> Any:
+        # The names are those of User's fields: validation rejects all others.
+        assignments = ", ".join(f"{name} = %s" for name in changes)
+        statement = f"UPDATE users SET {assignments} WHERE id = %s RETURNING {_COLUMNS}"  # noqa: S608
+        return self._run(Query(statement, (*map(_to_column, changes.values()), user_id), _to_one_user))
+
+    def remove_user(self, user_id: int) -> Any:
+        return self._run(Query(_DELETE, (user_id,), _to_one_user))
+
+    def list_users(self, after_id: int, limit: int) -> Any:
+        return self._run(Query(_SELECT_USERS, (after_id, limit or None), lambda rows: list(map(_to_user, rows))))
+
+    def get_balance(self, account_id: int) -> Any:
+        return self._run(Query(_SELECT_BALANCE, (account_id,), _to_balance))
+
+    def list_transactions(self, since_s: int, after_id: int, limit: int) -> Any:
+        values = (after_id, since_s, limit)
+        return self._run(Query(_SELECT_TRANSACTIONS, values, lambda rows: list(map(Transaction._make, rows))))
+
+
+class PostgresStore(_PostgresStore):
     """For threads."""
 
     def __init__(self, url: str, connections: int, timeout_s: float) -> None:
         self._pool = ConnectionPool(url, open=True, **_make_pool_options(connections, timeout_s))
 
-    def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
-        return self._run(_query_user(user_id))
-
-    def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
-        return self._run(_query_add(user))
-
-    def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
-        return self._run(_query_add_all(users))
-
-    def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
-        return self._run(_query_change(user_id, changes))
-
-    def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
-        return self._run(_query_remove(user_id))
-
-    def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
-        return self._run(_query_users(after_id, limit))
-
-    def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
-        return self._run(_query_balance(account_id))
-
-    def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
-        return self._run(_query_transactions(since_s, after_id, limit))
-
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
 
-    def _run(self, query: Query[T]) -> T:
+    def _run(self, query: Query) -> Any:
         begun_s = time.perf_counter()
         with _translate_errors(), self._pool.connection() as connection:
             metrics.STORE_WAIT.observe(time.perf_counter() - begun_s)
@@ -106,8 +117,8 @@ class PostgresStore:
                 return query.to_result(cursor.fetchall())
 
 
-class AsyncPostgresStore:
-    """For an event loop."""
+class AsyncPostgresStore(_PostgresStore):
+    """For an event loop: what the methods return is awaited."""
 
     def __init__(self, url: str, connections: int, timeout_s: float) -> None:
         self._pool = AsyncConnectionPool(url, open=False, **_make_pool_options(connections, timeout_s))
@@ -116,43 +127,11 @@ class AsyncPostgresStore:
         """Open the pool, in the loop that uses it."""
         await self._pool.open()
 
-    async def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
-        return await self._run(_query_user(user_id))
-
-    async def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
-        return await self._run(_query_add(user))
-
-    async def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
-        return await self._run(_query_add_all(users))
-
-    async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
-        return await self._run(_query_change(user_id, changes))
-
-    async def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
-        return await self._run(_query_remove(user_id))
-
-    async def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
-        return await self._run(_query_users(after_id, limit))
-
-    async def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
-        return await self._run(_query_balance(account_id))
-
-    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
-        return await self._run(_query_transactions(since_s, after_id, limit))
-
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()
 
-    async def _run(self, query: Query[T]) -> T:
+    async def _run(self, query: Query) -> Any:
         begun_s = time.perf_counter()
         with _translate_errors():
             async with self._pool.connection() as connection:
@@ -176,6 +155,8 @@ def _make_pool_options(connections: int, timeout_s: float) -> dict[str, Any]:
         "min_size": 1,
         "max_size": connections,
         "timeout": timeout_s,
+        # While the server is away each request tries again: the pool's own pauses would outlast the outage.
+        "reconnect_timeout": 0.0,
     }
 
 
@@ -188,52 +169,6 @@ def _translate_errors() -> Iterator[None]:
         raise Unavailable("The store took too long. Try again later.") from None
     except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.UndefinedTable, PoolTimeout):
         raise Unavailable("The store is unavailable. Try again later.") from None
-
-
-def _query_user(user_id: int) -> Query[User]:
-    return Query(_SELECT_USER, (user_id,), _to_one_user)
-
-
-def _query_add(user: User) -> Query[User]:
-    def check(rows: list[Row]) -> User:
-        if not rows:
-            raise AlreadyExists.users((user.id,))
-        return user
-
-    return Query(_INSERT, [_to_column(getattr(user, name)) for name in FIELDS], check)
-
-
-def _query_add_all(users: list[User]) -> Query[list[User]]:
-    def check(rows: list[Row]) -> list[User]:
-        if len(rows) < len(users):
-            raise AlreadyExists.users({user.id for user in users} - {user_id for (user_id,) in rows})
-        return users
-
-    return Query(_INSERT_ALL, (_to_json(users),), check, in_transaction=True)
-
-
-def _query_change(user_id: int, changes: Mapping[str, Any]) -> Query[User]:
-    # The names are those of User's fields: validation rejects all others.
-    assignments = ", ".join(f"{name} = %s" for name in changes)
-    statement = f"UPDATE users SET {assignments} WHERE id = %s RETURNING {_COLUMNS}"  # noqa: S608
-    return Query(statement, (*map(_to_column, changes.values()), user_id), _to_one_user)
-
-
-def _query_remove(user_id: int) -> Query[User]:
-    return Query(_DELETE, (user_id,), _to_one_user)
-
-
-def _query_users(after_id: int, limit: int) -> Query[list[User]]:
-    return Query(_SELECT_USERS, (after_id, limit or None), lambda rows: list(map(_to_user, rows)))
-
-
-def _query_balance(account_id: int) -> Query[Balance]:
-    return Query(_SELECT_BALANCE, (account_id,), _to_balance)
-
-
-def _query_transactions(since_s: int, after_id: int, limit: int) -> Query[Sequence[Transaction]]:
-    values = (after_id, since_s, limit)
-    return Query(_SELECT_TRANSACTIONS, values, lambda rows: list(map(Transaction._make, rows)))
 
 
 def _to_column(value: object) -> object:

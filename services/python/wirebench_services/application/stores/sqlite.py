@@ -61,16 +61,13 @@ class SqliteStore:
                     _create_tables(connection, users)
 
     def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
         return _to_user(self._connection().execute(_SELECT_USER, (user_id,)).fetchone())
 
     def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
         self.add_users([user])
         return user
 
     def add_users(self, users: list[User]) -> list[User]:
-        """Add all users and return them, or add none. Raises AlreadyExists."""
         connection = self._connection()
         with _transaction(connection):
             try:
@@ -82,29 +79,24 @@ class SqliteStore:
         return users
 
     def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
         # The names are those of User's fields: validation rejects all others.
         assignments = ", ".join(f"{name} = ?" for name in changes)
         statement = f"UPDATE users SET {assignments} WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608
         return self._write(statement, (*(_to_column(name, value) for name, value in changes.items()), user_id))
 
     def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
         return self._write(_DELETE_USER, (user_id,))
 
     def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         return list(map(_to_user, self._connection().execute(_SELECT_USERS, (after_id, limit or -1))))
 
     def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
         row = self._connection().execute(_SELECT_BALANCE, (account_id,)).fetchone()
         if row is None:
             raise NotFound("Account not found.")
         return Balance._make(row)
 
     def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
         rows = self._connection().execute(_SELECT_TRANSACTIONS, (after_id, since_s, limit))
         return list(map(Transaction._make, rows))
 

@@ -43,29 +43,12 @@ class Store(Protocol):
 class AsyncStore(Protocol):
     """The same store for an event loop."""
 
-    async def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
-
-    async def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
-
-    async def add_users(self, users: list[User]) -> list[User]:
-        """Add all users, whose ids differ, and return them, or add none. Raises AlreadyExists."""
-
-    async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
-
-    async def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
-
-    async def list_users(self, after_id: int, limit: int) -> list[User]:
-        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
-
-    async def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
-
-    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the first `limit` transactions of that Unix second or later with ids over `after_id`, by id."""
-
-    async def close(self) -> None:
-        """Close connections and files."""
+    async def get_user(self, user_id: int) -> User: ...
+    async def add_user(self, user: User) -> User: ...
+    async def add_users(self, users: list[User]) -> list[User]: ...
+    async def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User: ...
+    async def remove_user(self, user_id: int) -> User: ...
+    async def list_users(self, after_id: int, limit: int) -> list[User]: ...
+    async def get_balance(self, account_id: int) -> Balance: ...
+    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]: ...
+    async def close(self) -> None: ...

@@ -1,1 +1,0 @@
-"""What the services do, with no transport in sight."""

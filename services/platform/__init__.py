@@ -1,1 +1,0 @@
-"""What all three services share: settings, lifecycle, health, metrics."""

@@ -1,1 +1,0 @@
-"""The application behind a plain TCP socket: proto/socket.md."""

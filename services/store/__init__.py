@@ -1,1 +1,0 @@
-"""The command that makes a PostgreSQL database ready for the services."""
