@@ -93,6 +93,7 @@ def make_environment(settings: Settings, folder: Path) -> dict[str, str]:
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
     if settings.store == "sqlite":
         environment["WIREBENCH_STORE"] = f"sqlite:{folder / 'users.sqlite'}"
+    (folder / "metrics").mkdir()  # the exporter may start before the first worker
     if settings.store == "postgres" and settings.store_url_file is None:
         # Printed commands name the file of a secret, never the secret.
         file = folder / "store-url"
