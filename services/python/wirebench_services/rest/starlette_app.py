@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -29,6 +29,21 @@ from wirebench_services.settings import RestSettings, read_settings
 def create_app() -> Starlette:
     """Create the ASGI application of a worker; the settings are environment variables."""
     settings = read_settings(RestSettings)
+    limit = settings.body_bytes_max
+    routes = [
+        Route("/api/users/{id}", get_user, name="users.get"),
+        Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update", max_body_size=limit),
+        Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
+        Route("/api/users", list_users, name="users.list"),
+        Route("/api/users", create_user, methods=["POST"], name="users.create", max_body_size=limit),
+        Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch", max_body_size=limit),
+        Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
+        Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
+        Route("/echo", echo_payload, methods=["POST"], name="echo.echo", max_body_size=limit),
+        Route("/upper", upper, methods=["POST"], name="echo.upper", max_body_size=limit),
+        Route("/healthz", check_health),
+    ]
+    operations = {route.endpoint: route.name for route in routes}
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -38,44 +53,47 @@ def create_app() -> Starlette:
         await store.close()
 
     return Starlette(
-        routes=ROUTES,
+        routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(MetricsMiddleware)],
+        middleware=[Middleware(MetricsMiddleware, operations=operations)],
         exception_handlers=dict.fromkeys((OperationError, HTTPException, ClientDisconnect, Exception), answer_error),
-        max_body_size=settings.body_bytes_max,
     )
 
 
 async def list_users(request: Request) -> Response:
-    return reply(request, await request.state.store.list_users(*users.parse_page(read_query(request))))
+    return reply(request, "users.list", await request.state.store.list_users(*users.parse_page(read_query(request))))
 
 
 async def create_user(request: Request) -> Response:
-    user = users.parse_user(await read_body(request))
-    return reply(request, await request.state.store.add_user(user), HTTPStatus.CREATED)
+    user = users.parse_user(await read_body(request, "users.create"))
+    return reply(request, "users.create", await request.state.store.add_user(user), HTTPStatus.CREATED)
 
 
-async def create_user_batch(request: Request) -> Response:
-    batch = users.parse_batch(await read_body(request))
-    return reply(request, await request.state.store.add_users(batch), HTTPStatus.CREATED)
+async def create_batch(request: Request) -> Response:
+    batch = users.parse_batch(await read_body(request, "users.create_batch"))
+    return reply(request, "users.create_batch", await request.state.store.add_users(batch), HTTPStatus.CREATED)
 
 
 async def get_user(request: Request) -> Response:
-    return reply(request, await request.state.store.get_user(users.parse_id(read_query(request))))
+    return reply(request, "users.get", await request.state.store.get_user(users.parse_id(read_query(request))))
 
 
 async def update_user(request: Request) -> Response:
     user_id = bodies.parse_number("id", request.path_params["id"])
-    fields = merge_path(await read_body(request), "id", user_id)
-    return reply(request, await request.state.store.change_user(*users.parse_update(fields)))
+    fields = merge_path(await read_body(request, "users.update"), "id", user_id)
+    return reply(request, "users.update", await request.state.store.change_user(*users.parse_update(fields)))
 
 
 async def delete_user(request: Request) -> Response:
-    return reply(request, await request.state.store.remove_user(users.parse_id(read_query(request))))
+    return reply(request, "users.delete", await request.state.store.remove_user(users.parse_id(read_query(request))))
 
 
 async def get_balance(request: Request) -> Response:
-    return reply(request, await request.state.store.get_balance(ledger.parse_account_id(read_query(request))))
+    return reply(
+        request,
+        "ledger.get_balance",
+        await request.state.store.get_balance(ledger.parse_account_id(read_query(request))),
+    )
 
 
 async def stream_transactions(request: Request) -> Response:
@@ -84,47 +102,31 @@ async def stream_transactions(request: Request) -> Response:
 
 
 async def echo_payload(request: Request) -> Response:
-    return reply(request, echo.echo(await read_body(request)))
+    return reply(request, "echo.echo", echo.echo(await read_body(request, "echo.echo")))
 
 
 async def upper(request: Request) -> Response:
-    return reply(request, echo.upper(await read_body(request)))
+    return reply(request, "echo.upper", echo.upper(await read_body(request, "echo.upper")))
 
 
 async def check_health(_: Request) -> Response:
     return PlainTextResponse("ok\n")
 
 
-#: The name of a route is that of its operation.
-ROUTES = [
-    Route("/api/users", list_users, name="users.list"),
-    Route("/api/users", create_user, methods=["POST"], name="users.create"),
-    Route("/api/users/batch", create_user_batch, methods=["POST"], name="users.create_batch"),
-    Route("/api/users/{id}", get_user, name="users.get"),
-    Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update"),
-    Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
-    Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
-    Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
-    Route("/echo", echo_payload, methods=["POST"], name="echo.echo"),
-    Route("/upper", upper, methods=["POST"], name="echo.upper"),
-    Route("/healthz", check_health, name="health"),
-]
-OPERATIONS: dict[object, str] = {route.endpoint: route.name for route in ROUTES}
-
-
 def read_query(request: Request) -> dict[str, int]:
     """Return the fields in the query and the path. Raises InvalidArgument."""
-    return bodies.parse_query(request.query_params, request.path_params)
+    # Most requests have no query, and parsing none takes time, too.
+    return bodies.parse_query(request.query_params if request["query_string"] else {}, request.path_params)
 
 
-async def read_body(request: Request) -> dict[str, Any]:
+async def read_body(request: Request, operation: str) -> dict[str, Any]:
     """Return the fields in the body. Raises InvalidArgument."""
-    return bodies.parse_body(OPERATIONS[request["endpoint"]], request.headers, await request.body())
+    return bodies.parse_body(operation, request.headers, await request.body())
 
 
-def reply(request: Request, value: Value, status: int = HTTPStatus.OK) -> Response:
+def reply(request: Request, operation: str, value: Value, status: int = HTTPStatus.OK) -> Response:
     """Return the reply that has the operation's value."""
-    body, media_type = bodies.encode_success(OPERATIONS[request["endpoint"]], value, request.headers)
+    body, media_type = bodies.encode_success(operation, value, request.headers)
     return Response(body, status, media_type=media_type)
 
 
@@ -156,8 +158,9 @@ async def answer_error(request: Request, error: Exception) -> Response:
 class MetricsMiddleware:
     """Counts each request when its reply has been sent, or its client has left."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, operations: Mapping[Any, str]) -> None:
         self.app = app
+        self.operations = operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, and count the request."""
@@ -183,7 +186,7 @@ class MetricsMiddleware:
             code = "internal"
             raise
         finally:
-            operation = OPERATIONS.get(scope.get("endpoint"), metrics.UNKNOWN)
+            operation = self.operations.get(scope.get("endpoint"), metrics.UNKNOWN)
             if status == HTTPStatus.METHOD_NOT_ALLOWED:  # of a path that has other methods
                 operation = metrics.UNKNOWN
             request_bytes = int(Headers(scope=scope).get("content-length", 0))
