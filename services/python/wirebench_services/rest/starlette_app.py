@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 
@@ -29,21 +29,6 @@ from wirebench_services.settings import RestSettings, read_settings
 def create_app() -> Starlette:
     """Create the ASGI application of a worker; the settings are environment variables."""
     settings = read_settings(RestSettings)
-    limit = settings.body_bytes_max
-    routes = [
-        Route("/api/users/{id}", get_user, name="users.get"),
-        Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update", max_body_size=limit),
-        Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
-        Route("/api/users", list_users, name="users.list"),
-        Route("/api/users", create_user, methods=["POST"], name="users.create", max_body_size=limit),
-        Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch", max_body_size=limit),
-        Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
-        Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
-        Route("/echo", echo_payload, methods=["POST"], name="echo.echo", max_body_size=limit),
-        Route("/upper", upper, methods=["POST"], name="echo.upper", max_body_size=limit),
-        Route("/healthz", check_health),
-    ]
-    operations = {route.endpoint: route.name for route in routes}
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -53,9 +38,9 @@ def create_app() -> Starlette:
         await store.close()
 
     return Starlette(
-        routes=routes,
+        routes=ROUTES,
         lifespan=lifespan,
-        middleware=[Middleware(MetricsMiddleware, operations=operations)],
+        middleware=[Middleware(MetricsMiddleware), Middleware(BodyLimitMiddleware, bytes_max=settings.body_bytes_max)],
         exception_handlers=dict.fromkeys((OperationError, HTTPException, ClientDisconnect, Exception), answer_error),
     )
 
@@ -113,6 +98,22 @@ async def check_health(_: Request) -> Response:
     return PlainTextResponse("ok\n")
 
 
+ROUTES = [
+    Route("/api/users/{id}", get_user, name="users.get"),
+    Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update"),
+    Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
+    Route("/api/users", list_users, name="users.list"),
+    Route("/api/users", create_user, methods=["POST"], name="users.create"),
+    Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch"),
+    Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
+    Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
+    Route("/echo", echo_payload, methods=["POST"], name="echo.echo"),
+    Route("/upper", upper, methods=["POST"], name="echo.upper"),
+    Route("/healthz", check_health),
+]
+OPERATIONS: dict[object, str] = {route.endpoint: route.name for route in ROUTES}
+
+
 def read_query(request: Request) -> dict[str, int]:
     """Return the fields in the query and the path. Raises InvalidArgument."""
     # Most requests have no query, and parsing none takes time, too.
@@ -155,12 +156,33 @@ async def answer_error(request: Request, error: Exception) -> Response:
     return Response(body, status, headers, media_type)
 
 
+class BodyLimitMiddleware:
+    """Answers 413 to a request whose body is too long."""
+
+    def __init__(self, app: ASGIApp, bytes_max: int) -> None:
+        self.app = app
+        self.bytes_max = bytes_max
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application, which reads the body."""
+        received_bytes = 0
+
+        async def receive_limited() -> Message:
+            nonlocal received_bytes
+            message = await receive()
+            received_bytes += len(message.get("body", b""))
+            if received_bytes > self.bytes_max:
+                raise HTTPException(413, f"The body is longer than {self.bytes_max} bytes.")
+            return message
+
+        await self.app(scope, receive_limited, send)
+
+
 class MetricsMiddleware:
     """Counts each request when its reply has been sent, or its client has left."""
 
-    def __init__(self, app: ASGIApp, operations: Mapping[Any, str]) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.operations = operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, and count the request."""
@@ -186,7 +208,7 @@ class MetricsMiddleware:
             code = "internal"
             raise
         finally:
-            operation = self.operations.get(scope.get("endpoint"), metrics.UNKNOWN)
+            operation = OPERATIONS.get(scope.get("endpoint"), metrics.UNKNOWN)
             if status == HTTPStatus.METHOD_NOT_ALLOWED:  # of a path that has other methods
                 operation = metrics.UNKNOWN
             request_bytes = int(Headers(scope=scope).get("content-length", 0))
