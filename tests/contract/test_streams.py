@@ -18,7 +18,6 @@ import psutil
 import pytest
 from wirebench_proto import ledger_pb2
 
-from services.platform.metrics import FOLD_INTERVAL_S
 from tests.contract.services import (
     GTHREAD,
     GUNICORN_SYNC,
