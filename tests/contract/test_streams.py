@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 import struct
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ from tests.contract.services import (
     started,
     wait_until,
 )
-from wirebench.clients import Client, Reply, RestClient
+from wirebench.clients import Client, ClientError, Reply, RestClient
 
 STREAM = "ledger.stream_transactions"
 METHOD = "/wirebench.v1.LedgerService/StreamTransactions"
@@ -76,14 +77,13 @@ def counted(service: Service) -> Counter[str]:
 
 def settle(service: Service) -> None:
     """Wait until what other tests have done is counted."""
-    seen: list[int] = []
+    wait_until(lambda: in_flight(service) == 0, "nothing is in flight")
+    time.sleep(4 * FOLD_INTERVAL_S)
 
-    def unchanged() -> bool:
-        time.sleep(0.25)
-        seen.append(counted(service).total())
-        return len(seen) > 1 and seen[-1] == seen[-2]
 
-    wait_until(unchanged, "the counts rest")
+def in_flight(service: Service) -> float:
+    """Return how many requests are."""
+    return sum(value for _, value in service.samples("wirebench_in_flight_requests"))
 
 
 def test_a_stream(client: Client) -> None:
@@ -269,6 +269,7 @@ def test_cancelling_what_is_not_read(service: Service) -> None:
     before = counted(service)
     with contextlib.closing(Reader(service)) as reader:
         reader.send(frame(2, STREAM) + frame(3, STREAM))
+        wait_until(lambda: in_flight(service) == 3, "the streams are in flight")
         time.sleep(0.3)  # until none of them can send any more
         expected: Counter[str] = Counter()
         for request_id in (2, 1, 3):
@@ -291,7 +292,7 @@ def test_streams_are_counted_once(service: Service, client: Client) -> None:
     """A stream is one request, with the duration of the whole and the bytes of all its items."""
 
     def observed() -> dict[str, float]:
-        metrics = ("wirebench_request_duration_seconds_sum", "wirebench_response_bytes_total")
+        metrics = ("wirebench_request_duration_seconds_sum", "wirebench_response_bytes_sum")
         return {
             metric: sum(value for labels, value in service.samples(metric) if labels["operation"] == STREAM)
             for metric in metrics
@@ -307,6 +308,7 @@ def test_streams_are_counted_once(service: Service, client: Client) -> None:
     duration_s, sent_bytes = (after - value for after, value in zip(observed().values(), before.values(), strict=True))
     assert 0.2 < duration_s < 2
     assert 100 * 80 < sent_bytes < 100 * 250
+    wait_until(lambda: in_flight(service) == 0, "nothing is in flight")
 
 
 class Reader:
@@ -360,29 +362,23 @@ def serve_alone(kind: Kind) -> bool:
 @every_runtime
 @pytest.mark.parametrize("rate_limit", [1, None], ids=["slow", "unread"])
 def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
-    """It is noticed, whether the stream waits for its rate or for its reader; and counted as such.
-
-    A thread that waits for the rate notices it at its second item after the client has left.
-    """
+    """It is noticed within a second, whether the stream waits for its rate or for its reader; and counted as such."""
     settle(service)
     before = counted(service)
+    reader = Reader(service, rate_limit=rate_limit)
+    wait_until(lambda: in_flight(service) == 1, "the stream is in flight")
 
-    Reader(service, rate_limit=rate_limit).close()
+    reader.close()
 
-    wait_until(lambda: counted(service) != before, "the client's leave is noticed")
+    wait_until(lambda: in_flight(service) == 0, "the client's leave is noticed", timeout_s=1.5)
     assert Counter(cancelled=1) == counted(service) - before
-
-
-def short_timeouts(kind: Kind) -> tuple[object, ...]:
-    """Return flags for the shortest timeouts that a kind has."""
-    python_rest = kind.transport == "rest" and kind.implementation == "python"
-    return ("--idle-timeout-s", 1, *(() if python_rest else ("--read-timeout-s", 1)))
 
 
 @pytest.mark.parametrize("kind", [*REST_KINDS, *SOCKET_KINDS], ids=str)
 def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
     """Who reads slowly isn't taken for one who reads nothing, whose time is up soon: the kernel buffers little."""
-    with started(kind, tmp_path, *short_timeouts(kind)) as service, contextlib.closing(Reader(service)) as reader:
+    flags = ("--read-timeout-s", 1, "--idle-timeout-s", 1)
+    with started(kind, tmp_path, *flags) as service, contextlib.closing(Reader(service)) as reader:
         for _ in range(30):
             time.sleep(0.05)
             reader.receive(25_000)
@@ -393,10 +389,10 @@ def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
 def test_readers_that_pause(kind: Kind, tmp_path: Path) -> None:
     """Of a stream, a client may pause to read for longer than it may take to send a request."""
     with (
-        started(kind, tmp_path, *short_timeouts(kind)) as service,
+        started(kind, tmp_path, "--read-timeout-s", 0.5) as service,
         contextlib.closing(Reader(service)) as reader,
     ):
-        time.sleep(2)
+        time.sleep(1)
         reader.receive(8_000_000)
 
 
@@ -422,17 +418,41 @@ def test_readers_that_stop_reading(service: Service, client: Client) -> None:
             if not serve_alone(service.kind):
                 assert client.call("users.get", {"id": 1_000_001}).ok
         assert max(grown) < count * 4e6, grown
-    settle(service)
+        assert count == in_flight(service)
+    wait_until(lambda: in_flight(service) == 0, "the streams have ended")
 
 
 @pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
 def test_a_stop_ends_streams(kind: Kind, tmp_path: Path) -> None:
-    """Streams end at the latest when the drain timeout is over, and don't hold up a stop for longer."""
-    with started(kind, tmp_path, "--drain-timeout-s", 1) as service, contextlib.ExitStack() as stack:
-        for rate in (5,) if serve_alone(kind) else (1, 2000):
-            stack.enter_context(contextlib.closing(Reader(service, rate_limit=rate)))
+    """Streams end with the reason at once, whatever their rate, and don't hold up a stop."""
+    ends: list[str] = []
+    with started(kind, tmp_path) as service:
+
+        def follow(rate_limit: int) -> None:
+            try:
+                with service.connect() as client:
+                    _, ended = read(client, rate_limit=rate_limit)
+                ends.append(f"{ended.code}: {ended.message}" if ended else "")
+            except ClientError as error:  # gRPC's own status of a connection that failed can't be told from this one
+                ends.append(str(error))
+
+        rates = (5,) if serve_alone(kind) else (1, 2000)
+        threads = [threading.Thread(target=follow, args=(rate,)) for rate in rates]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: in_flight(service) == len(threads), "the streams are in flight")
+        before_s = time.monotonic()
 
         assert 0 == service.stop()
+
+        assert time.monotonic() - before_s < 5
+        for thread in threads:
+            thread.join()
+        assert 1 == len(service.logged().splitlines()) - 1, service.logged()
+    assert len(rates) == len(ends)
+    for words in ends:
+        assert words.endswith(": The service is stopping.")
+        assert words.startswith("unavailable: ") or kind.transport == "grpc"
 
 
 @pytest.mark.parametrize("service", SQLITE_KINDS, ids=str, indirect=True)
