@@ -1,11 +1,9 @@
-"""Frames of the socket protocol: how requests and replies lie in the stream of bytes (proto/socket.md)."""
+"""Frames: how requests and replies lie in the stream of bytes (proto/socket.md)."""
 
 from __future__ import annotations
 
 import struct
 from typing import NamedTuple
-
-from wirebench_services.application.errors import InvalidArgument, OperationError
 
 #: The encoding of bodies, by what a client opens with.
 PREFACES = {b"WB1J": "json", b"WB1P": "protobuf"}
@@ -23,7 +21,7 @@ STATUSES = {
     "internal": 13,
     "unavailable": 14,
 }
-_MORE = 1
+MORE = 1
 
 _LENGTH = slice(0, 4)
 _ID = slice(4, 8)
@@ -37,23 +35,16 @@ class Request(NamedTuple):
 
     size: int
     id: int
-    method: bytes
+    method: str
     body: bytes
 
 
-class ResourceExhausted(OperationError):
-    """The client asks for more than a connection may have."""
-
-    code = "resource_exhausted"
-
-
 class FrameError(Exception):
-    """A frame after which the connection is closed, and the error that its reply names."""
+    """A frame after which the connection is closed, with the code and the message of the reply."""
 
-    def __init__(self, request_id: int, error: OperationError) -> None:
-        super().__init__(error.message)
-        self.request_id = request_id
-        self.error = error
+    def __init__(self, request_id: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.request_id, self.code, self.message = request_id, code, message
 
 
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
@@ -62,27 +53,21 @@ def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | 
         return None
     length = int.from_bytes(data[_LENGTH])
     end = _LENGTH.stop + length
-    if length > payload_bytes_max:
-        if len(data) < _ID.stop:
-            return None  # the reply needs the id
-        message = f"The request is larger than {payload_bytes_max} bytes."
-        raise FrameError(int.from_bytes(data[_ID]), ResourceExhausted(message))
-    if len(data) < end:
+    is_too_long = length > payload_bytes_max
+    if len(data) < (_ID.stop if is_too_long else end):
         return None
+    request_id = int.from_bytes(data[_ID]) if end >= _ID.stop else 0
+    if is_too_long:
+        raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")
     body_start = _METHOD_START + data[_ID.stop] if end > _ID.stop else _METHOD_START
     if body_start > end:
-        request_id = int.from_bytes(data[_ID]) if end >= _ID.stop else 0
-        raise FrameError(request_id, InvalidArgument("The frame is shorter than its fields."))
-    return Request(end, int.from_bytes(data[_ID]), bytes(data[_METHOD_START:body_start]), bytes(data[body_start:end]))
+        raise FrameError(request_id, "invalid_argument", "The frame is shorter than its fields.")
+    method = data[_METHOD_START:body_start].decode("ascii", "backslashreplace")
+    return Request(end, request_id, method, bytes(data[body_start:end]))
 
 
-def build_reply(request_id: int, code: str, message: str, body: bytes) -> bytes:
-    """Return the only reply frame of a request, or the end mark of a stream."""
+def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
+    """Return a reply frame: the only one of a request, or with MORE a stream's item, or without it its end mark."""
     text = message.encode()
     length = _REPLY_FIXED_BYTES + len(text) + len(body)
-    return _REPLY.pack(length, request_id, STATUSES[code], 0, len(text)) + text + body
-
-
-def build_item(request_id: int, body: bytes) -> bytes:
-    """Return the reply frame of a stream's next item."""
-    return _REPLY.pack(_REPLY_FIXED_BYTES + len(body), request_id, STATUSES["ok"], _MORE, 0) + body
+    return _REPLY.pack(length, request_id, STATUSES[code], flags, len(text)) + text + body
