@@ -174,6 +174,10 @@ class Conversation:
         return self._streams.get(call.id) is call
 
     def _stop(self) -> None:
+        """Follow the client no further: after the reply that says why, its streams have no end mark."""
+        for call in self._streams.values():
+            call.finish(*CANCELLED)
+        self._streams.clear()
         self._data.clear()
         self.has_ended = True
 
