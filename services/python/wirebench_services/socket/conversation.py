@@ -175,7 +175,7 @@ class Conversation:
 
     def _stop(self) -> None:
         """Follow the client no further: after the reply that says why, its streams have no end mark."""
-        for call in self._streams.values():
+        for call in list(self._streams.values()):
             call.finish(*CANCELLED)
         self._streams.clear()
         self._data.clear()
