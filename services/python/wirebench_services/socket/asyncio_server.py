@@ -25,6 +25,8 @@ _WAITING_MAX = 100
 _TURN_BYTES = 256 * 1024
 #: Clients that may wait to be accepted: asyncio's default, 100, is less than a load generator opens at once.
 _BACKLOG = 1024
+#: How long a client may take to answer close_notify: the default of 30 s would hold up a stop.
+_TLS_CLOSE_TIMEOUT_S = 1.0
 
 
 class Server:
@@ -43,9 +45,9 @@ class Server:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         address = (host, self.settings.port)
         bound = socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=host == "::")
-        timeout_s = self.settings.read_timeout_s if context else None
+        timeouts = {"ssl_handshake_timeout": self.settings.read_timeout_s, "ssl_shutdown_timeout": _TLS_CLOSE_TIMEOUT_S}
         listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self), sock=bound, backlog=_BACKLOG, ssl=context, ssl_handshake_timeout=timeout_s
+            lambda: Connection(self), sock=bound, backlog=_BACKLOG, ssl=context, **(timeouts if context else {})
         )
         sweeper = asyncio.create_task(self._close_overdue())
         metrics.WORKERS.set(1)

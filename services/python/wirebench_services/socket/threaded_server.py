@@ -134,6 +134,8 @@ class Connection(socketserver.StreamRequestHandler, Conversation):
             if not (self._streams and self.is_between_requests):
                 raise TimeoutError
             self.restart_clock()
+        if self._is_draining and self.is_between_requests and isinstance(self.connection, ssl.SSLSocket):
+            return b""  # reading the end that drain() made would be an error, and no close_notify could be sent
         with self._lock:
             return self.connection.recv(_READ_BYTES)
 
