@@ -45,9 +45,13 @@ class Server:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         address = (host, self.settings.port)
         bound = socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=host == "::")
-        timeouts = {"ssl_handshake_timeout": self.settings.read_timeout_s, "ssl_shutdown_timeout": _TLS_CLOSE_TIMEOUT_S}
         listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self), sock=bound, backlog=_BACKLOG, ssl=context, **(timeouts if context else {})
+            lambda: Connection(self),
+            sock=bound,
+            backlog=_BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=self.settings.read_timeout_s if context else None,
+            ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
         )
         sweeper = asyncio.create_task(self._close_overdue())
         metrics.WORKERS.set(1)
