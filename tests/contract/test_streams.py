@@ -404,7 +404,6 @@ def test_readers_that_stop_reading(service: Service, client: Client) -> None:
     read(client, limit=10_000)  # what streams make grow has grown
     count = 1 if serve_alone(service.kind) else 4
     settle(service)
-    before = counted(service)
     before_bytes = memory_of(service)
     with contextlib.ExitStack() as stack:
         for _ in range(count):

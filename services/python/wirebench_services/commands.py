@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 
 from wirebench_services import tls
-from wirebench_services.probes import NotReadyError, check_postgres
+from wirebench_services.probes import NotReadyError, check_postgres, local_host
 from wirebench_services.settings import SETTINGS, RestSettings, Settings, SettingsError, read_settings
 
 _POLL_S = 0.05
@@ -74,7 +74,8 @@ def choose_ports(settings: Settings) -> Settings:
                 probe.bind((settings.host, port))
             except OSError as error:
                 flag = f"--{name.replace('_', '-')}"
-                message = f"can't listen on {settings.host}:{port}: {error.strerror}; choose another {flag} or --host"
+                address = format_address(settings.host, port)
+                message = f"can't listen on {address}: {error.strerror}; choose another {flag} or --host"
                 raise OSError(message) from None
             update[name] = probe.getsockname()[1]
         return settings.model_copy(update=update)
@@ -172,8 +173,7 @@ class Service:
         return 0
 
     def _is_ready(self) -> bool:
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._settings.host, self._settings.host)  # noqa: S104
-        connection = http.client.HTTPConnection(host, self._settings.admin_port, timeout=5)
+        connection = http.client.HTTPConnection(local_host(self._settings), self._settings.admin_port, timeout=5)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
             connection.request("GET", "/readyz")
             return connection.getresponse().status == http.client.OK
@@ -181,11 +181,11 @@ class Service:
 
     def _announce(self) -> None:
         settings = self._settings
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
         workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
         security = ", mutual TLS" if settings.tls_client_ca else ", TLS" if settings.tls_cert else ""
         server = f"{settings.runtime}, {workers}, store {settings.store}{security}"
-        self._log(f"listening on {host}:{settings.port} ({server}); admin on {host}:{settings.admin_port}")
+        address, admin = (format_address(settings.host, port) for port in (settings.port, settings.admin_port))
+        self._log(f"listening on {address} ({server}); admin on {admin}")
 
     def _request_stop(self, *_: object) -> None:
         self._stopping = True
@@ -209,6 +209,11 @@ class Service:
 
     def _log(self, message: str) -> None:
         print(f"{self._settings.program}: {message}", file=sys.stderr, flush=True)
+
+
+def format_address(host: str, port: int | None) -> str:
+    """Return host:port, with the host of IPv6 in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _end_with_parent() -> None:

@@ -17,12 +17,17 @@ class NotReadyError(Exception):
     """Why the service isn't ready, in one line."""
 
 
+def local_host(settings: Settings) -> str:
+    """Return where a service that listens on the host is reached from this machine."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+
+
 def probe(settings: Settings) -> None:
     """Ask the service's own port in its protocol; with TLS, see whether it accepts connections.
 
     Raises NotReadyError.
     """
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    host = local_host(settings)
     probes = {"rest": _probe_rest, "grpc": _probe_grpc, "socket": _probe_socket}
     try:
         if settings.tls_cert is None:
