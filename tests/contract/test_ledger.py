@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import socket
+import time
+
 import pytest
 
+from tests.contract.services import TIMEOUT_S, UVICORN, Service
 from wirebench.clients import Client, Reply
 
 FIRST_BALANCE = {
@@ -32,3 +37,16 @@ def test_accounts_that_can_not_be(client: Client, account_id: int) -> None:
     """The field is named, and its range."""
     expected = Reply("invalid_argument", "Field 'account_id' must be between 1 and 2147483647.")
     assert expected == client.call("ledger.get_balance", {"account_id": account_id})
+
+
+@pytest.mark.parametrize("service", [UVICORN._replace(store="postgres")], ids=str, indirect=True)
+def test_streams_that_are_cut_cost_no_connection(service: Service) -> None:
+    """Whenever a client leaves a stream, also in the middle of a query, the pool has its connection back."""
+    pause = random.Random(1)  # noqa: S311 - no secret
+    for _ in range(200):
+        with socket.create_connection(service.address, TIMEOUT_S) as connection:
+            connection.sendall(b"GET /transactions/stream?rate_limit=100000 HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.recv(100)
+            time.sleep(pause.uniform(0, 0.02))
+        with service.connect() as client:
+            assert client.call("users.get", {"id": 1_000_001}).ok

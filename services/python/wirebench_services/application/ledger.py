@@ -98,7 +98,10 @@ async def stream_transactions_async(
 ) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
-    while left and (page := await store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS))):
+    # A client that leaves cancels its stream. A query that is cancelled with it may cost the pool a connection.
+    while left and (
+        page := await asyncio.shield(store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS)))
+    ):
         after_id, left = page[-1].id, left - len(page)
         while page:
             # A stream without a limit gives the other connections a turn, too.
