@@ -167,9 +167,9 @@ def started(kind: Kind, folder: Path, *flags: object, host: str = HOST) -> Itera
     """Start a service on loopback or the host, wait until it is ready, and stop it in the end."""
     log = folder / f"{kind.transport}-{kind.runtime}-{time.monotonic_ns()}.log"
     ports = ("--port", 0) if "--port" not in flags else ()
+    pause = () if kind.implementation == "go" else ("--drain-pause-s", 0)
     arguments = command(
-        kind, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store,
-        "--drain-pause-s", 0, *flags,
+        kind, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store, *pause, *flags,
     )  # fmt: skip
     with log.open("wb") as output:
         process = subprocess.Popen(arguments, cwd=ROOT, stdout=output, stderr=output, env=environment(folder))

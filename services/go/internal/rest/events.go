@@ -2,83 +2,68 @@ package rest
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	"wirebench.dev/services/internal/domain"
-	"wirebench.dev/services/internal/operations"
+	"wirebench.dev/services/internal/codec"
+	"wirebench.dev/services/internal/failure"
+	"wirebench.dev/services/internal/pb"
 )
 
-const (
-	// Server-Sent Events (WHATWG HTML, section 9.2).
-	eventType = "text/event-stream"
-	// Events are news, and of no use to anybody later.
-	eventCacheControl = "no-cache"
-	eventBufferBytes  = 16 * 1024
-)
+const eventBufferBytes = 16 * 1024
 
-// open begins the stream that a request asks for; its events are JSON, whatever the client accepts.
-func (s *Server) open(exchange exchange, body []byte, given []operations.Given) result {
-	name := operations.StreamTransactions.Name
-	stream, err := operations.OpenTransactions(s.worker.Application, exchange.codec, operations.JSON{}, body, given...)
-	if err != nil {
-		return refused(name, statuses[err.Code], err)
-	}
-	return result{operation: name, status: http.StatusOK, contentType: eventType, stream: stream}
-}
+var errLeft = failure.New(codes.Canceled, "The client has left.")
 
-// sendEvents sends a stream as events, and an event that says how it ended, by which a client knows an end from a cut. It
-// returns that, and how many bytes of body it has sent.
-func (s *Server) sendEvents(w http.ResponseWriter, r *http.Request, stream *operations.Stream) (operations.Outcome, int) {
-	connectionOf(r.Context()).streams.Store(true)
-	control := http.NewResponseController(w)
-	// net/http goes on reading, to learn whether the client has left; that isn't limited in time.
-	_ = control.SetReadDeadline(time.Time{})
-	w.Header().Set("Content-Type", eventType)
-	w.Header().Set("Cache-Control", eventCacheControl)
-	events := &eventSink{writer: bufio.NewWriterSize(w, eventBufferBytes), control: control}
-	outcome := stream.Run(r.Context(), s.worker.Stopping, events)
-	switch outcome.Code {
-	case domain.Cancelled:
-	case domain.OK:
-		events.last("event: end\ndata: {}\n\n")
-	default:
-		data, err := json.Marshal(map[string]string{"message": outcome.Message})
-		if err != nil { // messages are UTF-8
-			panic(err)
-		}
-		events.last(fmt.Sprintf("event: error\ndata: %s\n\n", data))
-	}
-	return outcome, events.sentBytes
-}
-
-// eventSink makes an event of each item.
-type eventSink struct {
-	writer    *bufio.Writer
-	control   *http.ResponseController
-	sentBytes int
-}
-
-// Send takes an item, which may stay in the buffer.
-func (e *eventSink) Send(id int32, item []byte) error {
-	n, err := fmt.Fprintf(e.writer, "id: %d\ndata: %s\n\n", id, item)
-	e.sentBytes += n
-	return err
-}
-
-// Flush hands over what the buffer holds.
-func (e *eventSink) Flush() error {
-	if err := e.writer.Flush(); err != nil {
+// streamTransactions sends Server-Sent Events (WHATWG HTML, section 9.2). They are JSON, whatever the client accepts; the
+// last one says how the stream ended.
+func (a api) streamTransactions(w http.ResponseWriter, r *http.Request) error {
+	request := &pb.StreamTransactionsRequest{}
+	if err := decode(r, request, "since", "rate_limit", "limit"); err != nil {
 		return err
 	}
-	return e.control.Flush()
+	batches, err := a.Ledger.Transactions(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // the request is read; net/http reads on to notice when the client leaves
+	events := bufio.NewWriterSize(w, eventBufferBytes)
+	for batch, err := range batches {
+		if err != nil {
+			fmt.Fprintf(events, "event: error\ndata: %s\n\n", errorData(err))
+			_ = events.Flush() // to a client that may have left
+			return err
+		}
+		for _, transaction := range batch {
+			data, err := codec.EncodeJSON(&pb.StreamTransactionsResponse{Data: transaction})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(events, "id: %d\ndata: %s\n\n", transaction.GetId(), data)
+		}
+		if events.Flush() != nil || control.Flush() != nil {
+			return errLeft
+		}
+	}
+	_, _ = events.WriteString("event: end\ndata: {}\n\n")
+	if events.Flush() != nil {
+		return errLeft
+	}
+	return nil
 }
 
-func (e *eventSink) last(event string) {
-	n, _ := e.writer.WriteString(event) // a client that has hung up
-	e.sentBytes += n
-	_ = e.Flush()
+func errorData(err error) []byte {
+	data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})
+	return data
 }

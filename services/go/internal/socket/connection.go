@@ -2,271 +2,263 @@ package socket
 
 import (
 	"bufio"
-	"crypto/tls"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
-	"wirebench.dev/services/internal/domain"
-	"wirebench.dev/services/internal/operations"
-	"wirebench.dev/services/internal/platform"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"wirebench.dev/services/internal/failure"
+	"wirebench.dev/services/internal/metrics"
 )
 
 const (
-	readBufferBytes = 8 * 1024
-	// How much is read and thrown away after the last reply, so that the client gets to read it: closing a socket with
-	// unread bytes resets the connection, and the reset may overtake the reply.
+	bufferBytes = 8 * 1024
+	// Read after the last reply: closing a connection with unread bytes resets it, and the client may lose the reply.
 	lingerBytes = 16 << 20
-	// A client that has been answered must not hold up a service that is told to stop.
-	drainLinger = time.Second
 )
 
-var errStopping = errors.New("the service stops")
+var (
+	errStopping = errors.New("the service is stopping")
+	// The connection ends with the reply that was sent last.
+	errRejected = errors.New("the request was rejected")
+)
 
-// stream is what TCP and TLS have in common.
-type stream interface {
-	net.Conn
-	CloseWrite() error
-}
-
-// connection is one client's conversation. All of it is its own goroutine's, but for drain and abort, and for streams,
-// which have goroutines of their own.
+// connection is one client. A goroutine reads and answers its requests; each of its streams has another.
 type connection struct {
-	settings *platform.Settings
-	calls    calls
-	tcp      *net.TCPConn
-	stream   stream
-	reader   *bufio.Reader
-	replies  *replies
-	streams  *streams
-	// How long the client may be quiet between requests; short until it has sent one.
-	quiet time.Duration
-	// Whether the buffer may hold replies that aren't of streams, which flush their own.
+	net.Conn
+	server *Server
+	reader *bufio.Reader
+	with   encoding
+	// Whether the writer may hold replies to requests; streams flush their own.
 	unflushed bool
 
-	mu       sync.Mutex
-	draining bool
-	// Whether nothing of a next request is here.
-	atRest bool
+	writing sync.Mutex
+	writer  *bufio.Writer
+
+	running sync.WaitGroup // streams
+
+	mu sync.Mutex
+	// By id; the functions cancel.
+	streams  map[uint32]func()
+	stopping bool
+	// Whether the goroutine waits for the preface or a request.
+	resting bool
 }
 
-func newConnection(worker *platform.Worker, accepted net.Conn) *connection {
-	settings, tcp := worker.Settings, accepted.(*net.TCPConn)
-	c := &connection{
-		settings: settings, calls: calls{worker}, tcp: tcp, stream: tcp, quiet: settings.ReadTimeout, atRest: true,
-	}
-	if settings.TLS != nil {
-		c.stream = tls.Server(tcp, settings.TLS)
-	}
-	c.reader = bufio.NewReaderSize(c.stream, readBufferBytes)
-	c.replies = newReplies(c.stream, settings.IdleTimeout)
-	c.streams = newStreams(worker, c.replies, c.streamEnded)
+func newConnection(server *Server, accepted net.Conn) *connection {
+	c := &connection{Conn: accepted, server: server, streams: map[uint32]func(){}}
+	c.reader = bufio.NewReaderSize(c, bufferBytes)
+	c.writer = bufio.NewWriterSize(deadlineWriter{c, server.config.IdleTimeout}, bufferBytes)
 	return c
 }
 
-// serve talks with the client until it or the protocol ends the conversation.
+// deadlineWriter limits how long a client may read nothing.
+type deadlineWriter struct {
+	net.Conn
+	timeout time.Duration
+}
+
+// Write writes with a deadline.
+func (w deadlineWriter) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Write(p)
+}
+
+// Read reads from the client, which may wait for replies first. A flush waits for a client that doesn't read its streams:
+// it must not come before a request without a reply, as `cancel` is.
+func (c *connection) Read(p []byte) (int, error) {
+	if c.unflushed {
+		c.unflushed = false
+		if err := c.flush(); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Read(p)
+}
+
 func (c *connection) serve() {
-	defer c.stream.Close()
+	defer c.Close()
 	err := c.converse()
-	if !errors.Is(err, errStopping) { // which streams are told, and say
-		c.streams.leave()
+	if !c.isStopping() { // streams end by themselves then, with the reason
+		c.cancelAll()
 	}
-	c.streams.wait()
-	if flushed := c.replies.flush(); flushed != nil {
-		return
-	}
-	if err == nil || errors.Is(err, errStopping) {
+	c.running.Wait()
+	if c.flush() == nil && errors.Is(err, errRejected) {
 		c.linger()
 	}
 }
 
-// drain has the connection closed between frames; safe from any goroutine.
-func (c *connection) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.draining = true
-	if c.atRest && c.streams.count() == 0 {
-		// Ends a wait for a request; what has arrived can still be read.
-		_ = c.tcp.CloseRead()
-	}
-}
-
-// streamEnded has a wait for a request that streams have made longer end in time, if none of them is open any more.
-func (c *connection) streamEnded() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case !c.atRest || c.streams.count() > 0:
-	case c.draining:
-		_ = c.tcp.CloseRead()
-	default:
-		_ = c.stream.SetReadDeadline(time.Now().Add(c.quiet))
-	}
-}
-
-// abort closes the connection at once; safe from any goroutine.
-func (c *connection) abort() { _ = c.tcp.Close() }
-
-// converse returns nil when the server has said its last word, and else why there is nobody to hear it.
+// converse returns why the conversation has ended.
 func (c *connection) converse() error {
-	codec, err := c.open()
+	preface, err := c.readPreface()
 	if err != nil {
 		return err
 	}
-	isWhole, next := isWholeFrame, c.frame(codec)
-	if codec == nil {
-		isWhole, next = isWholeLine, c.line
+	answer := c.answerFrame
+	with, ok := encodings[preface]
+	if c.with = with; !ok {
+		c.reader = bufio.NewReaderSize(c.reader, lineBytesMax+len("\r\n")+1)
+		answer = c.answerLine
 	}
 	for {
-		if err := c.awaitRequest(isWhole); err != nil {
+		if err := c.awaitRequest(); err != nil {
 			return err
 		}
-		if ended, err := next(); ended || err != nil {
+		if err := answer(); err != nil {
 			return err
-		}
-		c.quiet = c.settings.IdleTimeout
-		// To flush is to wait for a stream whose client doesn't read. What has no reply, as `cancel`, mustn't.
-		if c.unflushed && c.reader.Buffered() == 0 {
-			if err := c.replies.flush(); err != nil {
-				return err
-			}
-			c.unflushed = false
 		}
 	}
 }
 
-// open reads the preface, and returns the codec that it asks for; line mode has none, and no preface.
-func (c *connection) open() (operations.Codec, error) {
-	// A handshake is part of this read, and so of its time.
-	if err := c.stream.SetReadDeadline(time.Now().Add(c.settings.ReadTimeout)); err != nil {
-		return nil, err
+// readPreface returns the preface; what begins otherwise is left in the reader, for line mode.
+func (c *connection) readPreface() (string, error) {
+	if err := c.rest(c.server.config.ReadTimeout); err != nil {
+		return "", err
 	}
 	for n := 1; n <= prefaceBytes; n++ {
 		start, err := c.reader.Peek(n)
-		if errors.Is(err, io.EOF) {
-			return nil, nil // what is here is the last line, if anything is
-		}
-		if err != nil {
-			return nil, err
-		}
-		if string(start) != jsonPreface[:n] && string(start) != protobufPreface[:n] {
-			return nil, nil
-		}
-	}
-	var preface [prefaceBytes]byte
-	_, err := io.ReadFull(c.reader, preface[:])
-	if string(preface[:]) == protobufPreface {
-		return operations.Protobuf{}, err
-	}
-	return operations.JSON{}, err
-}
-
-// awaitRequest returns when something of a request is here, or nothing more will come. It starts the request's clock,
-// unless all of it is here.
-func (c *connection) awaitRequest(isWhole func(*bufio.Reader) bool) error {
-	if c.reader.Buffered() == 0 {
-		if err := c.rest(); err != nil {
-			return err
-		}
-		_, err := c.reader.Peek(1)
 		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if err != nil || !strings.HasPrefix(jsonPreface, string(start)) && !strings.HasPrefix(protobufPreface, string(start)) {
+			return "", nil
+		}
+	}
+	preface := make([]byte, prefaceBytes)
+	_, err := io.ReadFull(c.reader, preface)
+	return string(preface), err
+}
+
+// awaitRequest returns when a request has begun to arrive, or nothing more will, and starts its clock.
+func (c *connection) awaitRequest() error {
+	if c.reader.Buffered() == 0 {
+		if err := c.rest(c.server.config.IdleTimeout); err != nil {
+			return err
+		}
+		if _, err := c.reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 	}
-	c.mu.Lock()
-	c.atRest = false
-	c.mu.Unlock()
-	if isWhole(c.reader) {
-		return nil
-	}
-	return c.stream.SetReadDeadline(time.Now().Add(c.settings.ReadTimeout))
-}
-
-// rest notes that nothing of a next request is here, and how long the client may take to send it: as long as it likes
-// while streams are open. If the service stops, the connection doesn't wait for one.
-func (c *connection) rest() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.draining {
+	c.resting = false
+	return c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
+}
+
+// rest limits how long the client may send nothing; while streams are open there is no limit.
+func (c *connection) rest(timeout time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
 		return errStopping
 	}
-	c.atRest = true
-	if c.streams.count() > 0 {
-		return c.stream.SetReadDeadline(time.Time{})
+	c.resting = true
+	if len(c.streams) > 0 {
+		return c.SetReadDeadline(time.Time{})
 	}
-	return c.stream.SetReadDeadline(time.Now().Add(c.quiet))
+	return c.SetReadDeadline(time.Now().Add(timeout))
 }
 
-// frame returns what answers the next frame, and says whether it was the last one.
-func (c *connection) frame(codec operations.Codec) func() (ended bool, err error) {
-	return func() (bool, error) {
-		request, err := readRequest(c.reader, c.settings.BodyBytesMax)
-		if refused := (*frameError)(nil); errors.As(err, &refused) {
-			return true, c.refuse(refused)
-		}
-		if err != nil {
-			return true, err
-		}
-		if string(request.method) == cancelMethod {
-			c.streams.cancel(request.id)
-			return false, nil
-		}
-		if c.streams.find(request.id) != nil { // nobody could tell the two's replies apart
-			taken := domain.Errorf(domain.InvalidArgument, "A stream with the id %d is open.", request.id)
-			return true, c.refuse(&frameError{request.id, taken})
-		}
-		if string(request.method) == operations.StreamTransactions.Name {
-			if refused := c.streams.begin(codec, request); refused != nil {
-				return false, c.send(reply{id: request.id, code: refused.Code, message: refused.Message})
-			}
-			return false, nil
-		}
-		return false, c.send(c.calls.answer(codec, request))
+// stop closes the connection as soon as it rests.
+func (c *connection) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
+	if c.resting {
+		_ = c.SetReadDeadline(time.Now())
 	}
 }
 
-// refuse says the last word; streams end without one.
-func (c *connection) refuse(refused *frameError) error {
-	c.streams.leave()
-	return c.send(c.calls.refuse(refused))
+func (c *connection) isStopping() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
 }
 
-// send takes a reply, which may stay in the buffer.
-func (c *connection) send(frame reply) error {
+func (c *connection) answerFrame() error {
+	r, err := readRequest(c.reader, c.server.config.BodyBytesMax)
+	if rejected := (frameError{}); errors.As(err, &rejected) {
+		return c.reject(rejected)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.method == cancelMethod:
+		c.cancel(r.id)
+		return nil
+	case c.isOpen(r.id): // nobody could tell their replies apart
+		return c.reject(frameError{r.id, failure.Invalid("A stream with the id %d is open.", r.id)})
+	case r.method == streamMethod:
+		return c.openStream(r)
+	}
+	begun := time.Now()
+	operation, out, err := r.method, reply{id: r.id}, error(nil)
+	if method, ok := c.server.methods[r.method]; ok {
+		out.message, out.body, err = method(context.Background(), c.with, r.body)
+	} else {
+		operation, err = metrics.Unknown, failure.New(codes.Unimplemented, "Unknown method: %s.", printable(r.method))
+	}
+	c.server.requests.Observe(operation, err, begun, len(r.body), len(out.body))
+	return c.send(out, err)
+}
+
+// send buffers the reply to a request, with the code and message of an error if there is one.
+func (c *connection) send(out reply, err error) error {
 	c.unflushed = true
-	return c.replies.frame(frame)
+	return c.write(out, err)
 }
 
-// sendText takes a reply in line mode, which may stay in the buffer.
-func (c *connection) sendText(text string) error {
-	c.unflushed = true
-	return c.replies.text(text)
+func (c *connection) write(out reply, err error) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err != nil {
+		out.code, out.message = status.Code(err), status.Convert(err).Message()
+	}
+	return out.write(c.writer)
 }
 
-// line answers the next line, and says whether it was the last one.
-func (c *connection) line() (ended bool, err error) {
-	text, err := readLine(c.reader)
-	isLast := errors.Is(err, io.EOF)
-	if refused := (*lineError)(nil); errors.As(err, &refused) {
-		return true, c.sendText(c.calls.refuseLine(refused))
-	}
-	if err != nil && !isLast || isLast && text == "" {
-		return true, err
-	}
-	return isLast, c.sendText(c.calls.answerLine(text))
+// reject sends the last reply of the connection, after the ends of its streams.
+func (c *connection) reject(rejected frameError) error {
+	c.server.requests.Observe(metrics.Unknown, rejected.error, time.Now(), 0, 0)
+	c.cancelAll()
+	c.running.Wait()
+	return errors.Join(errRejected, c.send(reply{id: rejected.id}, rejected.error))
+}
+
+func (c *connection) flush() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.writer.Flush()
 }
 
 // linger lets the client read the last reply.
 func (c *connection) linger() {
-	patience := c.settings.ReadTimeout
-	c.mu.Lock()
-	if c.draining {
-		patience = min(patience, drainLinger)
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		_ = c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
+		_, _ = io.CopyN(io.Discard, c, lingerBytes)
 	}
-	c.mu.Unlock()
-	if c.stream.CloseWrite() == nil && c.stream.SetReadDeadline(time.Now().Add(patience)) == nil {
-		_, _ = io.CopyN(io.Discard, c.stream, lingerBytes)
+}
+
+// printable returns ASCII as it is, and other bytes as escapes.
+func printable(text string) string {
+	var out strings.Builder
+	for i := range len(text) {
+		if text[i] < utf8.RuneSelf {
+			out.WriteByte(text[i])
+		} else {
+			fmt.Fprintf(&out, `\x%02x`, text[i])
+		}
 	}
+	return out.String()
 }

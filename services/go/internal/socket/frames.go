@@ -5,138 +5,97 @@ import (
 	"encoding/binary"
 	"io"
 
-	"wirebench.dev/services/internal/domain"
+	"google.golang.org/grpc/codes"
+
+	"wirebench.dev/services/internal/failure"
 )
 
+// The layout of proto/socket.md.
 const (
 	jsonPreface     = "WB1J"
 	protobufPreface = "WB1P"
 	prefaceBytes    = 4
-	cancelMethod    = "cancel"
 	// Another reply frame with the same id follows.
-	more = 1
+	flagMore = 1
 
 	lengthBytes = 4
 	idBytes     = 4
-	// What a request's payload has beside method and body: id, method_length.
-	requestFixedBytes = 5
-	// What a reply's has beside message and body: id, status, flags, message_length.
-	replyFixedBytes = 8
+	// A request's payload beside method and body: id, method_length.
+	requestFixedBytes = idBytes + 1
+	// A reply's payload beside message and body: id, status, flags, message_length.
+	replyFixedBytes = idBytes + 4
 )
 
-// The numbers of gRPC's status codes.
-var statuses = [...]byte{
-	domain.OK:                0,
-	domain.Cancelled:         1,
-	domain.InvalidArgument:   3,
-	domain.DeadlineExceeded:  4,
-	domain.NotFound:          5,
-	domain.AlreadyExists:     6,
-	domain.ResourceExhausted: 8,
-	domain.Unimplemented:     12,
-	domain.Internal:          13,
-	domain.Unavailable:       14,
-}
-
-// request is a request frame; its slices are valid until the next one is read.
+// request is a request frame.
 type request struct {
 	id     uint32
-	method []byte
+	method string
 	body   []byte
 }
 
-// frameError is a frame after which the stream can't be followed any further, and the id to answer it by.
+// frameError is about a frame after which the stream can't be read any further.
 type frameError struct {
-	id      uint32
-	refusal *domain.Error
+	id uint32
+	error
 }
 
-func (e *frameError) Error() string { return e.refusal.Message }
-
-// isWholeFrame returns whether all of a frame that has begun is buffered, so that to read it takes no time.
-func isWholeFrame(reader *bufio.Reader) bool {
-	if reader.Buffered() < lengthBytes {
-		return false
-	}
-	start, err := reader.Peek(lengthBytes)
-	return err == nil && uint64(reader.Buffered()) >= lengthBytes+uint64(binary.BigEndian.Uint32(start))
-}
-
-// readRequest reads a frame. It looks no further than it has to, to tell that a frame can't be read. Errors: *frameError,
-// and those of the connection.
+// readRequest reads a frame, and no more of an invalid one than it takes to reject it. Errors: frameError, and those of
+// the connection.
 func readRequest(reader *bufio.Reader, payloadBytesMax int) (request, error) {
-	start, err := reader.Peek(lengthBytes)
-	if err != nil {
+	// 0: length, 4: id, 8: method_length
+	var head [lengthBytes + requestFixedBytes]byte
+	if _, err := io.ReadFull(reader, head[:lengthBytes]); err != nil {
 		return request{}, err
 	}
-	length := int(binary.BigEndian.Uint32(start))
+	length := int(binary.BigEndian.Uint32(head[:]))
 	if length < idBytes {
 		return request{}, tooShort(0)
 	}
-	if start, err = reader.Peek(lengthBytes + idBytes); err != nil {
+	if _, err := io.ReadFull(reader, head[lengthBytes:lengthBytes+idBytes]); err != nil {
 		return request{}, err
 	}
-	id := binary.BigEndian.Uint32(start[lengthBytes:])
+	id := binary.BigEndian.Uint32(head[lengthBytes:])
 	if length > payloadBytesMax {
-		return request{}, &frameError{id, domain.Errorf(domain.ResourceExhausted,
+		return request{}, frameError{id, failure.New(codes.ResourceExhausted,
 			"The request is larger than %d bytes.", payloadBytesMax)}
 	}
 	if length < requestFixedBytes {
 		return request{}, tooShort(id)
 	}
-	if start, err = reader.Peek(lengthBytes + requestFixedBytes); err != nil {
-		return request{}, err
-	}
-	methodEnd := requestFixedBytes + int(start[lengthBytes+idBytes])
-	if methodEnd > length {
-		return request{}, tooShort(id)
-	}
-	payload, err := readPayload(reader, length)
+	methodBytes, err := reader.ReadByte()
 	if err != nil {
 		return request{}, err
 	}
-	return request{id, payload[requestFixedBytes:methodEnd], payload[methodEnd:]}, nil
+	rest := length - requestFixedBytes
+	if int(methodBytes) > rest {
+		return request{}, tooShort(id)
+	}
+	payload := make([]byte, rest)
+	_, err = io.ReadFull(reader, payload)
+	return request{id, string(payload[:methodBytes]), payload[methodBytes:]}, err
 }
 
-// readPayload returns what a frame holds, in the reader's own buffer if that is large enough.
-func readPayload(reader *bufio.Reader, length int) ([]byte, error) {
-	if lengthBytes+length <= reader.Size() {
-		frame, err := reader.Peek(lengthBytes + length)
-		if err != nil {
-			return nil, err
-		}
-		_, err = reader.Discard(len(frame))
-		return frame[lengthBytes:], err
-	}
-	if _, err := reader.Discard(lengthBytes); err != nil {
-		return nil, err
-	}
-	payload := make([]byte, length)
-	_, err := io.ReadFull(reader, payload)
-	return payload, err
-}
-
-func tooShort(id uint32) *frameError {
-	return &frameError{id, domain.Errorf(domain.InvalidArgument, "The frame is shorter than its fields.")}
+func tooShort(id uint32) frameError {
+	return frameError{id, failure.Invalid("The frame is shorter than its fields.")}
 }
 
 // reply is a reply frame.
 type reply struct {
 	id      uint32
-	code    domain.Code
+	code    codes.Code
 	flags   byte
 	message string
 	body    []byte
 }
 
 func (r reply) write(writer *bufio.Writer) error {
-	var header [lengthBytes + replyFixedBytes]byte
-	binary.BigEndian.PutUint32(header[0:], uint32(replyFixedBytes+len(r.message)+len(r.body)))
-	binary.BigEndian.PutUint32(header[4:], r.id)
-	header[8], header[9] = statuses[r.code], r.flags
-	binary.BigEndian.PutUint16(header[10:], uint16(len(r.message)))
-	// A writer that has failed once does so from then on, and says it in the end.
-	_, _ = writer.Write(header[:])
+	head := writer.AvailableBuffer()
+	head = binary.BigEndian.AppendUint32(head, uint32(replyFixedBytes+len(r.message)+len(r.body)))
+	head = binary.BigEndian.AppendUint32(head, r.id)
+	head = append(head, byte(r.code), r.flags)
+	head = binary.BigEndian.AppendUint16(head, uint16(len(r.message)))
+	// A writer that has failed returns that error from then on.
+	_, _ = writer.Write(head)
 	_, _ = writer.WriteString(r.message)
 	_, err := writer.Write(r.body)
 	return err

@@ -1,45 +1,49 @@
 package socket
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 	"unicode/utf8"
+
+	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/failure"
 )
 
 const lineBytesMax = 64 * 1024
 
-// lineError is a line that is answered with an error, after which the connection is closed.
-type lineError struct{ message string }
-
-func (e *lineError) Error() string { return e.message }
-
-// isWholeLine returns whether all of a line is buffered.
-func isWholeLine(reader *bufio.Reader) bool {
-	buffered, err := reader.Peek(reader.Buffered())
-	return err == nil && bytes.IndexByte(buffered, '\n') >= 0
+// answerLine returns the next line in upper case, also an empty one, which the operation would reject.
+func (c *connection) answerLine() error {
+	line, err := c.reader.ReadSlice('\n') // the buffer holds the longest line
+	isLast := errors.Is(err, io.EOF)
+	if isLast && len(line) == 0 || err != nil && !isLast && len(line) <= lineBytesMax {
+		return err
+	}
+	begun := time.Now()
+	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	switch {
+	case len(text) > lineBytesMax:
+		return c.rejectLine(fmt.Sprintf("The line is longer than %d bytes.", lineBytesMax))
+	case !utf8.Valid(text):
+		return c.rejectLine("The line is not valid UTF-8.")
+	}
+	answer := application.ToUpper(string(text)) + "\n"
+	c.server.requests.Observe(lineOperation, nil, begun, len(text), len(answer))
+	return c.sendLine(answer)
 }
 
-// readLine returns the next line without its end; with io.EOF it is the last one, which had none, and may be empty.
-// Errors: *lineError, and those of the connection.
-func readLine(reader *bufio.Reader) (string, error) {
-	var line []byte
-	for {
-		piece, err := reader.ReadSlice('\n')
-		line = append(line, piece...)
-		text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		switch {
-		case len(text) > lineBytesMax && (err == nil || len(line) > lineBytesMax+len("\r")):
-			return "", &lineError{fmt.Sprintf("The line is longer than %d bytes.", lineBytesMax)}
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !errors.Is(err, io.EOF):
-			return "", err
-		case !utf8.Valid(text):
-			return "", &lineError{"The line is not valid UTF-8."}
-		}
-		return string(text), err
-	}
+func (c *connection) rejectLine(reason string) error {
+	answer := "ERROR: " + reason + "\n"
+	c.server.requests.Observe(lineOperation, failure.Invalid("%s", reason), time.Now(), 0, len(answer))
+	return errors.Join(errRejected, c.sendLine(answer))
+}
+
+func (c *connection) sendLine(line string) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.unflushed = true
+	_, err := c.writer.WriteString(line)
+	return err
 }

@@ -2,152 +2,122 @@ package socket
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"wirebench.dev/services/internal/domain"
-	"wirebench.dev/services/internal/operations"
-	"wirebench.dev/services/internal/platform"
+	"google.golang.org/grpc/codes"
+
+	"wirebench.dev/services/internal/failure"
+	"wirebench.dev/services/internal/pb"
 )
 
 // Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
 const streamsMax = 100
 
-// streams are those of one connection, each in a goroutine of its own.
-type streams struct {
-	worker  *platform.Worker
-	replies *replies
-	// Called when one is over.
-	ended   func()
-	running sync.WaitGroup
+var errCancelled = failure.New(codes.Canceled, "The stream was cancelled.")
 
-	mu   sync.Mutex
-	open map[uint32]*openStream
-}
-
-func newStreams(worker *platform.Worker, replies *replies, ended func()) *streams {
-	return &streams{worker: worker, replies: replies, ended: ended, open: make(map[uint32]*openStream)}
-}
-
-// count returns how many are open.
-func (s *streams) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.open)
-}
-
-func (s *streams) find(id uint32) *openStream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open[id]
-}
-
-// begin opens the stream that a request asks for, or returns why not.
-func (s *streams) begin(codec operations.Codec, r request) *domain.Error {
-	begun := s.worker.Recorder.Started()
-	var opened *operations.Stream
-	var refused *domain.Error
-	if s.count() >= streamsMax {
-		refused = domain.Errorf(domain.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
-	} else {
-		opened, refused = operations.OpenTransactions(s.worker.Application, codec, codec, r.body)
-	}
-	if refused != nil {
-		s.worker.Recorder.Finished(operations.StreamTransactions.Name, refused.Code, begun, len(r.body), 0)
-		return refused
-	}
+// openStream starts a stream, or replies why not.
+func (c *connection) openStream(r request) error {
+	begun := time.Now()
 	ctx, cancel := context.WithCancel(context.Background())
-	stream := &openStream{
-		id: r.id, replies: s.replies, recorder: s.worker.Recorder, begun: begun, requestBytes: len(r.body), end: cancel,
+	batches, err := c.transactions(ctx, r)
+	if err != nil {
+		cancel()
+		c.server.requests.Observe(streamMethod, err, begun, len(r.body), 0)
+		return c.send(reply{id: r.id}, err)
 	}
-	s.mu.Lock()
-	s.open[r.id] = stream
-	s.mu.Unlock()
-	s.running.Go(func() {
+	var sent atomic.Int64
+	// A stream that is cancelled is counted at once, though it may still wait for its client to read.
+	var counting sync.Once
+	count := func(err error) {
+		counting.Do(func() { c.server.requests.Observe(streamMethod, err, begun, len(r.body), int(sent.Load())) })
+	}
+	c.mu.Lock()
+	c.streams[r.id] = func() {
+		cancel()
+		count(errCancelled)
+	}
+	c.mu.Unlock()
+	c.running.Go(func() {
 		defer cancel()
-		outcome := opened.Run(ctx, s.worker.Stopping, stream)
-		stream.count(outcome.Code)
-		// Before its end is said: who has read that may use the id again.
-		s.forget(r.id)
-		stream.sayEnd(outcome)
-		s.ended()
+		err := c.sendBatches(r.id, batches, &sent)
+		count(err)
+		c.closeStream(r.id)
+		if c.write(reply{id: r.id}, err) == nil {
+			_ = c.flush() // to a client that may have left
+		}
 	})
 	return nil
 }
 
-// cancel ends a stream that its client wants no more of, if there is such a stream. It doesn't wait for the client to
-// read what is on its way.
-func (s *streams) cancel(id uint32) {
-	if stream := s.find(id); stream != nil {
-		stream.cancel()
+func (c *connection) transactions(ctx context.Context, r request) (iter.Seq2[[]*pb.Transaction, error], error) {
+	c.mu.Lock()
+	open := len(c.streams)
+	c.mu.Unlock()
+	if open >= streamsMax {
+		return nil, failure.New(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
+	}
+	request := &pb.StreamTransactionsRequest{}
+	if err := c.with.decode(r.body, request); err != nil {
+		return nil, err
+	}
+	return c.server.app.Ledger.Transactions(ctx, request)
+}
+
+func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error], sent *atomic.Int64) error {
+	for batch, err := range batches {
+		if err != nil {
+			return err
+		}
+		for _, transaction := range batch {
+			body, err := c.with.encode(&pb.StreamTransactionsResponse{Data: transaction})
+			if err != nil {
+				return err
+			}
+			sent.Add(int64(len(body)))
+			if c.write(reply{id: id, flags: flagMore, body: body}, nil) != nil {
+				return errCancelled
+			}
+		}
+		if c.flush() != nil {
+			return errCancelled
+		}
+	}
+	return nil
+}
+
+// closeStream forgets a stream before its end is sent: a client that has read it may use the id again.
+func (c *connection) closeStream(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.streams, id)
+	if len(c.streams) == 0 && c.resting && !c.stopping {
+		_ = c.SetReadDeadline(time.Now().Add(c.server.config.IdleTimeout))
 	}
 }
 
-// leave ends all streams without a word, because there is nobody to hear it.
-func (s *streams) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.open) > 0 {
-		s.replies.hurry()
-	}
-	for _, stream := range s.open {
-		stream.silent.Store(true)
-		stream.cancel()
-	}
+func (c *connection) isOpen(id uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.streams[id]
+	return ok
 }
 
-// wait returns when all are over.
-func (s *streams) wait() { s.running.Wait() }
-
-func (s *streams) forget(id uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, id)
-}
-
-// openStream sends items as frames. It is counted once, as soon as it is known how it ends.
-type openStream struct {
-	id           uint32
-	replies      *replies
-	recorder     *platform.Recorder
-	begun        time.Time
-	requestBytes int
-	end          context.CancelFunc
-
-	sentBytes atomic.Int64
-	silent    atomic.Bool
-	counted   sync.Once
-}
-
-// Send takes an item, which may stay in the buffer.
-func (o *openStream) Send(_ int32, item []byte) error {
-	o.sentBytes.Add(int64(len(item)))
-	return o.replies.frame(reply{id: o.id, flags: more, body: item})
-}
-
-// Flush hands over what the buffer holds.
-func (o *openStream) Flush() error { return o.replies.flush() }
-
-func (o *openStream) cancel() {
-	o.end()
-	o.count(domain.Cancelled)
-}
-
-// sayEnd sends the end mark, unless there is nobody to read it.
-func (o *openStream) sayEnd(outcome operations.Outcome) {
-	if o.silent.Load() {
-		return
-	}
-	// A connection that has failed is closed by who reads it.
-	if o.replies.frame(reply{id: o.id, code: outcome.Code, message: outcome.Message}) == nil {
-		_ = o.replies.flush()
+// cancel ends a stream, if it is open.
+func (c *connection) cancel(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel, ok := c.streams[id]; ok {
+		cancel()
 	}
 }
 
-func (o *openStream) count(code domain.Code) {
-	o.counted.Do(func() {
-		sent := int(o.sentBytes.Load())
-		o.recorder.Finished(operations.StreamTransactions.Name, code, o.begun, o.requestBytes, sent)
-	})
+func (c *connection) cancelAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.streams {
+		cancel()
+	}
 }
