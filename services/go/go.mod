@@ -8,7 +8,7 @@ require (
 	github.com/prometheus/procfs v0.16.1
 	golang.org/x/text v0.41.0
 	google.golang.org/grpc v1.82.1
-	google.golang.org/protobuf v1.36.12
+	google.golang.org/protobuf v1.36.11
 )
 
 require (

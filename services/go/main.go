@@ -17,14 +17,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"wirebench.dev/services/internal/admin"
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/rest"
 	"wirebench.dev/services/internal/rpc"
 	"wirebench.dev/services/internal/settings"
 	"wirebench.dev/services/internal/socket"
-	"wirebench.dev/services/internal/store"
 )
 
 // Exit statuses.
@@ -32,8 +30,6 @@ const (
 	failed = 1
 	misuse = 2
 )
-
-var errStopping = errors.New("the service is stopping")
 
 // server serves a transport.
 type server interface {
@@ -43,14 +39,14 @@ type server interface {
 	Shutdown(ctx context.Context)
 }
 
-var transports = map[string]settings.Transport{
-	"rest":   {Name: "rest", Runtime: "net-http", Port: 5000},
-	"grpc":   {Name: "grpc", Runtime: "grpc-go", Port: 50051},
-	"socket": {Name: "socket", Runtime: "goroutines", Port: 9000},
+var transports = map[string]settings.Settings{
+	"rest":   {Transport: "rest", Runtime: "net-http", Port: 5000},
+	"grpc":   {Transport: "grpc", Runtime: "grpc-go", Port: 50051},
+	"socket": {Transport: "socket", Runtime: "goroutines", Port: 9000},
 }
 
 func newServer(config *settings.Settings, app *application.Application, requests *metrics.Requests) server {
-	switch config.Transport.Name {
+	switch config.Transport {
 	case "rest":
 		return rest.New(config, app, requests)
 	case "grpc":
@@ -62,29 +58,24 @@ func newServer(config *settings.Settings, app *application.Application, requests
 
 func main() {
 	log.SetFlags(0)
-	os.Exit(run(os.Args[1:]))
-}
-
-func run(arguments []string) int {
-	if len(arguments) == 0 || transports[arguments[0]].Name == "" {
-		fmt.Fprintln(os.Stderr, "wirebench-go: error: name a transport: wirebench-go rest|grpc|socket [--help]")
-		return misuse
+	if len(os.Args) < 2 || transports[os.Args[1]].Transport == "" {
+		log.Print("wirebench-go: error: name a transport: wirebench-go rest|grpc|socket [--help]")
+		os.Exit(misuse)
 	}
-	config, err := settings.Parse(transports[arguments[0]], arguments[1:], os.Stdout)
+	config, err := settings.Parse(transports[os.Args[1]], os.Args[2:], os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
-		return 0
+		return
 	}
 	if err != nil {
-		reason, _, _ := strings.Cut(err.Error(), "\n")
-		fmt.Fprintf(os.Stderr, "wirebench-go %s: error: %s\n", arguments[0], reason)
-		return misuse
+		log.Printf("wirebench-go %s: error: %v", os.Args[1], err)
+		os.Exit(misuse)
 	}
-	log.SetPrefix(config.Program + ": ")
+	log.SetPrefix(config.Program() + ": ")
 	if err := serve(config); err != nil {
-		log.Print(err)
-		return failed
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		log.Print(reason)
+		os.Exit(failed)
 	}
-	return 0
 }
 
 // serve serves until SIGTERM or SIGINT, and then shuts down: not ready, nothing accepted, requests in flight finished.
@@ -98,31 +89,31 @@ func serve(config *settings.Settings) error {
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
 	adminListener, err := listen(config.Host, config.AdminPort)
 	if err != nil {
 		return err
 	}
 	registry := prometheus.NewRegistry()
-	kept, err := openStore(stopping, config, registry)
+	store, err := openStore(stopping, config, registry)
 	if err != nil {
-		return err
+		return fmt.Errorf("can't use the store: %w", err)
 	}
-	defer kept.Close()
-	metrics.RegisterProcess(registry, config.Transport.Name, config.Transport.Runtime, config.Store)
-	requests := metrics.NewRequests(registry, config.Transport.Name)
-	service := newServer(config, application.New(stopping, kept), requests)
-	adminServer := admin.New(registry, func(ctx context.Context) error {
+	defer store.Close()
+	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
+	requests := metrics.NewRequests(registry, config.Transport)
+	service := newServer(config, application.New(stopping, store), requests)
+	admin := metrics.NewAdmin(registry, func(ctx context.Context) error {
 		if stopping.Err() != nil {
-			return errStopping
+			return errors.New("the service is stopping")
 		}
-		return kept.Check(ctx)
+		return store.Check(ctx)
 	})
-	defer adminServer.Close()
+	defer admin.Close()
 	ended := make(chan error, 2)
 	go func() { ended <- service.Serve(listener) }()
-	go func() { ended <- adminServer.Serve(adminListener) }()
-	log.Print(announcement(config, listener.Addr(), adminListener.Addr()))
+	go func() { ended <- admin.Serve(adminListener) }()
+	log.Printf("listening on %s (%s, GOMAXPROCS %d, store %s%s); admin on %s", listener.Addr(), config.Runtime,
+		runtime.GOMAXPROCS(0), config.Store, security(config), adminListener.Addr())
 	select {
 	case err := <-ended:
 		return err
@@ -135,40 +126,37 @@ func serve(config *settings.Settings) error {
 	return nil
 }
 
-func openStore(ctx context.Context, config *settings.Settings, registry *prometheus.Registry) (store.Store, error) {
+func openStore(
+	ctx context.Context, config *settings.Settings, registry *prometheus.Registry,
+) (application.Store, error) {
 	if config.Store == "memory" {
-		return store.NewMemory(config.SeedUsers), nil
+		return application.NewMemory(config.SeedUsers), nil
 	}
-	postgres, err := store.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
-	if err != nil {
-		reason, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("can't use the store: %s", reason)
+	postgres, err := application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
+	if err == nil {
+		registry.MustRegister(metrics.StoreWaits(postgres.Waits))
 	}
-	metrics.RegisterStoreWaits(registry, postgres.Waits)
-	return postgres, nil
+	return postgres, err
 }
 
 func listen(host string, port int) (net.Listener, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	listener, err := net.Listen("tcp", address)
-	if err == nil {
-		return listener, nil
-	}
-	reason := err.Error()
 	if number := syscall.Errno(0); errors.As(err, &number) {
 		words := number.Error() // those of strerror(3), but for the capital
-		reason = strings.ToUpper(words[:1]) + words[1:]
+		return nil, fmt.Errorf("can't listen on %s: %s; choose another with --host, --port, --admin-port",
+			address, strings.ToUpper(words[:1])+words[1:])
 	}
-	return nil, fmt.Errorf("can't listen on %s: %s; choose another with --host, --port, --admin-port", address, reason)
+	return listener, err
 }
 
-func announcement(config *settings.Settings, service, admin net.Addr) string {
-	secure := ""
-	if config.TLS != nil && config.TLS.ClientCAs != nil {
-		secure = ", mutual TLS"
-	} else if config.TLS != nil {
-		secure = ", TLS"
+func security(config *settings.Settings) string {
+	switch {
+	case config.TLS == nil:
+		return ""
+	case config.TLS.ClientCAs == nil:
+		return ", TLS"
+	default:
+		return ", mutual TLS"
 	}
-	return fmt.Sprintf("listening on %s (%s, GOMAXPROCS %d, store %s%s); admin on %s",
-		service, config.Transport.Runtime, runtime.GOMAXPROCS(0), config.Store, secure, admin)
 }

@@ -1,116 +1,174 @@
-// Package application is what the services do. It implements the service interfaces that are generated from the proto
-// files, and all transports call it.
+// Package application is what the services do, and the stores that keep its data. It implements the service interfaces
+// generated from the proto files; all transports call it. Its errors are gRPC statuses.
 package application
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"strings"
+	"unicode/utf8"
 
-	"wirebench.dev/services/internal/failure"
 	"wirebench.dev/services/internal/pb"
-	"wirebench.dev/services/internal/store"
 )
 
 const (
-	batchUsersMax = 10_000
-	listUsersMax  = 1_000_000
+	batchUsersMax    = 10_000
+	listUsersMax     = 1_000_000
+	tagsMax          = 50
+	tagCharactersMax = 64
+	avatarBytesMax   = 65_536
 )
 
-// Users keeps users in a store.
+// Users implements UserService.
 type Users struct {
 	pb.UnimplementedUserServiceServer
-	store store.Store
+	store Store
 }
 
-// CreateUser adds a user.
 func (u *Users) CreateUser(ctx context.Context, r *pb.CreateUserRequest) (*pb.CreateUserResponse, error) {
-	user := r.GetUser()
-	if err := validateUser(user); err != nil {
+	if err := validateUser(r.GetUser()); err != nil {
 		return nil, err
 	}
-	if err := u.store.AddUsers(ctx, user); err != nil {
-		return nil, err
-	}
-	return &pb.CreateUserResponse{Success: true, Message: "User created successfully", Data: user}, nil
+	err := u.store.addUsers(ctx, []*pb.User{r.User})
+	return &pb.CreateUserResponse{Success: true, Message: "User created successfully", Data: r.User}, err
 }
 
-// GetUser returns a user.
 func (u *Users) GetUser(ctx context.Context, r *pb.GetUserRequest) (*pb.GetUserResponse, error) {
 	if err := validateID(r.GetId()); err != nil {
 		return nil, err
 	}
-	user, err := u.store.User(ctx, r.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return &pb.GetUserResponse{Success: true, Message: "User retrieved successfully", Data: user}, nil
+	user, err := u.store.user(ctx, r.GetId())
+	return &pb.GetUserResponse{Success: true, Message: "User retrieved successfully", Data: user}, err
 }
 
-// UpdateUser changes the fields that are given.
 func (u *Users) UpdateUser(ctx context.Context, r *pb.UpdateUserRequest) (*pb.UpdateUserResponse, error) {
-	if err := validateID(r.GetId()); err != nil {
+	if err := cmp.Or(validateID(r.GetId()), validateFields(r)); err != nil {
 		return nil, err
 	}
-	if err := validateUpdate(r); err != nil {
-		return nil, err
+	if r.Name == nil && r.Email == nil && r.Phone == nil && r.Address == nil && r.Bio == nil && len(r.Tags) == 0 &&
+		r.Avatar == nil {
+		return nil, Invalid("No fields to update.")
 	}
-	user, err := u.store.UpdateUser(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return &pb.UpdateUserResponse{Success: true, Message: "User updated successfully", Data: user}, nil
+	user, err := u.store.updateUser(ctx, r)
+	return &pb.UpdateUserResponse{Success: true, Message: "User updated successfully", Data: user}, err
 }
 
-// DeleteUser removes a user and returns it as it was.
 func (u *Users) DeleteUser(ctx context.Context, r *pb.DeleteUserRequest) (*pb.DeleteUserResponse, error) {
 	if err := validateID(r.GetId()); err != nil {
 		return nil, err
 	}
-	user, err := u.store.DeleteUser(ctx, r.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return &pb.DeleteUserResponse{Success: true, Message: "User deleted successfully", Data: user}, nil
+	user, err := u.store.deleteUser(ctx, r.GetId())
+	return &pb.DeleteUserResponse{Success: true, Message: "User deleted successfully", Data: user}, err
 }
 
-// ListUsers returns a page of users in the order of their ids.
 func (u *Users) ListUsers(ctx context.Context, r *pb.ListUsersRequest) (*pb.ListUsersResponse, error) {
-	if err := validateRange("limit", r.GetLimit(), 0, listUsersMax); err != nil {
+	if err := cmp.Or(
+		validateRange("limit", r.GetLimit(), 0, listUsersMax),
+		validateRange("after_id", r.GetAfterId(), 0, math.MaxInt32),
+	); err != nil {
 		return nil, err
 	}
-	if err := validateRange("after_id", r.GetAfterId(), 0, math.MaxInt32); err != nil {
-		return nil, err
-	}
-	users, err := u.store.Users(ctx, r.GetAfterId(), r.GetLimit())
-	if err != nil {
-		return nil, err
-	}
-	return &pb.ListUsersResponse{Success: true, Message: "Users retrieved successfully", Data: users}, nil
+	users, err := u.store.users(ctx, r.GetAfterId(), r.GetLimit())
+	return &pb.ListUsersResponse{Success: true, Message: "Users retrieved successfully", Data: users}, err
 }
 
-// CreateUserBatch adds all users or none.
 func (u *Users) CreateUserBatch(
 	ctx context.Context, r *pb.CreateUserBatchRequest,
 ) (*pb.CreateUserBatchResponse, error) {
-	users := r.GetUsers()
-	if len(users) == 0 {
-		return nil, failure.Invalid("Missing required fields: users.")
+	if len(r.GetUsers()) == 0 {
+		return nil, Invalid("Missing required fields: users.")
 	}
-	if len(users) > batchUsersMax {
-		return nil, failure.Invalid("Field 'users' must hold at most %d users.", batchUsersMax)
+	if len(r.Users) > batchUsersMax {
+		return nil, Invalid("Field 'users' must hold at most %d users.", batchUsersMax)
 	}
-	ids := make(map[int32]struct{}, len(users))
-	for i, user := range users {
+	ids := make(map[int32]struct{}, len(r.Users))
+	for i, user := range r.Users {
 		if err := validateUser(user); err != nil {
-			return nil, failure.InBatch("User", i, err)
+			return nil, InBatch(i, err)
 		}
-		ids[user.GetId()] = struct{}{}
+		ids[user.Id] = struct{}{}
 	}
-	if len(ids) < len(users) {
-		return nil, failure.Invalid("Field 'users' must not hold the same id twice.")
+	if len(ids) < len(r.Users) {
+		return nil, Invalid("Field 'users' must not hold the same id twice.")
 	}
-	if err := u.store.AddUsers(ctx, users...); err != nil {
-		return nil, err
+	err := u.store.addUsers(ctx, r.Users)
+	return &pb.CreateUserBatchResponse{Success: true, Message: "Users created successfully", Data: r.Users}, err
+}
+
+func validateUser(user *pb.User) error {
+	var missing []string
+	if user.GetId() == 0 {
+		missing = append(missing, "id")
 	}
-	return &pb.CreateUserBatchResponse{Success: true, Message: "Users created successfully", Data: users}, nil
+	if user.GetName() == "" {
+		missing = append(missing, "name")
+	}
+	if user.GetEmail() == "" {
+		missing = append(missing, "email")
+	}
+	if missing != nil {
+		return Invalid("Missing required fields: %s.", strings.Join(missing, ", "))
+	}
+	return cmp.Or(validateID(user.Id), validateFields(&pb.UpdateUserRequest{
+		Name: &user.Name, Email: &user.Email, Phone: user.Phone, Address: user.Address, Bio: user.Bio,
+		Tags: user.Tags, Avatar: user.Avatar,
+	}))
+}
+
+// validateFields checks the fields that are given.
+func validateFields(r *pb.UpdateUserRequest) error {
+	return cmp.Or(
+		validateText("name", r.Name, 1, 200), validateText("email", r.Email, 1, 254), validateText("phone", r.Phone, 0, 64),
+		validateText("address", r.Address, 0, 500), validateText("bio", r.Bio, 0, 10_000),
+		validateTags(r.Tags), validateAvatar(r.Avatar),
+	)
+}
+
+func validateText(name string, text *string, least, most int) error {
+	switch {
+	case text == nil:
+		return nil
+	case len(*text) < least:
+		return Invalid("Field '%s' must not be empty.", name)
+	case utf8.RuneCountInString(*text) > most:
+		return Invalid("Field '%s' must be at most %d characters.", name, most)
+	}
+	return validateNoNUL(name, *text)
+}
+
+func validateTags(tags []string) error {
+	if len(tags) > tagsMax {
+		return Invalid("Field 'tags' must hold at most %d tags.", tagsMax)
+	}
+	for _, tag := range tags {
+		if utf8.RuneCountInString(tag) > tagCharactersMax {
+			return Invalid("Field 'tags' must hold tags of at most %d characters.", tagCharactersMax)
+		}
+	}
+	return validateNoNUL("tags", strings.Join(tags, ""))
+}
+
+func validateAvatar(avatar []byte) error {
+	if len(avatar) > avatarBytesMax {
+		return Invalid("Field 'avatar' must be at most %d bytes.", avatarBytesMax)
+	}
+	return nil
+}
+
+// validateNoNUL rejects the one character that PostgreSQL's text can't hold, so that all stores accept the same users.
+func validateNoNUL(name, text string) error {
+	if strings.ContainsRune(text, 0) {
+		return Invalid("Field '%s' must not hold the character U+0000.", name)
+	}
+	return nil
+}
+
+func validateID(id int32) error { return validateRange("id", id, 1, math.MaxInt32) }
+
+func validateRange(name string, value, least, most int32) error {
+	if value < least || value > most {
+		return Invalid("Field '%s' must be between %d and %d.", name, least, most)
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ type Requests struct {
 }
 
 // NewRequests registers the metrics of a transport.
-func NewRequests(registry prometheus.Registerer, transport string) *Requests {
+func NewRequests(registry *prometheus.Registry, transport string) *Requests {
 	labels := prometheus.Labels{"transport": transport}
 	counter := func(name, help string, names ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, names)

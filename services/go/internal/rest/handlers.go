@@ -1,9 +1,20 @@
 package rest
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
+	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/pb"
 )
 
@@ -16,108 +27,120 @@ type handler struct {
 // ServeHTTP calls the handler, and replies with its error unless it has begun a reply.
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	measured := w.(*response) // by measure
-	measured.operation = h.operation
-	measured.err = h.handle(w, r)
+	measured.operation, measured.err = h.operation, h.handle(w, r)
 	if measured.err != nil && measured.status == 0 {
 		replyError(w, r, measured.err)
 	}
 }
 
-type api struct{ *application.Application }
-
-func newMux(app *application.Application) *http.ServeMux {
-	a := api{app}
-	mux := http.NewServeMux()
-	mux.Handle("GET /api/users", handler{"users.list", a.listUsers})
-	mux.Handle("POST /api/users", handler{"users.create", a.createUser})
-	mux.Handle("POST /api/users/batch", handler{"users.create_batch", a.createUserBatch})
-	mux.Handle("GET /api/users/{id}", handler{"users.get", a.getUser})
-	mux.Handle("PUT /api/users/{id}", handler{"users.update", a.updateUser})
-	mux.Handle("DELETE /api/users/{id}", handler{"users.delete", a.deleteUser})
-	mux.Handle("GET /accounts/{account_id}/balance", handler{"ledger.get_balance", a.getBalance})
-	mux.Handle("GET /transactions/stream", handler{"ledger.stream_transactions", a.streamTransactions})
-	mux.Handle("POST /echo", handler{"echo.echo", a.echo})
-	mux.Handle("POST /upper", handler{"echo.upper", a.upper})
-	return mux
+// unary returns the handler of an operation with one reply.
+func unary[T any, Request codec.Message[T], Response codec.Response](
+	operation string, status int, call func(context.Context, Request) (Response, error), parameters ...string,
+) http.Handler {
+	return handler{operation, func(w http.ResponseWriter, r *http.Request) error {
+		request := Request(new(T))
+		if err := decode(r, request, parameters...); err != nil {
+			return err
+		}
+		response, err := call(r.Context(), request)
+		if err != nil {
+			return err
+		}
+		reply(w, r, status, response)
+		return nil
+	}}
 }
 
-func (a api) listUsers(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.ListUsersRequest{}
-	if err := decode(r, request, "limit", "after_id"); err != nil {
-		return err
-	}
-	users, err := a.Users.ListUsers(r.Context(), request)
-	return reply(w, r, http.StatusOK, users, err)
+// events returns a handler that sends Server-Sent Events (WHATWG HTML, section 9.2). They are JSON, whatever the client
+// accepts; the last one says how the stream ended.
+func events(operation string, ledger *application.Ledger) http.Handler {
+	return handler{operation, func(w http.ResponseWriter, r *http.Request) error {
+		request := &pb.StreamTransactionsRequest{}
+		if err := decode(r, request, "since", "rate_limit", "limit"); err != nil {
+			return err
+		}
+		batches, err := ledger.Transactions(r.Context(), request)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-cache")
+		w.WriteHeader(http.StatusOK)
+		if r.Method == http.MethodHead {
+			return nil
+		}
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client leaves
+		buffered := bufio.NewWriter(w)
+		for batch, err := range batches {
+			if err != nil {
+				data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})
+				fmt.Fprintf(buffered, "event: error\ndata: %s\n\n", data)
+				_ = buffered.Flush() // to a client that may have left
+				return err
+			}
+			for _, transaction := range batch {
+				data, _ := json.Marshal(transaction)
+				fmt.Fprintf(buffered, "id: %d\ndata: %s\n\n", transaction.Id, data)
+			}
+			if buffered.Flush() != nil || control.Flush() != nil {
+				return application.ErrCancelled
+			}
+		}
+		_, _ = buffered.WriteString("event: end\ndata: {}\n\n")
+		return buffered.Flush()
+	}}
 }
 
-func (a api) createUser(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.CreateUserRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	user, err := a.Users.CreateUser(r.Context(), request)
-	return reply(w, r, http.StatusCreated, user, err)
+// measure counts requests.
+func measure(next http.Handler, requests *metrics.Requests) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		body := &countedBody{ReadCloser: r.Body}
+		r.Body = body
+		response := &response{ResponseWriter: w, operation: metrics.Unknown}
+		next.ServeHTTP(response, r)
+		if response.status == http.StatusMethodNotAllowed { // by the mux, which has statuses only
+			response.err = status.Error(codes.Unimplemented, "")
+		} else if response.operation == metrics.Unknown {
+			response.err = status.Error(codes.NotFound, "")
+		}
+		requests.Observe(response.operation, response.err, begun, body.bytes, response.bytes)
+	})
 }
 
-func (a api) createUserBatch(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.CreateUserBatchRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	users, err := a.Users.CreateUserBatch(r.Context(), request)
-	return reply(w, r, http.StatusCreated, users, err)
+type countedBody struct {
+	io.ReadCloser
+	bytes int
 }
 
-func (a api) getUser(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.GetUserRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	user, err := a.Users.GetUser(r.Context(), request)
-	return reply(w, r, http.StatusOK, user, err)
+// Read counts what is read.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes += n
+	return n, err
 }
 
-func (a api) updateUser(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.UpdateUserRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	user, err := a.Users.UpdateUser(r.Context(), request)
-	return reply(w, r, http.StatusOK, user, err)
+// response remembers what is counted of a reply.
+type response struct {
+	http.ResponseWriter
+	operation     string
+	err           error
+	status, bytes int
 }
 
-func (a api) deleteUser(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.DeleteUserRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	user, err := a.Users.DeleteUser(r.Context(), request)
-	return reply(w, r, http.StatusOK, user, err)
+// WriteHeader remembers the status.
+func (w *response) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
 }
 
-func (a api) getBalance(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.GetBalanceRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	balance, err := a.Ledger.GetBalance(r.Context(), request)
-	return reply(w, r, http.StatusOK, balance, err)
+// Write counts the body.
+func (w *response) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += n
+	return n, err
 }
 
-func (a api) echo(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.EchoRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	payload, err := a.Echo.Echo(r.Context(), request)
-	return reply(w, r, http.StatusOK, payload, err)
-}
-
-func (a api) upper(w http.ResponseWriter, r *http.Request) error {
-	request := &pb.UpperRequest{}
-	if err := decode(r, request); err != nil {
-		return err
-	}
-	text, err := a.Echo.Upper(r.Context(), request)
-	return reply(w, r, http.StatusOK, text, err)
-}
+// Unwrap is for http.ResponseController.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

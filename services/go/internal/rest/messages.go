@@ -16,10 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/codec"
-	"wirebench.dev/services/internal/failure"
 	"wirebench.dev/services/internal/pb"
 )
 
@@ -28,22 +27,17 @@ const (
 	protobufType = "application/x-protobuf"
 )
 
-var (
-	errMediaType = failure.Invalid("Content-Type must be %s or %s.", jsonType, protobufType)
-	errUnread    = failure.Invalid("The body could not be read.")
-)
+var errMediaType = application.Invalid("Content-Type must be %s or %s.", jsonType, protobufType)
 
 var statuses = map[codes.Code]int{
 	codes.InvalidArgument:   http.StatusBadRequest,
 	codes.NotFound:          http.StatusNotFound,
 	codes.AlreadyExists:     http.StatusConflict,
 	codes.ResourceExhausted: http.StatusRequestEntityTooLarge,
-	codes.DeadlineExceeded:  http.StatusGatewayTimeout,
 	codes.Unavailable:       http.StatusServiceUnavailable,
 }
 
-// envelope is every JSON reply.
-type envelope struct {
+type jsonReply struct {
 	Success bool   `json:"success"`
 	Data    any    `json:"data"`
 	Message string `json:"message"`
@@ -51,32 +45,32 @@ type envelope struct {
 
 // decode fills a request from the body, the path and the parameters of the query, all of which are integers.
 func decode(r *http.Request, request proto.Message, parameters ...string) error {
-	contentType := sentType(r)
-	if contentType == "" {
-		return errMediaType
+	query, _ := url.ParseQuery(r.URL.RawQuery) // which leaves out what isn't escaped as it should be
+	unknown := slices.DeleteFunc(slices.Collect(maps.Keys(query)), func(name string) bool {
+		return slices.Contains(parameters, name)
+	})
+	if len(unknown) > 0 {
+		return codec.UnknownFields(unknown)
 	}
-	query, err := parseQuery(r.URL.RawQuery, parameters)
-	if err != nil {
-		return err
-	}
-	if err := decodeBody(r, contentType, request); err != nil {
+	if err := decodeBody(r, request); err != nil {
 		return err
 	}
 	into := request.ProtoReflect()
-	for _, name := range []protoreflect.Name{"id", "account_id"} {
-		if text := r.PathValue(string(name)); text != "" {
-			inBody := into.Get(into.Descriptor().Fields().ByName(name)).Int()
+	for _, name := range []string{"id", "account_id"} {
+		if text := r.PathValue(name); text != "" {
+			field := into.Descriptor().Fields().ByTextName(name)
+			inBody := into.Get(field).Int()
 			if err := codec.SetInteger(into, name, text); err != nil {
 				return err
 			}
-			if inBody != 0 && inBody != into.Get(into.Descriptor().Fields().ByName(name)).Int() {
-				return failure.Invalid("Field '%s' must be the one of the path.", name)
+			if inBody != 0 && inBody != into.Get(field).Int() {
+				return application.Invalid("Field '%s' must be the one of the path.", name)
 			}
 		}
 	}
 	for _, name := range parameters {
-		if texts, ok := query[name]; ok {
-			if err := codec.SetInteger(into, protoreflect.Name(name), texts[len(texts)-1]); err != nil {
+		if texts := query[name]; texts != nil {
+			if err := codec.SetInteger(into, name, texts[len(texts)-1]); err != nil {
 				return err
 			}
 		}
@@ -84,27 +78,20 @@ func decode(r *http.Request, request proto.Message, parameters ...string) error 
 	return nil
 }
 
-func parseQuery(text string, parameters []string) (url.Values, error) {
-	query, _ := url.ParseQuery(text) // which leaves out what isn't escaped as it should be
-	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(query)), func(name string) bool {
-		return slices.Contains(parameters, name)
-	})
-	if len(unknown) > 0 {
-		return nil, codec.UnknownFields(unknown)
+func decodeBody(r *http.Request, request proto.Message) error {
+	contentType := sentType(r)
+	if contentType == "" {
+		return errMediaType
 	}
-	return query, nil
-}
-
-func decodeBody(r *http.Request, contentType string, request proto.Message) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return failure.New(codes.ResourceExhausted, "The body is longer than %d bytes.", tooLarge.Limit)
+		return application.Error(codes.ResourceExhausted, "The body is longer than %d bytes.", tooLarge.Limit)
 	}
 	if err != nil {
-		return errUnread
+		return application.Invalid("The body could not be read.")
 	}
 	if contentType == protobufType {
 		return codec.DecodeProtobuf(body, request)
@@ -116,69 +103,49 @@ func decodeBody(r *http.Request, contentType string, request proto.Message) erro
 	return codec.DecodeJSON(body, request)
 }
 
-// reply writes the response, unless there is an error, which it returns.
-func reply(w http.ResponseWriter, r *http.Request, status int, response proto.Message, err error) error {
-	if err != nil {
-		return err
-	}
-	contentType := acceptedType(r)
-	var body []byte
-	if contentType == protobufType {
-		body, err = proto.Marshal(response)
-	} else {
-		message := response.(interface{ GetMessage() string }).GetMessage()
-		body, err = json.Marshal(envelope{true, codec.Data(response), message})
-	}
-	if err == nil {
-		write(w, status, contentType, body)
-	}
-	return err
+func reply(w http.ResponseWriter, r *http.Request, status int, response codec.Response) {
+	write(w, r, status, response, jsonReply{true, codec.Data(response), response.GetMessage()})
 }
 
-// replyError writes an error in the envelope.
 func replyError(w http.ResponseWriter, r *http.Request, err error) {
-	code, ok := statuses[status.Code(err)]
-	if !ok {
-		code = http.StatusInternalServerError
-	}
+	code := cmp.Or(statuses[status.Code(err)], http.StatusInternalServerError)
 	if err == errMediaType {
 		code = http.StatusUnsupportedMediaType
 	}
-	contentType, message := acceptedType(r), status.Convert(err).Message()
-	var body []byte
-	if contentType == protobufType {
-		body, _ = proto.Marshal(&pb.EchoResponse{Message: message}) // all responses have it at the same number
-	} else {
-		body, _ = json.Marshal(envelope{Message: message})
-	}
-	write(w, code, contentType, body)
+	message := status.Convert(err).Message()
+	// All response messages have `message` at the same number.
+	write(w, r, code, &pb.EchoResponse{Message: message}, jsonReply{Message: message})
 }
 
-func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+// write writes a reply in the encoding that the client accepts.
+func write(w http.ResponseWriter, r *http.Request, status int, response proto.Message, inJSON jsonReply) {
+	contentType := acceptedType(r)
+	var body []byte
+	if contentType == protobufType {
+		body, _ = proto.Marshal(response)
+	} else {
+		body, _ = json.Marshal(inJSON)
+	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has hung up
+	_, _ = w.Write(body) // to a client that may have left
 }
 
 // sentType returns the media type of the body, JSON by default, or nothing if it is neither of ours.
 func sentType(r *http.Request) string {
-	switch mediaType, _, _ := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), jsonType)); mediaType {
-	case jsonType, protobufType:
-		return mediaType
-	default:
+	mediaType, _, _ := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), jsonType))
+	if mediaType != jsonType && mediaType != protobufType {
 		return ""
 	}
+	return mediaType
 }
 
 // acceptedType returns the media type that the client prefers for the reply: any means the one that it sent.
 func acceptedType(r *http.Request) string {
-	sent, accepted := cmp.Or(sentType(r), jsonType), r.Header.Get("Accept")
-	if accepted == "" {
-		return sent
-	}
+	sent := cmp.Or(sentType(r), jsonType)
 	best, bestQuality := jsonType, 0.0
-	for item := range strings.SplitSeq(accepted, ",") {
+	for item := range strings.SplitSeq(cmp.Or(r.Header.Get("Accept"), sent), ",") {
 		mediaType, parameters, _ := mime.ParseMediaType(item)
 		if mediaType == "*/*" || mediaType == "application/*" {
 			mediaType = sent

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -26,42 +27,34 @@ var operations = map[string]string{
 	pb.EchoService_Upper_FullMethodName:                "echo.upper",
 }
 
-// operationOf returns the operation of a method, or nothing for health and reflection, which aren't counted.
-func operationOf(method string) string {
-	if operation, ok := operations[method]; ok {
-		return operation
-	}
-	if strings.HasPrefix(method, "/grpc.") {
-		return ""
-	}
-	return metrics.Unknown
+// operationOf returns the operation of a method; health and reflection aren't counted.
+func operationOf(method string) (operation string, counted bool) {
+	return cmp.Or(operations[method], metrics.Unknown), !strings.HasPrefix(method, "/grpc.")
 }
 
-// measureUnary counts calls with one reply.
 func measureUnary(requests *metrics.Requests) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		operation := operationOf(info.FullMethod)
-		if operation == "" {
-			return handle(ctx, request)
-		}
 		begun := time.Now()
 		response, err := handle(ctx, request)
-		requests.Observe(operation, err, begun, size(request), size(response))
+		sent := 0
+		if err == nil {
+			sent = size(response)
+		}
+		if operation, counted := operationOf(info.FullMethod); counted {
+			requests.Observe(operation, err, begun, size(request), sent)
+		}
 		return response, err
 	}
 }
 
-// measureStream counts streams.
 func measureStream(requests *metrics.Requests) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-		operation := operationOf(info.FullMethod)
-		if operation == "" {
-			return handle(service, stream)
-		}
 		begun := time.Now()
-		counted := &countedStream{ServerStream: stream}
-		err := handle(service, counted)
-		requests.Observe(operation, err, begun, counted.received, counted.sent)
+		bytes := &countedStream{ServerStream: stream}
+		err := handle(service, bytes)
+		if operation, counted := operationOf(info.FullMethod); counted {
+			requests.Observe(operation, err, begun, bytes.received, bytes.sent)
+		}
 		return err
 	}
 }
@@ -84,10 +77,4 @@ func (s *countedStream) SendMsg(message any) error {
 	return s.ServerStream.SendMsg(message)
 }
 
-// size returns the bytes of a message on the wire; an error has none.
-func size(message any) int {
-	if message, ok := message.(proto.Message); ok {
-		return proto.Size(message)
-	}
-	return 0
-}
+func size(message any) int { return proto.Size(message.(proto.Message)) }

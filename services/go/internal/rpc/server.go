@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"wirebench.dev/services/internal/application"
-	"wirebench.dev/services/internal/failure"
 	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/pb"
 	"wirebench.dev/services/internal/settings"
@@ -68,7 +67,7 @@ func options(config *settings.Settings, requests *metrics.Requests) []grpc.Serve
 // rejectUnknown answers methods that don't exist, so that the interceptor counts them.
 func rejectUnknown(_ any, stream grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(stream)
-	return failure.New(codes.Unimplemented, "Unknown method: %s.", method)
+	return application.Error(codes.Unimplemented, "Unknown method: %s.", method)
 }
 
 // Serve accepts connections until Shutdown is called.

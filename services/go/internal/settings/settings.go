@@ -2,166 +2,165 @@
 package settings
 
 import (
+	"cmp"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 )
 
 const (
-	environmentPrefix = "WIREBENCH_"
-	portMax           = 65_535
-	adminPortOffset   = 1000
-	secondsMax        = 3600
+	prefix           = "WIREBENCH_"
+	storeURLVariable = prefix + "STORE_URL"
+	portMax          = 65_535
+	adminPortOffset  = 1000
 )
-
-// Transport is what differs between the three services.
-type Transport struct {
-	Name, Runtime string
-	Port          int
-}
 
 // Settings are how a service runs.
 type Settings struct {
-	Transport Transport
-	// What begins each line that it logs.
-	Program                string
-	Host                   string
-	Port, AdminPort        int
-	Threads                int
-	Store                  string
-	StoreURL               string
-	StoreConnections       int
-	StoreTimeout           time.Duration
-	SeedUsers              int
-	TLS                    *tls.Config // nil for plain text
-	BodyBytesMax           int
-	ReadTimeout            time.Duration
-	IdleTimeout            time.Duration
-	DrainTimeout           time.Duration
-	MaxConnectionAge       time.Duration
-	storeURLFile           string
-	tlsCert, tlsKey, tlsCA string
+	Transport, Runtime                                   string
+	Host                                                 string
+	Port, AdminPort                                      int
+	Threads                                              int
+	Store, StoreURL                                      string
+	StoreConnections, SeedUsers                          int
+	TLS                                                  *tls.Config // nil for plain text
+	BodyBytesMax                                         int
+	StoreTimeout, ReadTimeout, IdleTimeout, DrainTimeout time.Duration
+	MaxConnectionAge                                     time.Duration
 }
 
-// Parse reads the settings: a flag wins over its environment variable, which wins over the default. With --help it
-// writes help and returns flag.ErrHelp.
-func Parse(transport Transport, arguments []string, help io.Writer) (*Settings, error) {
-	s := &Settings{Transport: transport, Program: "wirebench-go " + transport.Name}
-	flags := flag.NewFlagSet(s.Program, flag.ContinueOnError)
+// Program begins each line that the service logs.
+func (s *Settings) Program() string { return "wirebench-go " + s.Transport }
+
+// Parse reads the settings: a flag wins over its environment variable, which wins over the default. The defaults hold
+// transport, runtime and port. With --help it writes help and returns flag.ErrHelp.
+func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, error) {
+	s := &defaults
+	flags := flag.NewFlagSet(s.Program(), flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
 	flags.StringVar(&s.Host, "host", "127.0.0.1", "`address` to listen on")
-	flags.IntVar(&s.Port, "port", transport.Port, "port of the service; 0: a free one")
+	flags.IntVar(&s.Port, "port", s.Port, "port of the service; 0: a free one")
 	flags.IntVar(&s.AdminPort, "admin-port", -1, "port of /livez, /readyz and /metrics; -1: port + 1000")
-	runtime := flags.String("runtime", transport.Runtime, "`name` of the runtime; there is one")
+	runtime := flags.String("runtime", s.Runtime, "`name` of the runtime; there is one")
 	workers := flags.Int("workers", 1, "processes; there is one, which uses as many cores as --threads says")
 	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all that it may")
 	flags.StringVar(&s.Store, "store", "memory", "memory or postgres")
-	flags.StringVar(&s.storeURLFile, "store-url-file", "", "`file` that holds the URL of postgres; else "+storeURLVariable)
+	storeURLFile := flags.String("store-url-file", "", "`file` that holds the URL of postgres; else "+storeURLVariable)
 	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres")
-	storeTimeout := flags.Float64("store-timeout-s", 5, "how long to wait for a connection, and for a statement")
+	flags.Func("store-timeout-s", "how long a statement may take (default 5)", seconds(&s.StoreTimeout, 5))
 	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that the store memory starts with")
-	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
-	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
-	flags.StringVar(&s.tlsCA, "tls-client-ca", "", "PEM `file` of authorities that clients need a certificate of")
+	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
+	key := flags.String("tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
+	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities that clients need a certificate of")
 	flags.IntVar(&s.BodyBytesMax, "body-bytes-max", 4<<20, "largest request")
-	readTimeout := flags.Float64("read-timeout-s", 10, "how long a client may take to send a request")
-	idleTimeout := flags.Float64("idle-timeout-s", 75, "how long a connection may stay without a request")
-	drainTimeout := flags.Float64("drain-timeout-s", 10, "how long requests in flight may take at shutdown")
-	maxAge := flags.Float64("max-connection-age-s", 0, "gRPC: how long a connection lives; 0: for ever")
-	if err := setFromEnvironment(flags); err != nil {
-		return nil, err
-	}
-	if err := flags.Parse(arguments); err != nil {
+	flags.Func("read-timeout-s", "how long a client may take to send a request (default 10)", seconds(&s.ReadTimeout, 10))
+	flags.Func("idle-timeout-s", "how long a connection may stay idle (default 75)", seconds(&s.IdleTimeout, 75))
+	flags.Func("drain-timeout-s", "how long requests may take at shutdown (default 10)", seconds(&s.DrainTimeout, 10))
+	flags.Func("max-connection-age-s", "gRPC: age at which connections end; 0: none", seconds(&s.MaxConnectionAge, 0))
+	var wrong error
+	flags.VisitAll(func(f *flag.Flag) {
+		name := prefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if text, ok := os.LookupEnv(name); ok && flags.Set(f.Name, text) != nil {
+			wrong = cmp.Or(wrong, fmt.Errorf("invalid value %q for %s", text, name))
+		}
+	})
+	if err := cmp.Or(flags.Parse(arguments), wrong); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(help, "usage: %s [--FLAG VALUE]...\n", s.Program)
+			fmt.Fprintf(help, "usage: %s [--FLAG VALUE]...; --port is also %sPORT, and so on\n", s.Program(), prefix)
 			flags.SetOutput(help)
 			flags.PrintDefaults()
-			fmt.Fprintf(help, "Each flag is also an environment variable: --port is %s.\n", variable("port"))
 		}
 		return nil, err
 	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unrecognized arguments: %s", strings.Join(flags.Args(), " "))
-	}
-	if s.AdminPort == -1 && s.Port == 0 {
-		s.AdminPort = 0
-	} else if s.AdminPort == -1 {
+	if s.AdminPort == -1 {
 		s.AdminPort = s.Port + adminPortOffset
+		if s.Port == 0 {
+			s.AdminPort = 0
+		}
 	}
-	if err := errors.Join(
-		choice("runtime", *runtime, transport.Runtime), choice("store", s.Store, "memory", "postgres"),
-		between("port", s.Port, 0, portMax), between("admin-port", s.AdminPort, 0, portMax),
-		between("workers", *workers, 1, 64), between("threads", s.Threads, 0, 1024),
-		between("store-connections", s.StoreConnections, 1, 1000), between("seed-users", s.SeedUsers, 0, 1_000_000),
-		between("body-bytes-max", s.BodyBytesMax, 1024, 1<<30),
-		seconds("store-timeout-s", *storeTimeout, 0.1, &s.StoreTimeout),
-		seconds("read-timeout-s", *readTimeout, 0.1, &s.ReadTimeout),
-		seconds("idle-timeout-s", *idleTimeout, 0.1, &s.IdleTimeout),
-		seconds("drain-timeout-s", *drainTimeout, 0, &s.DrainTimeout),
-		seconds("max-connection-age-s", *maxAge, 0, &s.MaxConnectionAge),
+	if err := cmp.Or(
+		unless(flags.NArg() == 0, "unrecognized arguments: %s", strings.Join(flags.Args(), " ")),
+		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
+		unless(s.Store == "memory" || s.Store == "postgres", "--store: '%s' is not one of memory, postgres", s.Store),
+		unless(s.Port >= 0 && s.Port <= portMax, "--port: %d is not between 0 and %d", s.Port, portMax),
+		unless(s.AdminPort >= 0 && s.AdminPort <= portMax, "--admin-port: %d is not between 0 and %d", s.AdminPort, portMax),
+		unless(s.AdminPort != s.Port || s.Port == 0, "--admin-port: must differ from --port"),
+		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
+		unless(s.StoreConnections > 0, "--store-connections: %d is not over 0", s.StoreConnections),
+		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),
+		unless(*clientCA == "" || *cert != "", "--tls-client-ca needs --tls-cert and --tls-key: name all three"),
 	); err != nil {
 		return nil, err
 	}
-	if *workers != 1 {
-		return nil, fmt.Errorf("--workers: %d workers: a service in Go is one process; use --threads", *workers)
-	}
-	if s.AdminPort == s.Port && s.Port != 0 {
-		return nil, errors.New("--admin-port: must differ from --port")
-	}
-	return s, s.readFiles()
-}
-
-// readFiles reads what flags name.
-func (s *Settings) readFiles() (err error) {
 	if s.Store == "postgres" {
-		if s.StoreURL, err = readStoreURL(s.storeURLFile); err != nil {
-			return err
+		if err := s.readStoreURL(*storeURLFile); err != nil {
+			return nil, err
 		}
 	}
-	s.TLS, err = loadTLS(s.tlsCert, s.tlsKey, s.tlsCA)
-	return err
+	return s, s.loadTLS(*cert, *key, *clientCA)
 }
 
-func variable(name string) string {
-	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+// unless returns an error unless something holds.
+func unless(holds bool, format string, values ...any) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf(format, values...)
 }
 
-func setFromEnvironment(flags *flag.FlagSet) (err error) {
-	flags.VisitAll(func(f *flag.Flag) {
-		if text, ok := os.LookupEnv(variable(f.Name)); ok && err == nil {
-			if wrong := flags.Set(f.Name, text); wrong != nil {
-				err = fmt.Errorf("invalid value %q for %s: %w", text, variable(f.Name), wrong)
-			}
+// seconds sets a default, and returns what reads a flag's value.
+func seconds(target *time.Duration, fallback float64) func(string) error {
+	*target = time.Duration(fallback * float64(time.Second))
+	return func(text string) (err error) {
+		*target, err = time.ParseDuration(text + "s")
+		return cmp.Or(err, unless(*target >= 0, "it is negative"))
+	}
+}
+
+// readStoreURL reads the URL from a file or the environment. Errors don't quote it: it holds a password.
+func (s *Settings) readStoreURL(file string) error {
+	s.StoreURL = os.Getenv(storeURLVariable)
+	if file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("--store-url-file: %w", err)
 		}
-	})
-	return err
+		s.StoreURL = strings.TrimSpace(string(content))
+	}
+	const form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+	parsed, err := url.Parse(s.StoreURL)
+	wellFormed := err == nil && strings.HasPrefix(parsed.Scheme, "postgres") && len(parsed.Path) > len("/")
+	return cmp.Or(
+		unless(s.StoreURL != "", "the store postgres needs a URL: set %s=%s, or name a file that holds it with --store-url-file",
+			storeURLVariable, form),
+		unless(wellFormed, "%s: is no URL of the form %s", cmp.Or(file, storeURLVariable), form))
 }
 
-func choice(name, value string, choices ...string) error {
-	if slices.Contains(choices, value) {
+// loadTLS reads PEM files, if there are any.
+func (s *Settings) loadTLS(certFile, keyFile, clientCAFile string) error {
+	if certFile == "" {
 		return nil
 	}
-	return fmt.Errorf("--%s: '%s' is not one of %s", name, value, strings.Join(choices, ", "))
-}
-
-func between(name string, value, least, most int) error {
-	if value >= least && value <= most {
+	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", certFile, keyFile, err)
+	}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if clientCAFile == "" {
 		return nil
 	}
-	return fmt.Errorf("--%s: %d is not between %d and %d", name, value, least, most)
-}
-
-func seconds(name string, value, least float64, target *time.Duration) error {
-	if value >= least && value <= secondsMax { // which NaN is not
-		*target = time.Duration(value * float64(time.Second))
-		return nil
+	content, err := os.ReadFile(clientCAFile)
+	if err != nil {
+		return fmt.Errorf("--tls-client-ca: %w", err)
 	}
-	return fmt.Errorf("--%s: %g is not between %g and %d", name, value, least, secondsMax)
+	s.TLS.ClientCAs, s.TLS.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	found := s.TLS.ClientCAs.AppendCertsFromPEM(content)
+	return unless(found, "--tls-client-ca: %s holds no certificate in PEM form; name one that does", clientCAFile)
 }

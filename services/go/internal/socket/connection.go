@@ -2,33 +2,36 @@ package socket
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	"wirebench.dev/services/internal/failure"
+	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/metrics"
 )
 
 const (
-	bufferBytes = 8 * 1024
+	bufferSize  = 8 * 1024
+	lineSizeMax = 64 * 1024
 	// Read after the last reply: closing a connection with unread bytes resets it, and the client may lose the reply.
-	lingerBytes = 16 << 20
+	lingerSize = 16 << 20
 )
 
 var (
 	errStopping = errors.New("the service is stopping")
-	// The connection ends with the reply that was sent last.
-	errRejected = errors.New("the request was rejected")
+	errRejected = errors.New("the last reply says why")
 )
 
 // connection is one client. A goroutine reads and answers its requests; each of its streams has another.
@@ -45,33 +48,16 @@ type connection struct {
 
 	running sync.WaitGroup // streams
 
-	mu sync.Mutex
-	// By id; the functions cancel.
-	streams  map[uint32]func()
+	mu       sync.Mutex
+	streams  map[uint32]func() // by id; the functions cancel
 	stopping bool
-	// Whether the goroutine waits for the preface or a request.
-	resting bool
+	resting  bool // waits for the preface or a request
 }
 
 func newConnection(server *Server, accepted net.Conn) *connection {
 	c := &connection{Conn: accepted, server: server, streams: map[uint32]func(){}}
-	c.reader = bufio.NewReaderSize(c, bufferBytes)
-	c.writer = bufio.NewWriterSize(deadlineWriter{c, server.config.IdleTimeout}, bufferBytes)
+	c.reader, c.writer = bufio.NewReaderSize(c, bufferSize), bufio.NewWriterSize(c, bufferSize)
 	return c
-}
-
-// deadlineWriter limits how long a client may read nothing.
-type deadlineWriter struct {
-	net.Conn
-	timeout time.Duration
-}
-
-// Write writes with a deadline.
-func (w deadlineWriter) Write(p []byte) (int, error) {
-	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
-		return 0, err
-	}
-	return w.Conn.Write(p)
 }
 
 // Read reads from the client, which may wait for replies first. A flush waits for a client that doesn't read its streams:
@@ -86,15 +72,23 @@ func (c *connection) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// Write gives the client as long to read as it may be idle.
+func (c *connection) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.server.config.IdleTimeout))
+	return c.Conn.Write(p)
+}
+
 func (c *connection) serve() {
 	defer c.Close()
 	err := c.converse()
-	if !c.isStopping() { // streams end by themselves then, with the reason
+	if !errors.Is(err, errStopping) { // of which streams tell the client
 		c.cancelAll()
 	}
 	c.running.Wait()
-	if c.flush() == nil && errors.Is(err, errRejected) {
-		c.linger()
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.flush() == nil && errors.Is(err, errRejected) {
+		_ = half.CloseWrite()
+		_ = c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
+		_, _ = io.CopyN(io.Discard, c, lingerSize)
 	}
 }
 
@@ -105,9 +99,10 @@ func (c *connection) converse() error {
 		return err
 	}
 	answer := c.answerFrame
-	with, ok := encodings[preface]
-	if c.with = with; !ok {
-		c.reader = bufio.NewReaderSize(c.reader, lineBytesMax+len("\r\n")+1)
+	if with, ok := encodings[preface]; ok {
+		c.with = with
+	} else {
+		c.reader = bufio.NewReaderSize(c.reader, lineSizeMax+len("\r\n")+1)
 		answer = c.answerLine
 	}
 	for {
@@ -125,16 +120,17 @@ func (c *connection) readPreface() (string, error) {
 	if err := c.rest(c.server.config.ReadTimeout); err != nil {
 		return "", err
 	}
-	for n := 1; n <= prefaceBytes; n++ {
+	for n := 1; n <= prefaceSize; n++ {
 		start, err := c.reader.Peek(n)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", err
-		}
-		if err != nil || !strings.HasPrefix(jsonPreface, string(start)) && !strings.HasPrefix(protobufPreface, string(start)) {
+		isPreface := func(preface string) bool { return strings.HasPrefix(preface, string(start)) }
+		if errors.Is(err, io.EOF) || err == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(encodings)), isPreface) {
 			return "", nil
 		}
+		if err != nil {
+			return "", err
+		}
 	}
-	preface := make([]byte, prefaceBytes)
+	preface := make([]byte, prefaceSize)
 	_, err := io.ReadFull(c.reader, preface)
 	return string(preface), err
 }
@@ -146,6 +142,11 @@ func (c *connection) awaitRequest() error {
 			return err
 		}
 		if _, err := c.reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.stopping {
+				return errStopping
+			}
 			return err
 		}
 	}
@@ -179,12 +180,6 @@ func (c *connection) stop() {
 	}
 }
 
-func (c *connection) isStopping() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stopping
-}
-
 func (c *connection) answerFrame() error {
 	r, err := readRequest(c.reader, c.server.config.BodyBytesMax)
 	if rejected := (frameError{}); errors.As(err, &rejected) {
@@ -193,39 +188,59 @@ func (c *connection) answerFrame() error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case r.method == cancelMethod:
+	begun, operation := time.Now(), r.method
+	if r.method == cancelMethod {
 		c.cancel(r.id)
 		return nil
-	case c.isOpen(r.id): // nobody could tell their replies apart
-		return c.reject(frameError{r.id, failure.Invalid("A stream with the id %d is open.", r.id)})
-	case r.method == streamMethod:
+	}
+	if c.isOpen(r.id) { // nobody could tell their replies apart
+		return c.reject(frameError{r.id, application.Invalid("A stream with the id %d is open.", r.id)})
+	}
+	if r.method == streamMethod {
 		return c.openStream(r)
 	}
-	begun := time.Now()
-	operation, out, err := r.method, reply{id: r.id}, error(nil)
-	if method, ok := c.server.methods[r.method]; ok {
-		out.message, out.body, err = method(context.Background(), c.with, r.body)
+	var message string
+	var body []byte
+	if call, ok := c.server.methods[r.method]; ok {
+		message, body, err = call(context.Background(), c.with, r.body)
 	} else {
-		operation, err = metrics.Unknown, failure.New(codes.Unimplemented, "Unknown method: %s.", printable(r.method))
+		method := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
+		operation, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", method)
 	}
-	c.server.requests.Observe(operation, err, begun, len(r.body), len(out.body))
-	return c.send(out, err)
-}
-
-// send buffers the reply to a request, with the code and message of an error if there is one.
-func (c *connection) send(out reply, err error) error {
+	c.server.requests.Observe(operation, err, begun, len(r.body), len(body))
 	c.unflushed = true
-	return c.write(out, err)
+	return c.write(r.id, 0, message, body, err)
 }
 
-func (c *connection) write(out reply, err error) error {
+// answerLine returns the next line in upper case, also an empty one, which the operation would reject.
+func (c *connection) answerLine() error {
+	line, err := c.reader.ReadSlice('\n') // the buffer holds the longest line
+	if err != nil && len(line) <= lineSizeMax && (len(line) == 0 || !errors.Is(err, io.EOF)) {
+		return err
+	}
+	begun := time.Now()
+	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	answer, invalid := "", error(nil)
+	switch {
+	case len(text) > lineSizeMax:
+		invalid = fmt.Errorf("The line is longer than %d bytes.", lineSizeMax)
+	case !utf8.Valid(text):
+		invalid = errors.New("The line is not valid UTF-8.")
+	default:
+		answer = application.ToUpper(string(text)) + "\n"
+	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if err != nil {
-		out.code, out.message = status.Code(err), status.Convert(err).Message()
+	c.unflushed = true
+	if invalid != nil {
+		answer = fmt.Sprintf("ERROR: %s\n", invalid)
+		_, _ = c.writer.WriteString(answer)
+		c.server.requests.Observe(lineOperation, application.Invalid("%s", invalid), begun, len(text), len(answer))
+		return errRejected
 	}
-	return out.write(c.writer)
+	c.server.requests.Observe(lineOperation, nil, begun, len(text), len(answer))
+	_, err = c.writer.WriteString(answer)
+	return err
 }
 
 // reject sends the last reply of the connection, after the ends of its streams.
@@ -233,32 +248,18 @@ func (c *connection) reject(rejected frameError) error {
 	c.server.requests.Observe(metrics.Unknown, rejected.error, time.Now(), 0, 0)
 	c.cancelAll()
 	c.running.Wait()
-	return errors.Join(errRejected, c.send(reply{id: rejected.id}, rejected.error))
+	_ = c.write(rejected.id, 0, "", nil, rejected.error)
+	return errRejected
+}
+
+func (c *connection) write(id uint32, flags byte, message string, body []byte, err error) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return writeReply(c.writer, id, flags, message, body, err)
 }
 
 func (c *connection) flush() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return c.writer.Flush()
-}
-
-// linger lets the client read the last reply.
-func (c *connection) linger() {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_ = c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
-		_, _ = io.CopyN(io.Discard, c, lingerBytes)
-	}
-}
-
-// printable returns ASCII as it is, and other bytes as escapes.
-func printable(text string) string {
-	var out strings.Builder
-	for i := range len(text) {
-		if text[i] < utf8.RuneSelf {
-			out.WriteByte(text[i])
-		} else {
-			fmt.Fprintf(&out, `\x%02x`, text[i])
-		}
-	}
-	return out.String()
 }

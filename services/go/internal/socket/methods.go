@@ -2,9 +2,9 @@ package socket
 
 import (
 	"context"
+	"encoding/json"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/codec"
@@ -22,20 +22,17 @@ type encoding struct {
 	encode func(response proto.Message) ([]byte, error)
 }
 
+// By preface. In protobuf, responses leave out what the frame says: `success` and `message`.
 var encodings = map[string]encoding{
-	jsonPreface:     {codec.DecodeJSON, codec.EncodeJSON},
-	protobufPreface: {codec.DecodeProtobuf, encodeData},
-}
-
-// encodeData encodes a response without what the frame says: `success` and `message`.
-func encodeData(response proto.Message) ([]byte, error) {
-	fields := response.ProtoReflect().Descriptor().Fields()
-	for _, name := range []protoreflect.Name{"success", "message"} {
-		if field := fields.ByName(name); field != nil {
-			response.ProtoReflect().Clear(field)
+	"WB1J": {codec.DecodeJSON, func(response proto.Message) ([]byte, error) { return json.Marshal(codec.Data(response)) }},
+	"WB1P": {codec.DecodeProtobuf, func(response proto.Message) ([]byte, error) {
+		for _, name := range []string{"success", "message"} {
+			if field := response.ProtoReflect().Descriptor().Fields().ByTextName(name); field != nil {
+				response.ProtoReflect().Clear(field)
+			}
 		}
-	}
-	return proto.Marshal(response)
+		return proto.Marshal(response)
+	}},
 }
 
 // method decodes a request, calls the application and encodes the response.
@@ -55,16 +52,9 @@ func methodsOf(app *application.Application) map[string]method {
 	}
 }
 
-// message is what a pointer to a generated message is.
-type message[T any] interface {
-	*T
-	proto.Message
-}
-
-func unary[T any, Request message[T], Response interface {
-	proto.Message
-	GetMessage() string
-}](call func(context.Context, Request) (Response, error)) method {
+func unary[T any, Request codec.Message[T], Response codec.Response](
+	call func(context.Context, Request) (Response, error),
+) method {
 	return func(ctx context.Context, with encoding, body []byte) (string, []byte, error) {
 		request := Request(new(T))
 		if err := with.decode(body, request); err != nil {
@@ -74,8 +64,8 @@ func unary[T any, Request message[T], Response interface {
 		if err != nil {
 			return "", nil, err
 		}
-		words := response.GetMessage()
+		message := response.GetMessage()
 		data, err := with.encode(response)
-		return words, data, err
+		return message, data, err
 	}
 }

@@ -18,8 +18,7 @@ import (
 const (
 	// After a failed accept, as when no more files may be open.
 	acceptPause = 100 * time.Millisecond
-	// Of the kernel, per connection: what a client doesn't read waits in buffers of hundreds of KiB (proto/socket.md).
-	// The kernel's own would grow to megabytes.
+	// What a client doesn't read waits in buffers of hundreds of KiB (proto/socket.md); the kernel's own grow to megabytes.
 	sendBufferBytes = 256 * 1024
 )
 
@@ -32,7 +31,6 @@ type Server struct {
 
 	mu          sync.Mutex
 	listener    net.Listener
-	stopping    bool
 	connections map[*connection]struct{}
 	running     sync.WaitGroup
 }
@@ -46,9 +44,7 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 
 // Serve accepts connections until Shutdown is called.
 func (s *Server) Serve(listener net.Listener) error {
-	s.mu.Lock()
 	s.listener = listener
-	s.mu.Unlock()
 	var logged sync.Once
 	for {
 		accepted, err := listener.Accept()
@@ -73,10 +69,6 @@ func (s *Server) Serve(listener net.Listener) error {
 func (s *Server) start(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping {
-		_ = c.Close()
-		return
-	}
 	s.connections[c] = struct{}{}
 	s.running.Go(func() {
 		c.serve()
@@ -88,22 +80,17 @@ func (s *Server) start(c *connection) {
 
 // Shutdown closes connections between requests, and all of them when the context ends.
 func (s *Server) Shutdown(ctx context.Context) {
-	s.mu.Lock()
-	s.stopping = true
-	if s.listener != nil {
-		_ = s.listener.Close()
-	}
-	for c := range s.connections {
-		c.stop()
-	}
-	s.mu.Unlock()
-	abort := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.connections {
-			_ = c.Close()
-		}
-	})
+	_ = s.listener.Close()
+	s.forEach((*connection).stop)
+	abort := context.AfterFunc(ctx, func() { s.forEach(func(c *connection) { _ = c.Close() }) })
 	defer abort()
 	s.running.Wait()
+}
+
+func (s *Server) forEach(do func(*connection)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.connections {
+		do(c)
+	}
 }

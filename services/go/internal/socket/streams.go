@@ -9,14 +9,12 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"wirebench.dev/services/internal/failure"
+	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/pb"
 )
 
 // Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
 const streamsMax = 100
-
-var errCancelled = failure.New(codes.Canceled, "The stream was cancelled.")
 
 // openStream starts a stream, or replies why not.
 func (c *connection) openStream(r request) error {
@@ -26,7 +24,8 @@ func (c *connection) openStream(r request) error {
 	if err != nil {
 		cancel()
 		c.server.requests.Observe(streamMethod, err, begun, len(r.body), 0)
-		return c.send(reply{id: r.id}, err)
+		c.unflushed = true
+		return c.write(r.id, 0, "", nil, err)
 	}
 	var sent atomic.Int64
 	// A stream that is cancelled is counted at once, though it may still wait for its client to read.
@@ -37,7 +36,7 @@ func (c *connection) openStream(r request) error {
 	c.mu.Lock()
 	c.streams[r.id] = func() {
 		cancel()
-		count(errCancelled)
+		count(application.ErrCancelled)
 	}
 	c.mu.Unlock()
 	c.running.Go(func() {
@@ -45,9 +44,8 @@ func (c *connection) openStream(r request) error {
 		err := c.sendBatches(r.id, batches, &sent)
 		count(err)
 		c.closeStream(r.id)
-		if c.write(reply{id: r.id}, err) == nil {
-			_ = c.flush() // to a client that may have left
-		}
+		_ = c.write(r.id, 0, "", nil, err)
+		_ = c.flush() // to a client that may have left
 	})
 	return nil
 }
@@ -57,7 +55,7 @@ func (c *connection) transactions(ctx context.Context, r request) (iter.Seq2[[]*
 	open := len(c.streams)
 	c.mu.Unlock()
 	if open >= streamsMax {
-		return nil, failure.New(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
+		return nil, application.Error(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
 	}
 	request := &pb.StreamTransactionsRequest{}
 	if err := c.with.decode(r.body, request); err != nil {
@@ -77,12 +75,12 @@ func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction,
 				return err
 			}
 			sent.Add(int64(len(body)))
-			if c.write(reply{id: id, flags: flagMore, body: body}, nil) != nil {
-				return errCancelled
+			if c.write(id, flagMore, "", body, nil) != nil {
+				return application.ErrCancelled
 			}
 		}
 		if c.flush() != nil {
-			return errCancelled
+			return application.ErrCancelled
 		}
 	}
 	return nil
