@@ -3,6 +3,7 @@ package codec
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -22,16 +23,41 @@ import (
 // A longer number isn't called an integer.
 const integerDigitsMax = 20
 
-// Message is what a pointer to a generated message is.
-type Message[T any] interface {
-	*T
-	proto.Message
-}
-
 // Response is a response message.
 type Response interface {
 	proto.Message
 	GetMessage() string
+}
+
+// Call decodes a request and calls the application.
+type Call func(ctx context.Context, decode func(request proto.Message) error) (Response, error)
+
+// Calls returns the operations with one reply, by name.
+func Calls(app *application.Application) map[string]Call {
+	return map[string]Call{
+		"users.create":       unary(app.Users.CreateUser),
+		"users.get":          unary(app.Users.GetUser),
+		"users.update":       unary(app.Users.UpdateUser),
+		"users.delete":       unary(app.Users.DeleteUser),
+		"users.list":         unary(app.Users.ListUsers),
+		"users.create_batch": unary(app.Users.CreateUserBatch),
+		"ledger.get_balance": unary(app.Ledger.GetBalance),
+		"echo.echo":          unary(app.Echo.Echo),
+		"echo.upper":         unary(app.Echo.Upper),
+	}
+}
+
+func unary[T any, Request interface {
+	*T
+	proto.Message
+}, R Response](call func(context.Context, Request) (R, error)) Call {
+	return func(ctx context.Context, decode func(proto.Message) error) (Response, error) {
+		request := Request(new(T))
+		if err := decode(request); err != nil {
+			return nil, err
+		}
+		return call(ctx, request)
+	}
 }
 
 // DecodeProtobuf fills a request from its wire format.

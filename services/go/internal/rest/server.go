@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
 	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/settings"
 )
@@ -21,17 +22,21 @@ type Server struct {
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
+	calls := codec.Calls(app)
 	mux := http.NewServeMux()
-	mux.Handle("GET /api/users", unary("users.list", http.StatusOK, app.Users.ListUsers, "limit", "after_id"))
-	mux.Handle("POST /api/users", unary("users.create", http.StatusCreated, app.Users.CreateUser))
-	mux.Handle("POST /api/users/batch", unary("users.create_batch", http.StatusCreated, app.Users.CreateUserBatch))
-	mux.Handle("GET /api/users/{id}", unary("users.get", http.StatusOK, app.Users.GetUser))
-	mux.Handle("PUT /api/users/{id}", unary("users.update", http.StatusOK, app.Users.UpdateUser))
-	mux.Handle("DELETE /api/users/{id}", unary("users.delete", http.StatusOK, app.Users.DeleteUser))
-	mux.Handle("GET /accounts/{account_id}/balance", unary("ledger.get_balance", http.StatusOK, app.Ledger.GetBalance))
-	mux.Handle("GET /transactions/stream", events("ledger.stream_transactions", app.Ledger))
-	mux.Handle("POST /echo", unary("echo.echo", http.StatusOK, app.Echo.Echo))
-	mux.Handle("POST /upper", unary("echo.upper", http.StatusOK, app.Echo.Upper))
+	handle := func(pattern, operation string, status int, parameters ...string) {
+		mux.Handle(pattern, handler{operation, reply(calls[operation], status, parameters...)})
+	}
+	handle("GET /api/users", "users.list", http.StatusOK, "limit", "after_id")
+	handle("POST /api/users", "users.create", http.StatusCreated)
+	handle("POST /api/users/batch", "users.create_batch", http.StatusCreated)
+	handle("GET /api/users/{id}", "users.get", http.StatusOK)
+	handle("PUT /api/users/{id}", "users.update", http.StatusOK)
+	handle("DELETE /api/users/{id}", "users.delete", http.StatusOK)
+	handle("GET /accounts/{account_id}/balance", "ledger.get_balance", http.StatusOK)
+	handle("POST /echo", "echo.echo", http.StatusOK)
+	handle("POST /upper", "echo.upper", http.StatusOK)
+	mux.Handle("GET /transactions/stream", handler{"ledger.stream_transactions", sendEvents(app.Ledger)})
 	return &Server{tls: config.TLS, http: &http.Server{
 		Handler: http.MaxBytesHandler(measure(mux, requests), int64(config.BodyBytesMax)),
 		// For headers and body; streams lift it. A WriteTimeout would end streams.

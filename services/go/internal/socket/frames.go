@@ -3,12 +3,15 @@ package socket
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"io"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
 )
 
 // The layout of proto/socket.md. Sizes are in bytes.
@@ -95,4 +98,29 @@ func writeReply(writer *bufio.Writer, id uint32, flags byte, message string, bod
 	_, _ = writer.Write(append(head, message...))
 	_, err = writer.Write(body)
 	return err
+}
+
+const (
+	cancelMethod  = "cancel"
+	streamMethod  = "ledger.stream_transactions"
+	lineOperation = "echo.upper"
+)
+
+// encoding is how the bodies of a connection are encoded.
+type encoding struct {
+	decode func(body []byte, request proto.Message) error
+	encode func(response proto.Message) ([]byte, error)
+}
+
+// By preface. In protobuf, responses leave out what the frame says: `success` and `message`.
+var encodings = map[string]encoding{
+	"WB1J": {codec.DecodeJSON, func(response proto.Message) ([]byte, error) { return json.Marshal(codec.Data(response)) }},
+	"WB1P": {codec.DecodeProtobuf, func(response proto.Message) ([]byte, error) {
+		for _, name := range []string{"success", "message"} {
+			if field := response.ProtoReflect().Descriptor().Fields().ByTextName(name); field != nil {
+				response.ProtoReflect().Clear(field)
+			}
+		}
+		return proto.Marshal(response)
+	}},
 }

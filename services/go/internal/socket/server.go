@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
 	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/settings"
 )
@@ -27,7 +28,7 @@ type Server struct {
 	config   *settings.Settings
 	app      *application.Application
 	requests *metrics.Requests
-	methods  map[string]method
+	calls    map[string]codec.Call
 
 	mu          sync.Mutex
 	listener    net.Listener
@@ -38,7 +39,7 @@ type Server struct {
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	return &Server{
-		config: config, app: app, requests: requests, methods: methodsOf(app), connections: map[*connection]struct{}{},
+		config: config, app: app, requests: requests, calls: codec.Calls(app), connections: map[*connection]struct{}{},
 	}
 }
 
