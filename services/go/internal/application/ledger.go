@@ -5,8 +5,9 @@ import (
 	"context"
 	"iter"
 	"math"
-	"time"
+	"slices"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -19,10 +20,9 @@ const (
 	streamItemsMax = 100_000
 	// How many transactions a stream fetches at once: so many wait in memory for a client that doesn't read.
 	pageItems = 128
-	// Timers are no finer: items that are due within a tick are sent together.
-	tick = time.Millisecond
-	// A client that pauses to read isn't sent everything that was due meanwhile, which would exceed its limit.
-	catchUpMax = 100 * time.Millisecond
+	// Timers are no finer: items that are due within a tick are sent together. A client that pauses to read isn't sent
+	// what was due meanwhile at once, which would exceed its limit.
+	ticksPerSecond = 1000
 )
 
 // How streams end early.
@@ -79,73 +79,46 @@ func (l *Ledger) Transactions(
 	); err != nil {
 		return nil, err
 	}
+	perTick := max(1, int(r.GetRateLimit()/ticksPerSecond))
+	pace := rate.NewLimiter(rate.Inf, pageItems)
+	if r.RateLimit != nil {
+		pace = rate.NewLimiter(rate.Limit(*r.RateLimit), perTick)
+	}
 	return func(yield func([]*pb.Transaction, error) bool) {
-		pace := newPace(r.GetRateLimit())
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(l.stopping, func() { cancel(errStopping) })()
 		for afterID := int32(0); limit > 0; {
 			page, err := l.store.transactions(ctx, r.GetSince(), afterID, min(pageItems, limit))
-			if err == nil && len(page) == 0 {
+			if err != nil {
+				yield(nil, endOf(ctx, err))
 				return
 			}
-			for err == nil && len(page) > 0 {
-				var due int
-				if due, err = pace.wait(ctx, l.stopping, len(page)); err == nil {
-					if !yield(page[:due], nil) {
-						return
-					}
-					afterID, limit, page = page[due-1].Id, limit-int32(due), page[due:]
+			if len(page) == 0 {
+				return
+			}
+			for due := range slices.Chunk(page, min(pace.Burst(), pageItems)) {
+				if pace.WaitN(ctx, len(due)) != nil {
+					yield(nil, endOf(ctx, ErrCancelled))
+					return
+				}
+				if !yield(due, nil) {
+					return
 				}
 			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+			afterID, limit = page[len(page)-1].Id, limit-int32(len(page))
 		}
 	}, nil
 }
 
-// pace says how many items of a stream are due.
-type pace struct {
-	interval time.Duration // 0: as fast as the client reads
-	next     time.Time
-}
-
-func newPace(perSecond int32) *pace {
-	p := &pace{next: time.Now()}
-	if perSecond > 0 {
-		p.interval = time.Second / time.Duration(perSecond)
+// endOf returns why a stream has ended, by its context or else by an error of the store.
+func endOf(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); cause {
+	case nil:
+		return err
+	case errStopping:
+		return errStopping
+	default:
+		return ErrCancelled
 	}
-	return p
-}
-
-// wait returns when items are due, and how many: 1 to most.
-func (p *pace) wait(ctx, stopping context.Context, most int) (int, error) {
-	if pause := time.Until(p.next); p.interval > 0 && pause > 0 {
-		timer := time.NewTimer(max(pause, tick))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		case <-stopping.Done():
-		}
-	}
-	if ctx.Err() != nil {
-		return 0, ErrCancelled
-	}
-	if stopping.Err() != nil {
-		return 0, errStopping
-	}
-	return p.take(time.Now(), most), nil
-}
-
-// take counts the items that are due at a time, at least one.
-func (p *pace) take(now time.Time, most int) int {
-	if p.interval == 0 {
-		return most
-	}
-	if late := now.Add(-catchUpMax); p.next.Before(late) {
-		p.next = late
-	}
-	due := max(1, min(most, int(now.Sub(p.next)/p.interval)+1))
-	p.next = p.next.Add(time.Duration(due) * p.interval)
-	return due
 }

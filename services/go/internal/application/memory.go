@@ -108,7 +108,10 @@ func (m *Memory) deleteUser(_ context.Context, id int32) (*pb.User, error) {
 func (m *Memory) users(_ context.Context, afterID, limit int32) ([]*pb.User, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	first, _ := slices.BinarySearch(m.ids, afterID+1)
+	first, found := slices.BinarySearch(m.ids, afterID)
+	if found {
+		first++
+	}
 	ids := m.ids[first:]
 	if limit > 0 {
 		ids = ids[:min(int(limit), len(ids))]

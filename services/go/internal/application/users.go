@@ -126,7 +126,7 @@ func validateFields(r *pb.UpdateUserRequest) error {
 	return cmp.Or(
 		validateText("name", r.Name, 1, 200), validateText("email", r.Email, 1, 254), validateText("phone", r.Phone, 0, 64),
 		validateText("address", r.Address, 0, 500), validateText("bio", r.Bio, 0, 10_000),
-		validateTags(r.Tags), validateAvatar(r.Avatar),
+		validateTags(r.Tags), unless(len(r.Avatar) <= avatarBytesMax, "Field 'avatar' must be at most %d bytes.", avatarBytesMax),
 	)
 }
 
@@ -154,28 +154,23 @@ func validateTags(tags []string) error {
 	return validateNoNUL("tags", strings.Join(tags, ""))
 }
 
-func validateAvatar(avatar []byte) error {
-	if len(avatar) > avatarBytesMax {
-		return Invalid("Field 'avatar' must be at most %d bytes.", avatarBytesMax)
-	}
-	return nil
-}
-
 // validateNoNUL rejects the one character that PostgreSQL's text can't hold, so that all stores accept the same users.
 func validateNoNUL(name, text string) error {
-	if strings.ContainsRune(text, 0) {
-		return Invalid("Field '%s' must not hold the character U+0000.", name)
-	}
-	return nil
+	return unless(!strings.ContainsRune(text, 0), "Field '%s' must not hold the character U+0000.", name)
 }
 
 func validateID(id int32) error { return validateRange("id", id, 1, math.MaxInt32) }
 
 func validateRange(name string, value, least, most int32) error {
-	if value < least || value > most {
-		return Invalid("Field '%s' must be between %d and %d.", name, least, most)
+	return unless(value >= least && value <= most, "Field '%s' must be between %d and %d.", name, least, most)
+}
+
+// unless returns an INVALID_ARGUMENT error unless something holds.
+func unless(holds bool, format string, values ...any) error {
+	if holds {
+		return nil
 	}
-	return nil
+	return Invalid(format, values...)
 }
 
 const (

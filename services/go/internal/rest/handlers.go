@@ -97,8 +97,6 @@ func sendEvents(ledger *application.Ledger) func(http.ResponseWriter, *http.Requ
 func measure(next http.Handler, requests *metrics.Requests) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		body := &countedBody{ReadCloser: r.Body}
-		r.Body = body
 		response := &response{ResponseWriter: w, operation: metrics.Unknown}
 		next.ServeHTTP(response, r)
 		if response.status == http.StatusMethodNotAllowed { // by the mux, which has statuses only
@@ -106,20 +104,8 @@ func measure(next http.Handler, requests *metrics.Requests) http.Handler {
 		} else if response.operation == metrics.Unknown {
 			response.err = status.Error(codes.NotFound, "")
 		}
-		requests.Observe(response.operation, response.err, begun, body.bytes, response.bytes)
+		requests.Observe(response.operation, response.err, begun, int(max(0, r.ContentLength)), response.bytes)
 	})
-}
-
-type countedBody struct {
-	io.ReadCloser
-	bytes int
-}
-
-// Read counts what is read.
-func (b *countedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.bytes += n
-	return n, err
 }
 
 // response remembers what is counted of a reply.
