@@ -33,9 +33,9 @@ const (
 
 // server serves a transport.
 type server interface {
-	// Serve accepts connections until Shutdown is called, and then returns nil.
+	// Serve accepts connections until the listener is closed.
 	Serve(listener net.Listener) error
-	// Shutdown stops accepting, and waits for requests in flight until the context ends.
+	// Shutdown waits for requests in flight until the context ends.
 	Shutdown(ctx context.Context)
 }
 
@@ -120,6 +120,7 @@ func serve(config *settings.Settings) error {
 	case <-stopping.Done():
 	}
 	log.Print("stopping: finishing requests in flight")
+	_ = listener.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), config.DrainTimeout)
 	defer cancel()
 	service.Shutdown(ctx)

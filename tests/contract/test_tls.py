@@ -84,7 +84,9 @@ def secure(request: pytest.FixtureRequest, certificate: Certificate, logs: Path)
     """Return a running service with TLS and little patience."""
     with started(request.param, logs, *certificate.flags, "--read-timeout-s", 1) as running:
         yield running
-        assert 1 == len(running.logged().splitlines()), running.logged()  # whatever clients do
+        # Whatever clients do, but for what net/http logs of handshakes.
+        lines = [line for line in running.logged().splitlines() if "http: TLS handshake error" not in line]
+        assert 1 == len(lines), running.logged()
 
 
 def test_real_clients_are_served(secure: Service, certificate: Certificate) -> None:

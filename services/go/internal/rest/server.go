@@ -4,7 +4,6 @@ package rest
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 
@@ -45,17 +44,14 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	}}
 }
 
-// Serve accepts connections until Shutdown is called.
+// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
 	if s.tls != nil {
 		secure := s.tls.Clone()
 		secure.NextProtos = []string{"http/1.1"} // as all REST services here
 		listener = tls.NewListener(listener, secure)
 	}
-	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return s.http.Serve(listener)
 }
 
 // Shutdown waits for requests in flight, or closes their connections when the context ends.

@@ -73,7 +73,7 @@ func rejectUnknown(_ any, stream grpc.ServerStream) error {
 	return application.Error(codes.Unimplemented, "Unknown method: %s.", method)
 }
 
-// Serve accepts connections until Shutdown is called.
+// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error { return s.grpc.Serve(listener) }
 
 // Shutdown waits for calls in flight, or cancels them when the context ends.

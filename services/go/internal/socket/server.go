@@ -31,7 +31,6 @@ type Server struct {
 	calls    map[string]codec.Call
 
 	mu          sync.Mutex
-	listener    net.Listener
 	connections map[*connection]struct{}
 	running     sync.WaitGroup
 }
@@ -43,9 +42,8 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	}
 }
 
-// Serve accepts connections until Shutdown is called.
+// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
-	s.listener = listener
 	var logged sync.Once
 	for {
 		accepted, err := listener.Accept()
@@ -81,7 +79,6 @@ func (s *Server) start(c *connection) {
 
 // Shutdown closes connections between requests, and all of them when the context ends.
 func (s *Server) Shutdown(ctx context.Context) {
-	_ = s.listener.Close()
 	s.forEach((*connection).stop)
 	abort := context.AfterFunc(ctx, func() { s.forEach(func(c *connection) { _ = c.Close() }) })
 	defer abort()
