@@ -36,7 +36,7 @@ GO_SERVICES := $(shell find services/go -type f ! -name '*_test.go' 2>/dev/null)
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
 PROJECTS := pyproject.toml proto/pyproject.toml services/python/pyproject.toml
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
-GO_CODE := k6/extension fortio services/go $(wildcard images/node/*/*.go)
+GO_CODE := k6/extension fortio services/go benchmarks/bare-go $(wildcard images/node/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana)
 
 ##@ Measure
@@ -181,6 +181,7 @@ lint-go: | .tools/.prerequisites
 	@$(STEP) "go vet k6/extension" go -C k6/extension vet -mod=readonly ./...
 	@$(STEP) "go vet fortio" go -C fortio vet -mod=readonly ./...
 	@$(STEP) "go vet services/go" go -C services/go vet -mod=readonly ./...
+	@$(STEP) "go vet benchmarks/bare-go" go -C benchmarks/bare-go vet -mod=readonly ./...
 
 lint-shell: setup-dev
 	@$(STEP) "shellcheck" $(BIN)/shellcheck --external-sources --source-path=SCRIPTDIR/.. $(SHELL_CODE)

@@ -1,16 +1,27 @@
-// Wirebench-go is wirebench's application in Go, behind one transport: wirebench-go rest|grpc|socket.
+// Wirebench-go serves wirebench's application over one transport: wirebench-go rest|grpc|socket.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"net"
 	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
 
-	"wirebench.dev/services/internal/platform"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/rest"
 	"wirebench.dev/services/internal/rpc"
+	"wirebench.dev/services/internal/settings"
 	"wirebench.dev/services/internal/socket"
 )
 
@@ -20,43 +31,133 @@ const (
 	misuse = 2
 )
 
-type service struct {
-	defaults  platform.Defaults
-	newServer func(*platform.Worker) platform.Server
+// server serves a transport.
+type server interface {
+	// Serve accepts connections until the listener is closed.
+	Serve(listener net.Listener) error
+	// Shutdown waits for requests in flight until the context ends.
+	Shutdown(ctx context.Context)
+}
+
+var transports = map[string]settings.Settings{
+	"rest":   {Transport: "rest", Runtime: "net-http", Port: 5000},
+	"grpc":   {Transport: "grpc", Runtime: "grpc-go", Port: 50051},
+	"socket": {Transport: "socket", Runtime: "goroutines", Port: 9000},
+}
+
+func newServer(config *settings.Settings, app *application.Application, requests *metrics.Requests) server {
+	switch config.Transport {
+	case "rest":
+		return rest.New(config, app, requests)
+	case "grpc":
+		return rpc.New(config, app, requests)
+	default:
+		return socket.New(config, app, requests)
+	}
 }
 
 func main() {
 	log.SetFlags(0)
-	os.Exit(run(os.Args[1:]))
-}
-
-func run(arguments []string) int {
-	services := map[string]service{
-		"rest":   {rest.Defaults, rest.New},
-		"grpc":   {rpc.Defaults, rpc.New},
-		"socket": {socket.Defaults, socket.New},
+	if len(os.Args) < 2 || transports[os.Args[1]].Transport == "" {
+		log.Print("wirebench-go: error: name a transport: wirebench-go rest|grpc|socket [--help]")
+		os.Exit(misuse)
 	}
-	if len(arguments) == 0 {
-		fmt.Fprintln(os.Stderr, "wirebench-go: error: name a transport: wirebench-go rest|grpc|socket [--help]")
-		return misuse
-	}
-	chosen, ok := services[arguments[0]]
-	if !ok {
-		fmt.Fprintf(os.Stderr, "wirebench-go: error: no transport %q: name rest, grpc or socket\n", arguments[0])
-		return misuse
-	}
-	settings, err := platform.Parse(chosen.defaults, arguments[1:], os.LookupEnv, os.Stdout)
+	config, err := settings.Parse(transports[os.Args[1]], os.Args[2:], os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
-		return 0
+		return
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "wirebench-go %s: error: %v\n", arguments[0], err)
-		return misuse
+		log.Printf("wirebench-go %s: error: %v", os.Args[1], err)
+		os.Exit(misuse)
 	}
-	log.SetPrefix(settings.Program + ": ")
-	if err := platform.Run(settings, chosen.newServer); err != nil {
-		log.Print(err)
-		return failed
+	log.SetPrefix(config.Program() + ": ")
+	if err := serve(config); err != nil {
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		log.Print(reason)
+		os.Exit(failed)
 	}
-	return 0
+}
+
+// serve serves until SIGTERM or SIGINT, and then shuts down: not ready, nothing accepted, requests in flight finished.
+func serve(config *settings.Settings) error {
+	stopping, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if config.Threads > 0 {
+		runtime.GOMAXPROCS(config.Threads)
+	}
+	listener, err := listen(config.Host, config.Port)
+	if err != nil {
+		return err
+	}
+	adminListener, err := listen(config.Host, config.AdminPort)
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	store, err := openStore(stopping, config, registry)
+	if err != nil {
+		return fmt.Errorf("can't use the store: %w", err)
+	}
+	defer store.Close()
+	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
+	requests := metrics.NewRequests(registry, config.Transport)
+	service := newServer(config, application.New(stopping, store), requests)
+	admin := metrics.NewAdmin(registry, func(ctx context.Context) error {
+		if stopping.Err() != nil {
+			return errors.New("the service is stopping")
+		}
+		return store.Check(ctx)
+	})
+	defer admin.Close()
+	ended := make(chan error, 2)
+	go func() { ended <- service.Serve(listener) }()
+	go func() { ended <- admin.Serve(adminListener) }()
+	log.Printf("listening on %s (%s, GOMAXPROCS %d, store %s%s); admin on %s", listener.Addr(), config.Runtime,
+		runtime.GOMAXPROCS(0), config.Store, security(config), adminListener.Addr())
+	select {
+	case err := <-ended:
+		return err
+	case <-stopping.Done():
+	}
+	log.Print("stopping: finishing requests in flight")
+	_ = listener.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), config.DrainTimeout)
+	defer cancel()
+	service.Shutdown(ctx)
+	return nil
+}
+
+func openStore(
+	ctx context.Context, config *settings.Settings, registry *prometheus.Registry,
+) (application.Store, error) {
+	if config.Store == "memory" {
+		return application.NewMemory(config.SeedUsers), nil
+	}
+	postgres, err := application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
+	if err == nil {
+		registry.MustRegister(metrics.StoreWaits(postgres.Waits))
+	}
+	return postgres, err
+}
+
+func listen(host string, port int) (net.Listener, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	listener, err := net.Listen("tcp", address)
+	if number := syscall.Errno(0); errors.As(err, &number) {
+		words := number.Error() // those of strerror(3), but for the capital
+		return nil, fmt.Errorf("can't listen on %s: %s; choose another with --host, --port, --admin-port",
+			address, strings.ToUpper(words[:1])+words[1:])
+	}
+	return listener, err
+}
+
+func security(config *settings.Settings) string {
+	switch {
+	case config.TLS == nil:
+		return ""
+	case config.TLS.ClientCAs == nil:
+		return ", TLS"
+	default:
+		return ", mutual TLS"
+	}
 }

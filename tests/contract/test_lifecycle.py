@@ -260,6 +260,23 @@ def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_p
     assert expected in lines[-1]
 
 
+@pytest.mark.parametrize("kind", GO_KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            ("--workers", 2),
+            "--workers: 2 is not 1: a service in Go is one process; use --threads",
+        ),
+        (("--store", "sqlite"), "--store: 'sqlite' is not one of memory, postgres"),
+    ],
+    ids=["workers", "store"],
+)
+def test_what_go_does_not_have(kind: Kind, flags: tuple[object, ...], expected: str, tmp_path: Path) -> None:
+    """Workers and stores are Python's: Go says so, and what to do."""
+    assert (2, [f"{kind.program}: error: {expected}"]) == run_to_the_end(tmp_path, kind, *flags)
+
+
 @every_transport
 def test_help_names_every_flag(kind: Kind, tmp_path: Path) -> None:
     """`--help` shows the flags that all services have."""

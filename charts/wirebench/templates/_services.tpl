@@ -111,8 +111,8 @@ volumeMounts:
   "DRAIN_TIMEOUT_S" .drainTimeoutSeconds
   "RESOURCES_FROM" "cgroup" -}}
 {{- if eq .implementation "go" -}}
-{{- if or (ne (int .workers) 1) (ne .store "memory") -}}
-{{- fail (printf "%s.implementation is go, which needs %s.workers 1 and %s.store memory" .transport .transport .transport) -}}
+{{- if or (ne (int .workers) 1) (eq .store "sqlite") -}}
+{{- fail (printf "%s.implementation is go, which needs %s.workers 1 and %s.store memory or postgres" .transport .transport .transport) -}}
 {{- end -}}
 {{- $_ := set $settings "RUNTIME" (get (dict "rest" "net-http" "grpc" "grpc-go" "socket" "goroutines") .transport) -}}
 {{- $_ := set $settings "THREADS" .goMaxProcs -}}

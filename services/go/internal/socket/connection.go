@@ -2,271 +2,387 @@ package socket
 
 import (
 	"bufio"
-	"crypto/tls"
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
-	"wirebench.dev/services/internal/domain"
-	"wirebench.dev/services/internal/operations"
-	"wirebench.dev/services/internal/platform"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
+	"wirebench.dev/services/internal/metrics"
+	"wirebench.dev/services/internal/pb"
 )
 
 const (
-	readBufferBytes = 8 * 1024
-	// How much is read and thrown away after the last reply, so that the client gets to read it: closing a socket with
-	// unread bytes resets the connection, and the reset may overtake the reply.
-	lingerBytes = 16 << 20
-	// A client that has been answered must not hold up a service that is told to stop.
-	drainLinger = time.Second
+	bufferSize  = 8 * 1024
+	lineSizeMax = 64 * 1024
+	// Read after the last reply: closing a connection with unread bytes resets it, and the client may lose the reply.
+	lingerSize = 16 << 20
 )
 
-var errStopping = errors.New("the service stops")
+var (
+	errStopping = errors.New("the service is stopping")
+	errRejected = errors.New("the last reply says why")
+)
 
-// stream is what TCP and TLS have in common.
-type stream interface {
-	net.Conn
-	CloseWrite() error
-}
-
-// connection is one client's conversation. All of it is its own goroutine's, but for drain and abort, and for streams,
-// which have goroutines of their own.
+// connection is one client. A goroutine reads and answers its requests; each of its streams has another.
 type connection struct {
-	settings *platform.Settings
-	calls    calls
-	tcp      *net.TCPConn
-	stream   stream
-	reader   *bufio.Reader
-	replies  *replies
-	streams  *streams
-	// How long the client may be quiet between requests; short until it has sent one.
-	quiet time.Duration
-	// Whether the buffer may hold replies that aren't of streams, which flush their own.
+	net.Conn
+	server *Server
+	reader *bufio.Reader
+	with   encoding
+	// Whether the writer may hold replies to requests; streams flush their own.
 	unflushed bool
 
+	writing sync.Mutex
+	writer  *bufio.Writer
+
+	running sync.WaitGroup // streams
+
 	mu       sync.Mutex
-	draining bool
-	// Whether nothing of a next request is here.
-	atRest bool
+	streams  map[uint32]func() // by id; the functions cancel
+	stopping bool
+	resting  bool // waits for the preface or a request
 }
 
-func newConnection(worker *platform.Worker, accepted net.Conn) *connection {
-	settings, tcp := worker.Settings, accepted.(*net.TCPConn)
-	c := &connection{
-		settings: settings, calls: calls{worker}, tcp: tcp, stream: tcp, quiet: settings.ReadTimeout, atRest: true,
-	}
-	if settings.TLS != nil {
-		c.stream = tls.Server(tcp, settings.TLS)
-	}
-	c.reader = bufio.NewReaderSize(c.stream, readBufferBytes)
-	c.replies = newReplies(c.stream, settings.IdleTimeout)
-	c.streams = newStreams(worker, c.replies, c.streamEnded)
+func newConnection(server *Server, accepted net.Conn) *connection {
+	c := &connection{Conn: accepted, server: server, streams: map[uint32]func(){}}
+	c.reader, c.writer = bufio.NewReaderSize(c, bufferSize), bufio.NewWriterSize(c, bufferSize)
 	return c
 }
 
-// serve talks with the client until it or the protocol ends the conversation.
+// Read reads from the client, which may wait for replies first. A flush waits for a client that doesn't read its streams:
+// it must not come before a request without a reply, as `cancel` is.
+func (c *connection) Read(p []byte) (int, error) {
+	if c.unflushed {
+		c.unflushed = false
+		if err := c.flush(); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Read(p)
+}
+
+// Write gives the client as long to read as it may be idle.
+func (c *connection) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.server.config.IdleTimeout))
+	return c.Conn.Write(p)
+}
+
 func (c *connection) serve() {
-	defer c.stream.Close()
+	defer c.Close()
 	err := c.converse()
-	if !errors.Is(err, errStopping) { // which streams are told, and say
-		c.streams.leave()
+	if !errors.Is(err, errStopping) { // of which streams tell the client
+		c.cancelAll()
 	}
-	c.streams.wait()
-	if flushed := c.replies.flush(); flushed != nil {
-		return
-	}
-	if err == nil || errors.Is(err, errStopping) {
-		c.linger()
-	}
-}
-
-// drain has the connection closed between frames; safe from any goroutine.
-func (c *connection) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.draining = true
-	if c.atRest && c.streams.count() == 0 {
-		// Ends a wait for a request; what has arrived can still be read.
-		_ = c.tcp.CloseRead()
+	c.running.Wait()
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.flush() == nil && errors.Is(err, errRejected) {
+		_ = half.CloseWrite()
+		_ = c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
+		_, _ = io.CopyN(io.Discard, c, lingerSize)
 	}
 }
 
-// streamEnded has a wait for a request that streams have made longer end in time, if none of them is open any more.
-func (c *connection) streamEnded() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case !c.atRest || c.streams.count() > 0:
-	case c.draining:
-		_ = c.tcp.CloseRead()
-	default:
-		_ = c.stream.SetReadDeadline(time.Now().Add(c.quiet))
-	}
-}
-
-// abort closes the connection at once; safe from any goroutine.
-func (c *connection) abort() { _ = c.tcp.Close() }
-
-// converse returns nil when the server has said its last word, and else why there is nobody to hear it.
+// converse returns why the conversation has ended.
 func (c *connection) converse() error {
-	codec, err := c.open()
+	preface, err := c.readPreface()
 	if err != nil {
 		return err
 	}
-	isWhole, next := isWholeFrame, c.frame(codec)
-	if codec == nil {
-		isWhole, next = isWholeLine, c.line
+	answer := c.answerFrame
+	if with, ok := encodings[preface]; ok {
+		c.with = with
+	} else {
+		c.reader = bufio.NewReaderSize(c.reader, lineSizeMax+len("\r\n")+1)
+		answer = c.answerLine
 	}
 	for {
-		if err := c.awaitRequest(isWhole); err != nil {
+		if err := c.awaitRequest(); err != nil {
 			return err
 		}
-		if ended, err := next(); ended || err != nil {
+		if err := answer(); err != nil {
 			return err
-		}
-		c.quiet = c.settings.IdleTimeout
-		// To flush is to wait for a stream whose client doesn't read. What has no reply, as `cancel`, mustn't.
-		if c.unflushed && c.reader.Buffered() == 0 {
-			if err := c.replies.flush(); err != nil {
-				return err
-			}
-			c.unflushed = false
 		}
 	}
 }
 
-// open reads the preface, and returns the codec that it asks for; line mode has none, and no preface.
-func (c *connection) open() (operations.Codec, error) {
-	// A handshake is part of this read, and so of its time.
-	if err := c.stream.SetReadDeadline(time.Now().Add(c.settings.ReadTimeout)); err != nil {
-		return nil, err
+// readPreface returns the preface; what begins otherwise is left in the reader, for line mode.
+func (c *connection) readPreface() (string, error) {
+	if err := c.rest(c.server.config.ReadTimeout); err != nil {
+		return "", err
 	}
-	for n := 1; n <= prefaceBytes; n++ {
+	for n := 1; n <= prefaceSize; n++ {
 		start, err := c.reader.Peek(n)
-		if errors.Is(err, io.EOF) {
-			return nil, nil // what is here is the last line, if anything is
+		isPreface := func(preface string) bool { return strings.HasPrefix(preface, string(start)) }
+		if errors.Is(err, io.EOF) || err == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(encodings)), isPreface) {
+			return "", nil
 		}
 		if err != nil {
-			return nil, err
-		}
-		if string(start) != jsonPreface[:n] && string(start) != protobufPreface[:n] {
-			return nil, nil
+			return "", err
 		}
 	}
-	var preface [prefaceBytes]byte
-	_, err := io.ReadFull(c.reader, preface[:])
-	if string(preface[:]) == protobufPreface {
-		return operations.Protobuf{}, err
-	}
-	return operations.JSON{}, err
+	preface := make([]byte, prefaceSize)
+	_, err := io.ReadFull(c.reader, preface)
+	return string(preface), err
 }
 
-// awaitRequest returns when something of a request is here, or nothing more will come. It starts the request's clock,
-// unless all of it is here.
-func (c *connection) awaitRequest(isWhole func(*bufio.Reader) bool) error {
+// awaitRequest returns when a request has begun to arrive, or nothing more will, and starts its clock.
+func (c *connection) awaitRequest() error {
 	if c.reader.Buffered() == 0 {
-		if err := c.rest(); err != nil {
+		if err := c.rest(c.server.config.IdleTimeout); err != nil {
 			return err
 		}
-		_, err := c.reader.Peek(1)
-		if err != nil && !errors.Is(err, io.EOF) {
+		if _, err := c.reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.stopping {
+				return errStopping
+			}
 			return err
 		}
 	}
-	c.mu.Lock()
-	c.atRest = false
-	c.mu.Unlock()
-	if isWhole(c.reader) {
-		return nil
-	}
-	return c.stream.SetReadDeadline(time.Now().Add(c.settings.ReadTimeout))
-}
-
-// rest notes that nothing of a next request is here, and how long the client may take to send it: as long as it likes
-// while streams are open. If the service stops, the connection doesn't wait for one.
-func (c *connection) rest() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.draining {
+	c.resting = false
+	return c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
+}
+
+// rest limits how long the client may send nothing; while streams are open there is no limit.
+func (c *connection) rest(timeout time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
 		return errStopping
 	}
-	c.atRest = true
-	if c.streams.count() > 0 {
-		return c.stream.SetReadDeadline(time.Time{})
+	c.resting = true
+	if len(c.streams) > 0 {
+		return c.SetReadDeadline(time.Time{})
 	}
-	return c.stream.SetReadDeadline(time.Now().Add(c.quiet))
+	return c.SetReadDeadline(time.Now().Add(timeout))
 }
 
-// frame returns what answers the next frame, and says whether it was the last one.
-func (c *connection) frame(codec operations.Codec) func() (ended bool, err error) {
-	return func() (bool, error) {
-		request, err := readRequest(c.reader, c.settings.BodyBytesMax)
-		if refused := (*frameError)(nil); errors.As(err, &refused) {
-			return true, c.refuse(refused)
-		}
-		if err != nil {
-			return true, err
-		}
-		if string(request.method) == cancelMethod {
-			c.streams.cancel(request.id)
-			return false, nil
-		}
-		if c.streams.find(request.id) != nil { // nobody could tell the two's replies apart
-			taken := domain.Errorf(domain.InvalidArgument, "A stream with the id %d is open.", request.id)
-			return true, c.refuse(&frameError{request.id, taken})
-		}
-		if string(request.method) == operations.StreamTransactions.Name {
-			if refused := c.streams.begin(codec, request); refused != nil {
-				return false, c.send(reply{id: request.id, code: refused.Code, message: refused.Message})
-			}
-			return false, nil
-		}
-		return false, c.send(c.calls.answer(codec, request))
-	}
-}
-
-// refuse says the last word; streams end without one.
-func (c *connection) refuse(refused *frameError) error {
-	c.streams.leave()
-	return c.send(c.calls.refuse(refused))
-}
-
-// send takes a reply, which may stay in the buffer.
-func (c *connection) send(frame reply) error {
-	c.unflushed = true
-	return c.replies.frame(frame)
-}
-
-// sendText takes a reply in line mode, which may stay in the buffer.
-func (c *connection) sendText(text string) error {
-	c.unflushed = true
-	return c.replies.text(text)
-}
-
-// line answers the next line, and says whether it was the last one.
-func (c *connection) line() (ended bool, err error) {
-	text, err := readLine(c.reader)
-	isLast := errors.Is(err, io.EOF)
-	if refused := (*lineError)(nil); errors.As(err, &refused) {
-		return true, c.sendText(c.calls.refuseLine(refused))
-	}
-	if err != nil && !isLast || isLast && text == "" {
-		return true, err
-	}
-	return isLast, c.sendText(c.calls.answerLine(text))
-}
-
-// linger lets the client read the last reply.
-func (c *connection) linger() {
-	patience := c.settings.ReadTimeout
+// stop closes the connection as soon as it rests.
+func (c *connection) stop() {
 	c.mu.Lock()
-	if c.draining {
-		patience = min(patience, drainLinger)
+	defer c.mu.Unlock()
+	c.stopping = true
+	if c.resting {
+		_ = c.SetReadDeadline(time.Now())
+	}
+}
+
+func (c *connection) answerFrame() error {
+	r, err := readRequest(c.reader, c.server.config.BodyBytesMax)
+	if rejected := (frameError{}); errors.As(err, &rejected) {
+		return c.reject(rejected)
+	}
+	if err != nil {
+		return err
+	}
+	begun, operation := time.Now(), r.method
+	if r.method == cancelMethod {
+		c.cancel(r.id)
+		return nil
+	}
+	if c.isOpen(r.id) { // nobody could tell their replies apart
+		return c.reject(frameError{r.id, application.Invalid("A stream with the id %d is open.", r.id)})
+	}
+	if r.method == streamMethod {
+		return c.openStream(r)
+	}
+	var message string
+	var body []byte
+	if call, ok := c.server.calls[r.method]; ok {
+		message, body, err = c.call(call, r.body)
+	} else {
+		method := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
+		operation, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", method)
+	}
+	c.server.requests.Observe(operation, err, begun, len(r.body), len(body))
+	c.unflushed = true
+	return c.write(r.id, 0, message, body, err)
+}
+
+func (c *connection) call(call codec.Call, body []byte) (message string, data []byte, err error) {
+	decode := func(request proto.Message) error { return c.with.decode(body, request) }
+	response, err := call(context.Background(), decode)
+	if err != nil {
+		return "", nil, err
+	}
+	message = response.GetMessage() // which encode may clear
+	data, err = c.with.encode(response)
+	return message, data, err
+}
+
+// answerLine returns the next line in upper case, also an empty one, which the operation would reject.
+func (c *connection) answerLine() error {
+	line, err := c.reader.ReadSlice('\n') // the buffer holds the longest line
+	if err != nil && len(line) <= lineSizeMax && (len(line) == 0 || !errors.Is(err, io.EOF)) {
+		return err
+	}
+	begun := time.Now()
+	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	answer, invalid := "", error(nil)
+	switch {
+	case len(text) > lineSizeMax:
+		invalid = fmt.Errorf("The line is longer than %d bytes.", lineSizeMax)
+	case !utf8.Valid(text):
+		invalid = errors.New("The line is not valid UTF-8.")
+	default:
+		answer = application.ToUpper(string(text)) + "\n"
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.unflushed = true
+	if invalid != nil {
+		answer = fmt.Sprintf("ERROR: %s\n", invalid)
+		_, _ = c.writer.WriteString(answer)
+		c.server.requests.Observe(lineOperation, application.Invalid("%s", invalid), begun, len(text), len(answer))
+		return errRejected
+	}
+	c.server.requests.Observe(lineOperation, nil, begun, len(text), len(answer))
+	_, err = c.writer.WriteString(answer)
+	return err
+}
+
+// reject sends the last reply of the connection, after the ends of its streams.
+func (c *connection) reject(rejected frameError) error {
+	c.server.requests.Observe(metrics.Unknown, rejected.error, time.Now(), 0, 0)
+	c.cancelAll()
+	c.running.Wait()
+	_ = c.write(rejected.id, 0, "", nil, rejected.error)
+	return errRejected
+}
+
+func (c *connection) write(id uint32, flags byte, message string, body []byte, err error) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return writeReply(c.writer, id, flags, message, body, err)
+}
+
+func (c *connection) flush() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.writer.Flush()
+}
+
+// Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
+const streamsMax = 100
+
+// openStream starts a stream, or replies why not.
+func (c *connection) openStream(r request) error {
+	begun := time.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	batches, err := c.transactions(ctx, r)
+	if err != nil {
+		cancel()
+		c.server.requests.Observe(streamMethod, err, begun, len(r.body), 0)
+		c.unflushed = true
+		return c.write(r.id, 0, "", nil, err)
+	}
+	var sent atomic.Int64
+	// A stream that is cancelled is counted at once, though it may still wait for its client to read.
+	var counting sync.Once
+	count := func(err error) {
+		counting.Do(func() { c.server.requests.Observe(streamMethod, err, begun, len(r.body), int(sent.Load())) })
+	}
+	c.mu.Lock()
+	c.streams[r.id] = func() {
+		cancel()
+		count(application.ErrCancelled)
 	}
 	c.mu.Unlock()
-	if c.stream.CloseWrite() == nil && c.stream.SetReadDeadline(time.Now().Add(patience)) == nil {
-		_, _ = io.CopyN(io.Discard, c.stream, lingerBytes)
+	c.running.Go(func() {
+		defer cancel()
+		err := c.sendBatches(r.id, batches, &sent)
+		count(err)
+		c.closeStream(r.id)
+		_ = c.write(r.id, 0, "", nil, err)
+		_ = c.flush() // to a client that may have left
+	})
+	return nil
+}
+
+func (c *connection) transactions(ctx context.Context, r request) (iter.Seq2[[]*pb.Transaction, error], error) {
+	c.mu.Lock()
+	open := len(c.streams)
+	c.mu.Unlock()
+	if open >= streamsMax {
+		return nil, application.Error(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
+	}
+	request := &pb.StreamTransactionsRequest{}
+	if err := c.with.decode(r.body, request); err != nil {
+		return nil, err
+	}
+	return c.server.app.Ledger.Transactions(ctx, request)
+}
+
+func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error], sent *atomic.Int64) error {
+	for batch, err := range batches {
+		if err != nil {
+			return err
+		}
+		for _, transaction := range batch {
+			body, err := c.with.encode(&pb.StreamTransactionsResponse{Data: transaction})
+			if err != nil {
+				return err
+			}
+			sent.Add(int64(len(body)))
+			if c.write(id, flagMore, "", body, nil) != nil {
+				return application.ErrCancelled
+			}
+		}
+		if c.flush() != nil {
+			return application.ErrCancelled
+		}
+	}
+	return nil
+}
+
+// closeStream forgets a stream before its end is sent: a client that has read it may use the id again.
+func (c *connection) closeStream(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.streams, id)
+	if len(c.streams) == 0 && c.resting && !c.stopping {
+		_ = c.SetReadDeadline(time.Now().Add(c.server.config.IdleTimeout))
+	}
+}
+
+func (c *connection) isOpen(id uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.streams[id]
+	return ok
+}
+
+// cancel ends a stream, if it is open.
+func (c *connection) cancel(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel, ok := c.streams[id]; ok {
+		cancel()
+	}
+}
+
+func (c *connection) cancelAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.streams {
+		cancel()
 	}
 }

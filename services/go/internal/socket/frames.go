@@ -3,141 +3,124 @@ package socket
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"io"
 
-	"wirebench.dev/services/internal/domain"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
 )
 
+// The layout of proto/socket.md. Sizes are in bytes.
 const (
-	jsonPreface     = "WB1J"
-	protobufPreface = "WB1P"
-	prefaceBytes    = 4
-	cancelMethod    = "cancel"
+	prefaceSize = 4
+	idSize      = 4
+	// A request's payload beside method and body: id, method_length.
+	requestFixedSize = idSize + 1
+	// A reply's payload beside message and body: id, status, flags, message_length.
+	replyFixedSize = idSize + 4
 	// Another reply frame with the same id follows.
-	more = 1
-
-	lengthBytes = 4
-	idBytes     = 4
-	// What a request's payload has beside method and body: id, method_length.
-	requestFixedBytes = 5
-	// What a reply's has beside message and body: id, status, flags, message_length.
-	replyFixedBytes = 8
+	flagMore = 1
 )
 
-// The numbers of gRPC's status codes.
-var statuses = [...]byte{
-	domain.OK:                0,
-	domain.Cancelled:         1,
-	domain.InvalidArgument:   3,
-	domain.DeadlineExceeded:  4,
-	domain.NotFound:          5,
-	domain.AlreadyExists:     6,
-	domain.ResourceExhausted: 8,
-	domain.Unimplemented:     12,
-	domain.Internal:          13,
-	domain.Unavailable:       14,
-}
-
-// request is a request frame; its slices are valid until the next one is read.
 type request struct {
 	id     uint32
-	method []byte
+	method string
 	body   []byte
 }
 
-// frameError is a frame after which the stream can't be followed any further, and the id to answer it by.
+// frameError is about a frame after which the connection can't be read any further.
 type frameError struct {
-	id      uint32
-	refusal *domain.Error
+	id uint32
+	error
 }
 
-func (e *frameError) Error() string { return e.refusal.Message }
-
-// isWholeFrame returns whether all of a frame that has begun is buffered, so that to read it takes no time.
-func isWholeFrame(reader *bufio.Reader) bool {
-	if reader.Buffered() < lengthBytes {
-		return false
-	}
-	start, err := reader.Peek(lengthBytes)
-	return err == nil && uint64(reader.Buffered()) >= lengthBytes+uint64(binary.BigEndian.Uint32(start))
-}
-
-// readRequest reads a frame. It looks no further than it has to, to tell that a frame can't be read. Errors: *frameError,
-// and those of the connection.
-func readRequest(reader *bufio.Reader, payloadBytesMax int) (request, error) {
-	start, err := reader.Peek(lengthBytes)
+// readRequest reads a frame, and no more of an invalid one than it takes to reject it. Errors: frameError, and those of
+// the connection.
+func readRequest(reader *bufio.Reader, payloadSizeMax int) (request, error) {
+	length, err := readUint32(reader)
 	if err != nil {
 		return request{}, err
 	}
-	length := int(binary.BigEndian.Uint32(start))
-	if length < idBytes {
+	if length < idSize {
 		return request{}, tooShort(0)
 	}
-	if start, err = reader.Peek(lengthBytes + idBytes); err != nil {
-		return request{}, err
-	}
-	id := binary.BigEndian.Uint32(start[lengthBytes:])
-	if length > payloadBytesMax {
-		return request{}, &frameError{id, domain.Errorf(domain.ResourceExhausted,
-			"The request is larger than %d bytes.", payloadBytesMax)}
-	}
-	if length < requestFixedBytes {
-		return request{}, tooShort(id)
-	}
-	if start, err = reader.Peek(lengthBytes + requestFixedBytes); err != nil {
-		return request{}, err
-	}
-	methodEnd := requestFixedBytes + int(start[lengthBytes+idBytes])
-	if methodEnd > length {
-		return request{}, tooShort(id)
-	}
-	payload, err := readPayload(reader, length)
+	id, err := readUint32(reader)
 	if err != nil {
 		return request{}, err
 	}
-	return request{id, payload[requestFixedBytes:methodEnd], payload[methodEnd:]}, nil
-}
-
-// readPayload returns what a frame holds, in the reader's own buffer if that is large enough.
-func readPayload(reader *bufio.Reader, length int) ([]byte, error) {
-	if lengthBytes+length <= reader.Size() {
-		frame, err := reader.Peek(lengthBytes + length)
-		if err != nil {
-			return nil, err
-		}
-		_, err = reader.Discard(len(frame))
-		return frame[lengthBytes:], err
+	if int(length) > payloadSizeMax {
+		words := "The request is larger than %d bytes."
+		return request{}, frameError{id, application.Error(codes.ResourceExhausted, words, payloadSizeMax)}
 	}
-	if _, err := reader.Discard(lengthBytes); err != nil {
-		return nil, err
+	if length < requestFixedSize {
+		return request{}, tooShort(id)
 	}
-	payload := make([]byte, length)
-	_, err := io.ReadFull(reader, payload)
-	return payload, err
+	methodSize, err := reader.ReadByte()
+	if err != nil {
+		return request{}, err
+	}
+	if requestFixedSize+uint32(methodSize) > length {
+		return request{}, tooShort(id)
+	}
+	payload := make([]byte, length-requestFixedSize)
+	_, err = io.ReadFull(reader, payload)
+	return request{id, string(payload[:methodSize]), payload[methodSize:]}, err
 }
 
-func tooShort(id uint32) *frameError {
-	return &frameError{id, domain.Errorf(domain.InvalidArgument, "The frame is shorter than its fields.")}
+func readUint32(reader *bufio.Reader) (uint32, error) {
+	bytes, err := reader.Peek(4)
+	if err != nil {
+		return 0, err
+	}
+	_, err = reader.Discard(4)
+	return binary.BigEndian.Uint32(bytes), err
 }
 
-// reply is a reply frame.
-type reply struct {
-	id      uint32
-	code    domain.Code
-	flags   byte
-	message string
-	body    []byte
+func tooShort(id uint32) frameError {
+	return frameError{id, application.Invalid("The frame is shorter than its fields.")}
 }
 
-func (r reply) write(writer *bufio.Writer) error {
-	var header [lengthBytes + replyFixedBytes]byte
-	binary.BigEndian.PutUint32(header[0:], uint32(replyFixedBytes+len(r.message)+len(r.body)))
-	binary.BigEndian.PutUint32(header[4:], r.id)
-	header[8], header[9] = statuses[r.code], r.flags
-	binary.BigEndian.PutUint16(header[10:], uint16(len(r.message)))
-	// A writer that has failed once does so from then on, and says it in the end.
-	_, _ = writer.Write(header[:])
-	_, _ = writer.WriteString(r.message)
-	_, err := writer.Write(r.body)
+// writeReply writes a frame with a body, or with the code and message of an error.
+func writeReply(writer *bufio.Writer, id uint32, flags byte, message string, body []byte, err error) error {
+	if err != nil {
+		message = status.Convert(err).Message()
+	}
+	head := writer.AvailableBuffer()
+	head = binary.BigEndian.AppendUint32(head, uint32(replyFixedSize+len(message)+len(body)))
+	head = binary.BigEndian.AppendUint32(head, id)
+	head = append(head, byte(status.Code(err)), flags)
+	head = binary.BigEndian.AppendUint16(head, uint16(len(message)))
+	// A writer that has failed returns that error from then on.
+	_, _ = writer.Write(append(head, message...))
+	_, err = writer.Write(body)
 	return err
+}
+
+const (
+	cancelMethod  = "cancel"
+	streamMethod  = "ledger.stream_transactions"
+	lineOperation = "echo.upper"
+)
+
+// encoding is how the bodies of a connection are encoded.
+type encoding struct {
+	decode func(body []byte, request proto.Message) error
+	encode func(response proto.Message) ([]byte, error)
+}
+
+// By preface. In protobuf, responses leave out what the frame says: `success` and `message`.
+var encodings = map[string]encoding{
+	"WB1J": {codec.DecodeJSON, func(response proto.Message) ([]byte, error) { return json.Marshal(codec.Data(response)) }},
+	"WB1P": {codec.DecodeProtobuf, func(response proto.Message) ([]byte, error) {
+		for _, name := range []string{"success", "message"} {
+			if field := response.ProtoReflect().Descriptor().Fields().ByTextName(name); field != nil {
+				response.ProtoReflect().Clear(field)
+			}
+		}
+		return proto.Marshal(response)
+	}},
 }

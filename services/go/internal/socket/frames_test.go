@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"wirebench.dev/services/internal/domain"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 type hexBytes []byte
@@ -56,7 +57,7 @@ func TestRequestVectors(t *testing.T) {
 		for _, size := range []int{16, 4096} {
 			reader := bufio.NewReaderSize(bytes.NewReader(each.Frame), size)
 			got, err := readRequest(reader, 1<<20)
-			if err != nil || got.id != each.ID || string(got.method) != each.Method || !bytes.Equal(got.body, each.Body) {
+			if err != nil || got.id != each.ID || got.method != each.Method || !bytes.Equal(got.body, each.Body) {
 				t.Errorf("%s: %v, %v", each.Name, got, err)
 			}
 		}
@@ -65,15 +66,14 @@ func TestRequestVectors(t *testing.T) {
 
 // The replies of the protocol's vectors are written byte by byte.
 func TestReplyVectors(t *testing.T) {
-	codes := make(map[byte]domain.Code)
-	for _, code := range domain.Codes() {
-		codes[statuses[code]] = code
-	}
 	for _, each := range readVectors(t).Replies {
 		var out bytes.Buffer
 		writer := bufio.NewWriter(&out)
-		frame := reply{each.ID, codes[each.Status], each.Flags, each.Message, each.Body}
-		if err := frame.write(writer); err != nil {
+		var err error
+		if each.Status != 0 {
+			err = status.Error(codes.Code(each.Status), each.Message)
+		}
+		if err := writeReply(writer, each.ID, each.Flags, each.Message, each.Body, err); err != nil {
 			t.Fatal(err)
 		}
 		_ = writer.Flush()

@@ -1,103 +1,94 @@
-// Package socket is the application behind the protocol of proto/socket.md: a goroutine for each connection.
+// Package socket serves the application over the protocol of proto/socket.md: one goroutine a connection.
 package socket
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log"
 	"net"
 	"sync"
 	"time"
 
-	"wirebench.dev/services/internal/platform"
+	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
+	"wirebench.dev/services/internal/metrics"
+	"wirebench.dev/services/internal/settings"
 )
 
-// Defaults are those of the transport.
-var Defaults = platform.Defaults{Transport: "socket", Port: 9000, Runtime: "goroutines"}
-
-// How long others have to leave when no further client can be accepted.
-const acceptPause = 100 * time.Millisecond
+const (
+	// After a failed accept, as when no more files may be open.
+	acceptPause = 100 * time.Millisecond
+	// What a client doesn't read waits in buffers of hundreds of KiB (proto/socket.md); the kernel's own grow to megabytes.
+	sendBufferBytes = 256 * 1024
+)
 
 // Server keeps the connections.
 type Server struct {
-	worker *platform.Worker
-	full   sync.Once
+	config   *settings.Settings
+	app      *application.Application
+	requests *metrics.Requests
+	calls    map[string]codec.Call
 
 	mu          sync.Mutex
-	listener    net.Listener
-	stopping    bool
 	connections map[*connection]struct{}
 	running     sync.WaitGroup
 }
 
 // New returns a server; it serves nothing yet.
-func New(worker *platform.Worker) platform.Server {
-	return &Server{worker: worker, connections: make(map[*connection]struct{})}
+func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
+	return &Server{
+		config: config, app: app, requests: requests, calls: codec.Calls(app), connections: map[*connection]struct{}{},
+	}
 }
 
-// Serve takes connections until Shutdown is called.
+// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
-	s.mu.Lock()
-	s.listener = listener
-	s.mu.Unlock()
+	var logged sync.Once
 	for {
 		accepted, err := listener.Accept()
-		switch {
-		case err == nil:
-			s.start(accepted)
-		case errors.Is(err, net.ErrClosed):
+		if errors.Is(err, net.ErrClosed) {
 			return nil
-		default: // no more files may be open, as a rule
-			s.full.Do(func() { log.Printf("can't accept a connection: %v; further clients wait until one leaves", err) })
-			time.Sleep(acceptPause)
 		}
+		if err != nil {
+			logged.Do(func() { log.Printf("can't accept a connection: %v; further clients wait until one leaves", err) })
+			time.Sleep(acceptPause)
+			continue
+		}
+		if tcp, ok := accepted.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(sendBufferBytes)
+		}
+		if s.config.TLS != nil {
+			accepted = tls.Server(accepted, s.config.TLS) // the handshake is part of the first read
+		}
+		s.start(newConnection(s, accepted))
 	}
 }
 
-func (s *Server) start(accepted net.Conn) {
-	c := newConnection(s.worker, accepted)
+func (s *Server) start(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping {
-		_ = accepted.Close()
-		return
-	}
 	s.connections[c] = struct{}{}
 	s.running.Go(func() {
-		defer s.forget(c)
 		c.serve()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.connections, c)
 	})
 }
 
-func (s *Server) forget(c *connection) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.connections, c)
+// Shutdown closes connections between requests, and all of them when the context ends.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.forEach((*connection).stop)
+	abort := context.AfterFunc(ctx, func() { s.forEach(func(c *connection) { _ = c.Close() }) })
+	defer abort()
+	s.running.Wait()
 }
 
-// Shutdown closes all connections between frames, or when the context ends.
-func (s *Server) Shutdown(ctx context.Context) {
+func (s *Server) forEach(do func(*connection)) {
 	s.mu.Lock()
-	s.stopping = true
-	if s.listener != nil {
-		_ = s.listener.Close()
-	}
+	defer s.mu.Unlock()
 	for c := range s.connections {
-		c.drain()
-	}
-	s.mu.Unlock()
-	finished := make(chan struct{})
-	go func() {
-		s.running.Wait()
-		close(finished)
-	}()
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.connections {
-			c.abort()
-		}
+		do(c)
 	}
 }

@@ -14,7 +14,7 @@ import uvloop
 from wirebench_services import metrics, tls
 from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
 from wirebench_services.application.stores import AsyncStore, open_async_store, open_store
-from wirebench_services.application.stores.asynchronous import BlockingAsyncStore
+from wirebench_services.application.stores.asynchronous import AsyncAdapter
 from wirebench_services.settings import SocketSettings, read_settings
 from wirebench_services.socket.conversation import CANCELLED, STOPPING, Call, Conversation, describe_error
 from wirebench_services.workers import run_workers
@@ -205,7 +205,7 @@ async def _serve(settings: SocketSettings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     memory = open_store(settings) if settings.store == "memory" else None
-    store = await open_async_store(settings) if memory is None else BlockingAsyncStore(memory, None)
+    store = await open_async_store(settings) if memory is None else cast("AsyncStore", AsyncAdapter(memory, None))
     await Server(settings, store, memory or store).serve(stop)
     await store.close()
 

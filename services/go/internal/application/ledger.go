@@ -1,0 +1,124 @@
+package application
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+	"slices"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"wirebench.dev/services/internal/pb"
+)
+
+const (
+	rateLimitMax   = 1_000_000
+	streamItemsMax = 100_000
+	// How many transactions a stream fetches at once: so many wait in memory for a client that doesn't read.
+	pageItems = 128
+	// Timers are no finer: items that are due within a tick are sent together. A client that pauses to read isn't sent
+	// what was due meanwhile at once, which would exceed its limit.
+	ticksPerSecond = 1000
+)
+
+// How streams end early.
+var (
+	ErrCancelled = Error(codes.Canceled, "The stream was cancelled.")
+	errStopping  = Error(codes.Unavailable, "The service is stopping.")
+)
+
+// Ledger implements LedgerService.
+type Ledger struct {
+	pb.UnimplementedLedgerServiceServer
+	store    Store
+	stopping context.Context
+}
+
+func (l *Ledger) GetBalance(ctx context.Context, r *pb.GetBalanceRequest) (*pb.GetBalanceResponse, error) {
+	if err := validateRange("account_id", r.GetAccountId(), 1, math.MaxInt32); err != nil {
+		return nil, err
+	}
+	balance, err := l.store.balance(ctx, r.GetAccountId())
+	return &pb.GetBalanceResponse{Success: true, Message: "Balance retrieved successfully", Data: balance}, err
+}
+
+func (l *Ledger) StreamTransactions(
+	r *pb.StreamTransactionsRequest, stream grpc.ServerStreamingServer[pb.StreamTransactionsResponse],
+) error {
+	batches, err := l.Transactions(stream.Context(), r)
+	if err != nil {
+		return err
+	}
+	for batch, err := range batches {
+		if err != nil {
+			return err
+		}
+		for _, transaction := range batch {
+			if stream.Send(&pb.StreamTransactionsResponse{Data: transaction}) != nil {
+				return ErrCancelled
+			}
+		}
+	}
+	return nil
+}
+
+// Transactions returns the batches of a stream: each holds the transactions that are due, and the sequence pauses in
+// between. It ends with an error if the client cancels (the context), the service stops or the store fails.
+func (l *Ledger) Transactions(
+	ctx context.Context, r *pb.StreamTransactionsRequest,
+) (iter.Seq2[[]*pb.Transaction, error], error) {
+	limit := *cmp.Or(r.Limit, proto.Int32(streamItemsMax))
+	if err := cmp.Or(
+		validateRange("since", r.GetSince(), 0, math.MaxInt32),
+		validateRange("rate_limit", *cmp.Or(r.RateLimit, proto.Int32(rateLimitMax)), 1, rateLimitMax),
+		validateRange("limit", limit, 1, streamItemsMax),
+	); err != nil {
+		return nil, err
+	}
+	perTick := max(1, int(r.GetRateLimit()/ticksPerSecond))
+	pace := rate.NewLimiter(rate.Inf, pageItems)
+	if r.RateLimit != nil {
+		pace = rate.NewLimiter(rate.Limit(*r.RateLimit), perTick)
+	}
+	return func(yield func([]*pb.Transaction, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(l.stopping, func() { cancel(errStopping) })()
+		for afterID := int32(0); limit > 0; {
+			page, err := l.store.transactions(ctx, r.GetSince(), afterID, min(pageItems, limit))
+			if err != nil {
+				yield(nil, endOf(ctx, err))
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for due := range slices.Chunk(page, min(pace.Burst(), pageItems)) {
+				if pace.WaitN(ctx, len(due)) != nil {
+					yield(nil, endOf(ctx, ErrCancelled))
+					return
+				}
+				if !yield(due, nil) {
+					return
+				}
+			}
+			afterID, limit = page[len(page)-1].Id, limit-int32(len(page))
+		}
+	}, nil
+}
+
+// endOf returns why a stream has ended, by its context or else by an error of the store.
+func endOf(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); cause {
+	case nil:
+		return err
+	case errStopping:
+		return errStopping
+	default:
+		return ErrCancelled
+	}
+}

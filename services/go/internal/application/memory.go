@@ -1,0 +1,160 @@
+package application
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"wirebench.dev/services/internal/pb"
+)
+
+var (
+	errNoUser    = Error(codes.NotFound, "User not found.")
+	errNoAccount = Error(codes.NotFound, "Account not found.")
+)
+
+// Store keeps data; safe for concurrent use. What it returns must not be changed.
+type Store interface {
+	user(ctx context.Context, id int32) (*pb.User, error)
+	// addUsers adds all users or none.
+	addUsers(ctx context.Context, users []*pb.User) error
+	// updateUser replaces the fields that are given, and returns the user.
+	updateUser(ctx context.Context, changes *pb.UpdateUserRequest) (*pb.User, error)
+	// deleteUser returns the user as it was.
+	deleteUser(ctx context.Context, id int32) (*pb.User, error)
+	// users returns at most limit users (0: all) with greater ids, in the order of their ids.
+	users(ctx context.Context, afterID, limit int32) ([]*pb.User, error)
+	balance(ctx context.Context, accountID int32) (*pb.Balance, error)
+	// transactions returns at most limit transactions of a Unix second or later with greater ids, in their order.
+	transactions(ctx context.Context, since, afterID, limit int32) ([]*pb.Transaction, error)
+	// Check returns why the store can't be used, or nil.
+	Check(ctx context.Context) error
+	Close()
+}
+
+// Memory is a store that ends with the process. A user is never changed, only replaced: readers keep what they got.
+type Memory struct {
+	mu       sync.RWMutex
+	byID     map[int32]*pb.User
+	ids      []int32 // sorted
+	balances func() []*pb.Balance
+}
+
+// NewMemory returns a store with so many users.
+func NewMemory(seedUsers int) *Memory {
+	m := &Memory{byID: make(map[int32]*pb.User, seedUsers), balances: sync.OnceValue(seedBalances)}
+	for i := range seedUsers {
+		m.insert(seedUser(i))
+	}
+	return m
+}
+
+func (m *Memory) user(_ context.Context, id int32) (*pb.User, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.find(id)
+}
+
+func (m *Memory) addUsers(_ context.Context, users []*pb.User) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var taken []int32
+	for _, user := range users {
+		if _, ok := m.byID[user.Id]; ok {
+			taken = append(taken, user.Id)
+		}
+	}
+	if taken != nil {
+		return usersExist(taken)
+	}
+	for _, user := range users {
+		m.insert(user)
+	}
+	return nil
+}
+
+func (m *Memory) updateUser(_ context.Context, changes *pb.UpdateUserRequest) (*pb.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	user, err := m.find(changes.Id)
+	if err != nil {
+		return nil, err
+	}
+	user = proto.CloneOf(user)
+	into := user.ProtoReflect()
+	changes.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		into.Set(into.Descriptor().Fields().ByName(field.Name()), value) // both messages have the same names
+		return true
+	})
+	m.byID[user.Id] = user
+	return user, nil
+}
+
+func (m *Memory) deleteUser(_ context.Context, id int32) (*pb.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	user, err := m.find(id)
+	if place, ok := slices.BinarySearch(m.ids, id); ok {
+		m.ids = slices.Delete(m.ids, place, place+1)
+		delete(m.byID, id)
+	}
+	return user, err
+}
+
+func (m *Memory) users(_ context.Context, afterID, limit int32) ([]*pb.User, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	first, found := slices.BinarySearch(m.ids, afterID)
+	if found {
+		first++
+	}
+	ids := m.ids[first:]
+	if limit > 0 {
+		ids = ids[:min(int(limit), len(ids))]
+	}
+	users := make([]*pb.User, len(ids))
+	for i, id := range ids {
+		users[i] = m.byID[id]
+	}
+	return users, nil
+}
+
+func (m *Memory) balance(_ context.Context, accountID int32) (*pb.Balance, error) {
+	if accountID > accounts {
+		return nil, errNoAccount
+	}
+	return m.balances()[accountID-1], nil
+}
+
+// transactions computes them at each call, as a database would read them.
+func (m *Memory) transactions(_ context.Context, since, afterID, limit int32) ([]*pb.Transaction, error) {
+	first := max(afterID+1, firstIDSince(since))
+	page := make([]*pb.Transaction, 0, limit)
+	for id := first; id <= transactions && id < first+limit; id++ {
+		page = append(page, seedTransaction(id))
+	}
+	return page, nil
+}
+
+// Check returns nil: memory is always there.
+func (m *Memory) Check(context.Context) error { return nil }
+
+// Close does nothing.
+func (m *Memory) Close() {}
+
+func (m *Memory) find(id int32) (*pb.User, error) {
+	if user, ok := m.byID[id]; ok {
+		return user, nil
+	}
+	return nil, errNoUser
+}
+
+func (m *Memory) insert(user *pb.User) {
+	m.byID[user.Id] = user
+	place, _ := slices.BinarySearch(m.ids, user.Id)
+	m.ids = slices.Insert(m.ids, place, user.Id)
+}

@@ -1,0 +1,162 @@
+// Package metrics counts requests, and reports what the process uses.
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/procfs"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Unknown is the operation of requests that name none, so that clients can't create labels.
+const Unknown = "unknown"
+
+// The only worker: a process in Go uses many cores.
+const worker = "0"
+
+// Upper bounds of the latency buckets, in seconds.
+var bucketsSeconds = []float64{
+	0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
+}
+
+var codeNames = map[codes.Code]string{
+	codes.OK: "ok", codes.InvalidArgument: "invalid_argument", codes.NotFound: "not_found",
+	codes.AlreadyExists: "already_exists", codes.ResourceExhausted: "resource_exhausted",
+	codes.Unimplemented: "unimplemented", codes.DeadlineExceeded: "deadline_exceeded",
+	codes.Unavailable: "unavailable", codes.Internal: "internal", codes.Canceled: "cancelled",
+}
+
+// Requests counts the requests of a transport; safe for concurrent use.
+type Requests struct {
+	requests                    *prometheus.CounterVec
+	duration                    *prometheus.HistogramVec
+	requestBytes, responseBytes *prometheus.CounterVec
+}
+
+// NewRequests registers the metrics of a transport.
+func NewRequests(registry *prometheus.Registry, transport string) *Requests {
+	labels := prometheus.Labels{"transport": transport}
+	counter := func(name, help string, names ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, names)
+	}
+	r := &Requests{
+		requests: counter("wirebench_requests_total", "Requests answered.", "operation", "code", "worker"),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "wirebench_request_duration_seconds", Help: "From the request read to the reply written.",
+			Buckets: bucketsSeconds, ConstLabels: labels,
+		}, []string{"operation"}),
+		requestBytes:  counter("wirebench_request_bytes_total", "Bytes of request bodies.", "operation"),
+		responseBytes: counter("wirebench_response_bytes_total", "Bytes of reply bodies.", "operation"),
+	}
+	registry.MustRegister(r.requests, r.duration, r.requestBytes, r.responseBytes)
+	return r
+}
+
+// Observe counts a request that began at a time and ended with an error, or with nil.
+func (r *Requests) Observe(operation string, err error, begun time.Time, requestBytes, responseBytes int) {
+	code, ok := codeNames[status.Code(err)]
+	if !ok {
+		code = codeNames[codes.Internal]
+	}
+	r.requests.WithLabelValues(operation, code, worker).Inc()
+	r.duration.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
+	r.requestBytes.WithLabelValues(operation).Add(float64(requestBytes))
+	r.responseBytes.WithLabelValues(operation).Add(float64(responseBytes))
+}
+
+const (
+	// Of the services, in both languages.
+	version          = "0.1.0"
+	adminReadTimeout = 5 * time.Second
+)
+
+// Where a container sees the CPU statistics of its own cgroup: version 2, and version 1.
+var cpuStatFiles = []string{"/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"}
+
+// NewAdmin returns a server of health and metrics; check returns why the service isn't ready, or nil.
+func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) *http.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := check(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return &http.Server{Handler: mux, ReadTimeout: adminReadTimeout}
+}
+
+// RegisterProcess registers what the service is, and what it uses, read at each scrape.
+func RegisterProcess(registry *prometheus.Registry, transport, runtime, store string) {
+	gauge := func(name, help string, read func() float64, labels prometheus.Labels) {
+		options := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}
+		registry.MustRegister(prometheus.NewGaugeFunc(options, read))
+	}
+	counter := func(name, help string, read func() float64) {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+	}
+	gauge("wirebench_build_info", "What this service is; always 1.", func() float64 { return 1 }, prometheus.Labels{
+		"transport": transport, "runtime": runtime, "implementation": "go", "store": store, "version": version,
+	})
+	gauge("wirebench_memory_bytes", "Resident memory of the service's process.", residentBytes, nil)
+	counter("wirebench_cpu_seconds_total", "CPU time of the service's process.", cpuSeconds)
+	if throttledPeriods() >= 0 {
+		counter("wirebench_cpu_throttled_periods_total", "Periods in which the cgroup's CPU limit was reached.", throttledPeriods)
+	}
+}
+
+func cpuSeconds() float64 {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}
+
+// residentBytes returns 0 on a system without /proc.
+func residentBytes() float64 {
+	process, err := procfs.Self()
+	if err != nil {
+		return 0
+	}
+	stat, _ := process.Stat()
+	return float64(stat.ResidentMemory())
+}
+
+// throttledPeriods returns -1 without a cgroup that counts them.
+func throttledPeriods() float64 {
+	for _, path := range cpuStatFiles {
+		content, _ := os.ReadFile(path)
+		_, rest, found := strings.Cut(string(content), "nr_throttled ")
+		text, _, _ := strings.Cut(rest, "\n")
+		if periods, err := strconv.ParseFloat(text, 64); found && err == nil {
+			return periods
+		}
+	}
+	return -1
+}
+
+// StoreWaits reports how long operations waited for a connection to the store: how many, and in all.
+type StoreWaits func() (uint64, time.Duration)
+
+var storeWaits = prometheus.NewDesc(
+	"wirebench_store_wait_seconds", "How long operations waited for a connection of the pool.", nil, nil)
+
+// Describe names the metric.
+func (StoreWaits) Describe(descs chan<- *prometheus.Desc) { descs <- storeWaits }
+
+// Collect reads the pool's own statistics.
+func (w StoreWaits) Collect(values chan<- prometheus.Metric) {
+	count, total := w()
+	values <- prometheus.MustNewConstSummary(storeWaits, count, total.Seconds(), nil)
+}
