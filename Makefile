@@ -54,7 +54,7 @@ serve: setup ## show all results in a browser, at http://127.0.0.1:8400
 doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
 	@$(BIN)/wirebench doctor $(ARGS)
 
-bench-self: setup ## measure wirebench itself: what its generators and its bookkeeping cost
+bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 ##@ Set up
@@ -99,6 +99,10 @@ clean: ## remove all that was installed, built or cached here, and no results
 .tools/bin/wirebench-go: $(GO_SERVICES) | .tools/.prerequisites
 	@$(STEP) "wirebench-go: building services/go" \
 	  go -C services/go build -mod=readonly -buildvcs=false -trimpath -ldflags '-s -w' -o ../../$@ .
+	@touch $@
+
+.tools/bin/bare-go: $(wildcard benchmarks/bare-go/*) | .tools/.prerequisites
+	@$(STEP) "bare-go: building benchmarks/bare-go" go -C benchmarks/bare-go build -mod=readonly -buildvcs=false -o ../../$@ .
 	@touch $@
 
 .tools/bin/ghz: tools.mk | .tools/.prerequisites

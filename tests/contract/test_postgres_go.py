@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from services.domain import seed
+from wirebench_services.application import seed
 
 from tests.contract.services import GO_KINDS, GOROUTINES, NET_HTTP, Kind, Service, run_to_the_end, started, wait_until
 from tests.postgres import PostgresServer, url_file
