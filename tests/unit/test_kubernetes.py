@@ -138,7 +138,7 @@ def test_only_the_services_of_a_cell_run() -> None:
     assert (3, 2) == (told["grpc"]["replicas"], told["grpc"]["workers"])
     assert "threads" not in told["grpc"]
     assert {values.UPGRADE_LABEL: "7"} == told["common"]["podLabels"]
-    assert 0 == told["common"]["drainPauseSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
+    assert 0 == told["common"]["preStopSleepSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
 
 
 def test_a_service_in_go_has_no_choice_of_runtimes() -> None:

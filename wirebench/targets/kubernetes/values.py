@@ -69,7 +69,7 @@ def of_services(
     }
     if not any(service.disrupted for service in services.values()):
         # Nobody sends requests while they are replaced.
-        common |= {"drainPauseSeconds": 0, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"}}
+        common |= {"preStopSleepSeconds": 0, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"}}
     each: Values = {
         transport: of_service(services[transport]) if transport in services else {"enabled": False}
         for transport in TRANSPORTS
