@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socketserver
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, cast
+
+from wirebench.places import TOOLS
 
 HOST = "127.0.0.1"
 USER = {"id": 1_000_001, "name": "User 1000001", "email": "user1000001@example.com"}
@@ -18,10 +22,9 @@ ENVELOPE = {"success": True, "data": USER, "message": "User retrieved successful
 METHOD = "GetUser"
 
 
-def gunicorn_gthread(port: int) -> None:
-    """Flask on gunicorn's threads, as many as the service has."""
+def flask() -> Any:  # noqa: ANN401 - a WSGI application
+    """Return the bare Flask application: gunicorn calls this."""
     from flask import Flask, Response  # noqa: PLC0415
-    from gunicorn.app.base import BaseApplication  # noqa: PLC0415
 
     app = Flask(__name__)
     body = json.dumps(ENVELOPE)
@@ -30,21 +33,11 @@ def gunicorn_gthread(port: int) -> None:
     def get(user_id: str) -> Response:  # noqa: ARG001 - a constant
         return Response(body, content_type="application/json")
 
-    class Application(BaseApplication):
-        def load_config(self) -> None:
-            options = {"bind": f"{HOST}:{port}", "worker_class": "gthread", "threads": 8, "keepalive": 75}
-            for name, value in options.items():
-                self.cfg.set(name, value)
-
-        def load(self) -> Any:  # noqa: ANN401 - what gunicorn takes for an application has no short name
-            return app
-
-    Application().run()
+    return app
 
 
-def uvicorn(port: int) -> None:
-    """Starlette on uvicorn."""
-    import uvicorn as server  # noqa: PLC0415
+def starlette() -> Any:  # noqa: ANN401 - an ASGI application
+    """Return the bare Starlette application: uvicorn calls this."""
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.requests import Request  # noqa: PLC0415
     from starlette.responses import Response  # noqa: PLC0415
@@ -55,8 +48,34 @@ def uvicorn(port: int) -> None:
     async def get(_: Request) -> Response:
         return Response(body, media_type="application/json")
 
-    app = Starlette(routes=[Route("/api/users/{user_id}", get)])
-    server.run(app, host=HOST, port=port, loop="uvloop", http="httptools", access_log=False, log_level="warning")
+    return Starlette(routes=[Route("/api/users/{user_id}", get)])
+
+
+def make_command(runtime: str, port: int) -> list[str]:
+    """Return the command line of a bare server, with the settings of the service's."""
+    binaries = Path(sys.executable).parent
+    address = f"{HOST}:{port}"
+    match runtime:
+        case "gunicorn-gthread" | "gunicorn-sync":
+            worker_class = runtime.removeprefix("gunicorn-")
+            flags = ["--bind", address, "--worker-class", worker_class, "--threads", "8", "--keep-alive", "75"]
+            if worker_class == "sync":
+                flags = flags[:4]
+            return [str(binaries / "gunicorn"), *flags, "benchmarks.bare:flask()"]
+        case "uvicorn":
+            flags = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
+            return [
+                str(binaries / "uvicorn"),
+                "--factory",
+                *flags,
+                "--log-level",
+                "warning",
+                "benchmarks.bare:starlette",
+            ]
+        case "net-http" | "grpc-go" | "goroutines":
+            return [str(TOOLS / "bare-go"), runtime, str(port)]
+        case _:
+            return [sys.executable, "-m", "benchmarks.bare", runtime, str(port)]
 
 
 def _reply() -> bytes:
@@ -126,14 +145,30 @@ def socket_asyncio(port: int) -> None:
     uvloop.run(serve())
 
 
+class _ThreadedEcho(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.recv(4)  # the preface
+        while data := self.request.recv(65_536):
+            self.request.sendall(data)
+
+
+class _ThreadedServer(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    request_queue_size = 128
+
+
+def socket_threaded(port: int) -> None:
+    """Echo frames in a thread for each connection."""
+    with _ThreadedServer((HOST, port), _ThreadedEcho) as server:
+        server.serve_forever()
+
+
 RUNTIMES: dict[str, Callable[[int], None]] = {
-    "gunicorn-gthread": gunicorn_gthread,
-    "uvicorn": uvicorn,
     "sync": grpc_sync,
     "aio": grpc_aio,
     "asyncio": socket_asyncio,
+    "threaded": socket_threaded,
 }
 
 if __name__ == "__main__":
-    sys.argv, (runtime, port) = sys.argv[:1], sys.argv[1:]
-    RUNTIMES[runtime](int(port))
+    RUNTIMES[sys.argv[1]](int(sys.argv[2]))

@@ -30,7 +30,7 @@ _FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 _SCENARIOS = ("quick", "sweep", "tls", "latency", "workers")
 _MACHINES = ({"cpu": "Some CPU", "cores": "4"}, {"cpu": "Another CPU", "cores": "64"})
 _GATES = (
-    "generator_cpu", "error_rate", "samples", "conformance", "counts", "connections", "shared_cores", "balance",
+    "generator_cpu", "error_rate", "samples", "conformance", "counts", "connections", "shared_cores",
     "throttled_generator", "warmup",
 )  # fmt: skip
 #: The share of gates that fail, and of records with errors.

@@ -1,4 +1,4 @@
-"""Server CPU per `users.get`, metrics on, against the bare framework that answers a constant on the same runtime."""
+"""Server CPU per `users.get`, metrics on, against the bare framework that answers a constant, for every variant."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+from benchmarks import bare
 from wirebench import processes
 from wirebench.drivers import K6, Job
 from wirebench.measure.observe import CLOCK_INTERVAL_S
 from wirebench.measure.usage import Watch, cpu_s, of_processes, process_tree
 from wirebench.processes import Child
 from wirebench.scenario import Cell, Load, ServiceSpec
-from wirebench.scenario.contract import Transport
+from wirebench.scenario.contract import CLOSING_RUNTIMES, Implementation, Transport
 from wirebench.targets import Endpoint, LocalTarget, Replica, divide_cores
 
 REPETITIONS = 5
@@ -26,33 +28,49 @@ CONNECTIONS = 32
 SECONDS = 2.0
 _START_TIMEOUT_S = 20.0
 
-#: Transport, runtime, and the most that the service may cost of the bare framework.
-LIMITS: tuple[tuple[Transport, str, float], ...] = (
-    ("rest", "gunicorn-gthread", 1.2),
-    ("rest", "uvicorn", 1.2),
-    ("grpc", "sync", 1.2),
-    ("grpc", "aio", 1.2),
-    ("socket", "asyncio", 2.0),
+
+class Variant(NamedTuple):
+    """A variant, and the limit of its CPU per request as a multiple of the bare framework's."""
+
+    transport: Transport
+    implementation: Implementation
+    runtime: str
+    limit: float
+
+
+VARIANTS = (
+    Variant("rest", "python", "gunicorn-gthread", 1.25),
+    Variant("rest", "python", "gunicorn-sync", 1.25),
+    Variant("rest", "python", "uvicorn", 1.6),
+    Variant("rest", "go", "net-http", 1.5),
+    Variant("grpc", "python", "sync", 1.25),
+    Variant("grpc", "python", "aio", 1.25),
+    Variant("grpc", "go", "grpc-go", 1.3),
+    Variant("socket", "python", "asyncio", 2.5),
+    Variant("socket", "python", "threaded", 2.5),
+    Variant("socket", "go", "goroutines", 2.5),
 )
 
 
 def main() -> bool:
-    """Measure all runtimes; return whether all keep their limits."""
-    verdicts = [_compare(*limit) for limit in LIMITS]
+    """Measure all variants; return whether all keep their limits."""
+    verdicts = [compare(variant) for variant in VARIANTS]
     return all(verdicts)
 
 
-def _compare(transport: Transport, runtime: str, limit: float) -> bool:
+def compare(variant: Variant) -> bool:
+    """Measure a service and its bare framework in turn, and return whether the ratio keeps its limit."""
     cores = divide_cores()
     with tempfile.TemporaryDirectory() as folder_name:
         folder = Path(folder_name)
         target = LocalTarget(cores, lambda name: folder / f"{name}.log")
+        spec = ServiceSpec(variant.transport, variant.runtime, 1, None, "memory", implementation=variant.implementation)
         try:
-            (service,) = target.start([ServiceSpec(transport, runtime, 1, None, "memory")]).values()
-            with _bare(runtime, folder / "bare.log", cores.server) as bare:
-                both = (service, bare)
+            (service,) = target.start([spec]).values()
+            with started_bare(spec, folder / "bare.log", cores.server) as framework:
                 pairs = [
-                    [_cpu_us(transport, each, folder, cores.generator) for each in both] for _ in range(REPETITIONS)
+                    [measure_cpu_us(each, folder, cores.generator) for each in (service, framework)]
+                    for _ in range(REPETITIONS)
                 ]
         finally:
             target.stop()
@@ -60,23 +78,23 @@ def _compare(transport: Transport, runtime: str, limit: float) -> bool:
     median = statistics.median(ratios)
     ours_us, theirs_us = (statistics.median(column) for column in zip(*pairs, strict=True))
     spread = f"{min(ratios):.2f}–{max(ratios):.2f} in {REPETITIONS} pairs"
-    verdict = "ok" if median <= limit else "OVER"
-    print(f"{transport} {runtime}: service {ours_us:.1f} µs a request, bare framework {theirs_us:.1f};", end=" ")
-    print(f"ratio {median:.2f} ({spread}), limit {limit}: {verdict}", flush=True)
-    return median <= limit
+    verdict = "ok" if median <= variant.limit else "OVER"
+    name = f"{variant.transport} {variant.runtime}"
+    print(f"{name}: service {ours_us:.1f} µs a request, bare framework {theirs_us:.1f};", end=" ")
+    print(f"ratio {median:.2f} ({spread}), limit {variant.limit}: {verdict}", flush=True)
+    return median <= variant.limit
 
 
 @contextmanager
-def _bare(runtime: str, log: Path, cores: frozenset[int]) -> Iterator[Endpoint]:
+def started_bare(spec: ServiceSpec, log: Path, cores: frozenset[int]) -> Iterator[Endpoint]:
+    """Start the bare framework of a service, and yield where it is."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((bare.HOST, 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "benchmarks.bare", runtime, str(port)]
-    child = processes.start(f"bare {runtime}", command, log, cores)
+    child = processes.start(f"bare {spec.runtime}", bare.make_command(spec.runtime, port), log, cores)
     try:
         _wait_for(port, child)
-        spec = ServiceSpec("rest", runtime, 1, None, "memory")
-        yield Endpoint(spec, f"127.0.0.1:{port}", (Replica("bare", None, child.pid),))
+        yield Endpoint(spec, f"{bare.HOST}:{port}", (Replica("bare", None, child.pid),))
     finally:
         child.stop()
 
@@ -86,7 +104,7 @@ def _wait_for(port: int, child: Child) -> None:
     while time.monotonic() < deadline:
         child.check_alive()
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection((bare.HOST, port), timeout=1).close()
         except OSError:
             time.sleep(0.05)
         else:
@@ -94,14 +112,15 @@ def _wait_for(port: int, child: Child) -> None:
     raise processes.ProcessError(f"{child.name} did not listen after {_START_TIMEOUT_S:.0f} s")
 
 
-def _cpu_us(transport: Transport, endpoint: Endpoint, folder: Path, cores: frozenset[int]) -> float:
+def measure_cpu_us(endpoint: Endpoint, folder: Path, cores: frozenset[int]) -> float:
     """Return the CPU time of one request, in microseconds."""
+    spec = endpoint.service
     pids = process_tree(endpoint.replicas[0].root_pid or 0)
-    if transport == "socket":
-        return _socket_cpu_us(pids, endpoint.address, folder / "load.log", cores)
+    if spec.transport == "socket":
+        return _measure_socket_cpu_us(pids, endpoint.address, folder / "load.log", cores)
     cell = Cell(
-        transport=transport,
-        runtime=endpoint.service.runtime,
+        transport=spec.transport,
+        runtime=spec.runtime,
         driver="k6",
         operation="users.get",
         concurrency=CONNECTIONS,
@@ -109,8 +128,8 @@ def _cpu_us(transport: Transport, endpoint: Endpoint, folder: Path, cores: froze
         workers=1,
         threads=None,
         store="memory",
-        codec="protobuf" if transport == "grpc" else "json",
-        connection="keep",
+        codec="protobuf" if spec.transport == "grpc" else "json",
+        connection="reopen" if spec.runtime in CLOSING_RUNTIMES else "keep",
     )
     load = Load(warmup_s=0.5, window_s=SECONDS)
     job = Job(cell, load, endpoint.address, 1, 1, folder / "histograms.json", folder / "k6.log", cores)
@@ -121,7 +140,7 @@ def _cpu_us(transport: Transport, endpoint: Endpoint, folder: Path, cores: froze
     return (used.cpu_s or 0.0 if used else 0.0) / sum(file.counts_by_code().values()) * 1e6
 
 
-def _socket_cpu_us(pids: tuple[int, ...], address: str, log: Path, cores: frozenset[int]) -> float:
+def _measure_socket_cpu_us(pids: tuple[int, ...], address: str, log: Path, cores: frozenset[int]) -> float:
     """Load with a client of our own: k6 can't saturate this server, and a server that waits costs more a request."""
     host, _, port = address.rpartition(":")
     log.unlink(missing_ok=True)

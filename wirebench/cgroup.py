@@ -1,4 +1,7 @@
-"""The cgroup that this process is in, version 1 or 2, and with it all that it starts."""
+"""Control groups, version 1 and 2: the one that this process is in, and what any of them has used.
+
+Files and fields: cgroups(7), and cgroup-v1 and cgroup-v2.rst in the kernel's Documentation/admin-guide.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,39 @@ def fields(path: Path) -> dict[str, int]:
         return {name: int(value) for name, value in map(str.split, path.read_text(encoding="ascii").splitlines())}
     except (OSError, ValueError):
         return {}
+
+
+def read_cpu_s(folder: Path) -> float | None:
+    """Return the CPU time of all processes that are or were in a group, in seconds; None if it can't be read.
+
+    `folder` belongs to the controller `cpuacct`, or to version 2.
+    """
+    usage_ns = _number(folder / "cpuacct.usage")
+    if usage_ns is not None:
+        return usage_ns / 1e9
+    usage_us = fields(folder / "cpu.stat").get("usage_usec")
+    return None if usage_us is None else usage_us / 1e6
+
+
+def read_throttled_periods(folder: Path) -> int | None:
+    """Return in how many periods a group met its CPU limit, so far; None if it can't be read."""
+    return fields(folder / "cpu.stat").get("nr_throttled")
+
+
+def read_memory_bytes(folder: Path) -> int | None:
+    """Return a group's working set: memory in use, without cached files that can go at once. None if it can't be read.
+
+    Kubernetes shows and evicts by the same figure.
+    """
+    for usage, cache in (("memory.usage_in_bytes", "total_inactive_file"), ("memory.current", "inactive_file")):
+        used_bytes = _number(folder / usage)
+        if used_bytes is not None:
+            return max(0, used_bytes - fields(folder / "memory.stat").get(cache, 0))
+    return None
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

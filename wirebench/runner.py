@@ -35,6 +35,7 @@ from wirebench.targets import Description, Disrupted, Endpoint, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 _VERIFIED_MILLICORES = 250
+_USAGE_PROBLEM = "a service replaced or started a process under load, or could not be read, in at least one cell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +213,8 @@ class _Execution:
         )
         record = make_record(subject, observed, output, disrupted)
         self.writer.add(record)
+        if record.server.cpu_s is None and not cell.is_disrupted:
+            self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
         self.measured_s += job.load.warmup_s + record.window_s
         return record
 

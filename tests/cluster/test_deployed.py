@@ -93,16 +93,41 @@ def test_one_value_scales_a_service(cluster: Cluster) -> None:
     wait_until(lambda: 1 == len(pods(cluster, "rest")), "one pod is left")
 
 
-def test_usage_is_that_of_the_container(cluster: Cluster) -> None:
-    """CPU time, memory and throttling come from the cgroup: memory fits the limit, and not the machine."""
-    ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:6000/usage').read().decode())"
-    (pod,) = pods(cluster, "rest")
-    usage = json.loads(
-        cluster.kubectl("exec", pod["metadata"]["name"], "--namespace", NAMESPACE, "--", "python3", "-c", ask)
-    )
-    assert usage["cpu_s"] > 0
-    assert 10 * 2**20 < usage["memory_bytes"] < 512 * 2**20
-    assert usage["throttled_periods"] is not None
+def agent_of(cluster: Cluster, node: str) -> dict[str, Any]:
+    """Return the agent's pod on a node."""
+    agents = {pod["spec"]["nodeName"]: pod for pod in pods(cluster, "agent")}
+    return agents[node]
+
+
+@every_transport
+def test_an_agent_reads_what_a_service_uses(cluster: Cluster, transport: str) -> None:
+    """CPU time, memory and throttling are those of its container: memory fits the limit, and not the machine."""
+    (pod,) = pods(cluster, transport)
+    url = f"http://127.0.0.1:9110/containers/{pod['metadata']['uid']}"
+    ask = f"import urllib.request as u; print(u.urlopen('{url}').read().decode())"
+    agent = agent_of(cluster, pod["spec"]["nodeName"])["metadata"]["name"]
+    answer = cluster.kubectl("exec", agent, "--namespace", NAMESPACE, "--", "python", "-c", ask)
+    (status,) = (each for each in pod["status"]["containerStatuses"] if each["name"] == transport)
+    used = json.loads(answer)[status["containerID"].rpartition("//")[2]]
+    assert used["cpu_s"] > 0
+    assert 10 * 2**20 < used["memory_bytes"] < 512 * 2**20
+    assert used["throttled_periods"] is not None
+
+
+def test_an_agent_has_no_right_but_to_read_cgroups(cluster: Cluster) -> None:
+    """Nobody's user, no capability, no token, and one folder of the node, which it can't write to."""
+    found = pods(cluster, "agent")
+    assert found
+    for pod in found:
+        spec = pod["spec"]
+        (container,) = spec["containers"]
+        security = {**spec["securityContext"], **container["securityContext"]}
+        assert security["runAsNonRoot"]
+        assert security["readOnlyRootFilesystem"]
+        assert {"drop": ["ALL"]} == security["capabilities"]
+        assert spec["automountServiceAccountToken"] is False
+        assert ["/sys/fs/cgroup"] == [each["hostPath"]["path"] for each in spec["volumes"]]
+        assert all(mount["readOnly"] for mount in container["volumeMounts"])
 
 
 @pytest.mark.usefixtures("cluster")

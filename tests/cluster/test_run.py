@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster, wait_until
 from wirebench.places import ROOT
-from wirebench.store import Run, load_run
+from wirebench.store import Record, Run, load_run
 from wirebench.targets.kubernetes.namespace import LABEL
 
 pytestmark = pytest.mark.timeout(600)
@@ -31,6 +31,18 @@ factors:
 load: {warmup_s: 0.5, window_s: 1}
 blocks: 1
 compare: placement
+"""
+TRANSPORTS = """\
+question: Is every service's use of CPU and memory known?
+factors:
+  transport: [rest, grpc, socket]
+  placement: [same-pod, cross-node]
+  concurrency: 4
+  cpu_limit_millicores: 250
+  memory_limit_mib: 256
+load: {warmup_s: 0.5, window_s: 1}
+blocks: 1
+compare: transport
 """
 BALANCING = """\
 question: Who spreads calls over replicas?
@@ -140,14 +152,32 @@ def test_every_placement_measures_server_and_load(tmp_path: Path) -> None:
         gates = {gate.name: gate for gate in record.gates}
         assert gates["counts"].passed
         assert gates["shared_host"].value <= 1
-        # At 250m it uses at most a quarter of a core; a period's quota may be used at both ends of the window.
-        assert record.server.cpu_s is not None
-        assert 0.05 * record.window_s < record.server.cpu_s < 0.4 * record.window_s
-        assert record.server.memory_bytes is not None
-        assert 10 * 2**20 < record.server.memory_bytes < 256 * 2**20
+        check_server(record)
         assert record.generator.cpu_share is not None
         assert 0 < record.generator.cpu_share < 1.1
     assert (run.folder / "report.html").is_file()
+
+
+def check_server(record: Record) -> None:
+    """See that agents have read the service's container, which is held to 250m and 256 MiB."""
+    # A period's quota may be used at both ends of the window.
+    assert record.server.cpu_s is not None
+    assert 0.02 * record.window_s < record.server.cpu_s < 0.4 * record.window_s, record.id
+    assert record.server.memory_bytes is not None
+    assert 10 * 2**20 < record.server.memory_bytes < 256 * 2**20, record.id
+    assert record.server.throttled_periods is not None
+    assert 0 <= record.server.throttled_periods <= 10 * record.window_s + 4, record.id
+
+
+def test_what_a_service_uses_is_read_on_every_transport(tmp_path: Path) -> None:
+    """CPU time, memory and throttling, also of a service in the pod of its load; the run has nothing to excuse."""
+    started = Started(tmp_path, TRANSPORTS)
+    assert 0 == started.end(), started.printed
+    run = started.run()
+    assert 6 == len(run.records)
+    assert not any("server CPU and memory are missing" in note for note in run.info.notes)
+    for record in run.records:
+        check_server(record)
 
 
 def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(tmp_path: Path) -> None:
@@ -276,6 +306,6 @@ def test_a_second_run_at_the_same_time_is_refused_and_a_killed_one_is_cleared(cl
     os.kill(first.process.pid, signal.SIGKILL)
     first.end()
     left = cluster.kubectl("get", "namespaces", f"--selector={LABEL}", "--output=name").split()
-    assert 1 == len(left)
+    assert 2 == len(left), "one for services and load, one for agents"
     third = Started(tmp_path / "b", LONG.replace("window_s: 10", "window_s: 1"))
     assert 0 == third.end(), third.printed

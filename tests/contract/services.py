@@ -47,7 +47,7 @@ class Kind(NamedTuple):
         """The command of its service."""
         if self.implementation == "go":
             return str(TOOLS / "wirebench-go"), self.transport
-        return sys.executable, "-m", f"services.{self.transport}.main"
+        return sys.executable, "-m", "wirebench_services.commands", self.transport
 
     @property
     def program(self) -> str:
@@ -167,10 +167,7 @@ def started(kind: Kind, folder: Path, *flags: object, host: str = HOST) -> Itera
     """Start a service on loopback or the host, wait until it is ready, and stop it in the end."""
     log = folder / f"{kind.transport}-{kind.runtime}-{time.monotonic_ns()}.log"
     ports = ("--port", 0) if "--port" not in flags else ()
-    arguments = command(
-        kind, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store,
-        "--drain-pause-s", 0, *flags,
-    )  # fmt: skip
+    arguments = command(kind, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store, *flags)
     with log.open("wb") as output:
         process = subprocess.Popen(arguments, cwd=ROOT, stdout=output, stderr=output, env=environment(folder))
     try:

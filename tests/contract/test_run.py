@@ -74,6 +74,7 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
         assert 0 < record.server.cpu_ms_per_request < 20
         assert record.server.memory_bytes is not None
         assert record.server.memory_bytes > 10_000_000
+        assert record.server.throttled_periods is None
         if record.factors["driver"] == "k6":
             assert record.bytes_sent_per_request is not None
             assert record.bytes_received_per_request is not None
@@ -113,6 +114,7 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         assert 8 == len(run.records)
         assert any("services were not restarted" in note for note in run.info.notes)
         assert any("users that it creates stay" in note for note in run.info.notes)
+        assert any("server CPU and memory are missing: the target external" in note for note in run.info.notes)
         for record in run.records:
             assert {} == record.errors
             assert (None, None) == (record.server.cpu_ms_per_request, record.server.requests_by_worker)

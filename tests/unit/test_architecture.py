@@ -35,7 +35,19 @@ STAGES = (
     "cli",
 )
 #: What every stage may use.
-COMMON = ("cgroup", "errors", "files", "findings", "interrupts", "places", "ports", "processes", "readiness", "tls")
+COMMON = (
+    "cgroup",
+    "cgroup_agent",
+    "errors",
+    "files",
+    "findings",
+    "interrupts",
+    "places",
+    "ports",
+    "processes",
+    "readiness",
+    "tls",
+)
 
 
 def imports_of(path: Path) -> Iterator[str]:

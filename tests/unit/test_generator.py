@@ -13,13 +13,14 @@ from tests.accuracy.test_drivers import cell
 from wirebench.drivers import K6, Histogram, HistogramFile, Job
 from wirebench.drivers.histogram_file import DriverVersion, PerSecond, Series, Window, merge_parallel
 from wirebench.errors import WirebenchError
+from wirebench.generator import main
 from wirebench.generator import together as rendezvous
 from wirebench.generator.task import MeasureTask, Verified, decode_answer, encode_answer, read_task
 from wirebench.generator.together import together
 from wirebench.measure import Observation
 from wirebench.measure.observation import GeneratorUse, ServerUse
 from wirebench.scenario import Load
-from wirebench.targets.target import Replica
+from wirebench.targets.target import Containers, Replica
 
 
 def a_file(start_s: int, latencies_ms: list[int], counts: tuple[int, ...]) -> HistogramFile:
@@ -47,7 +48,7 @@ def free_port() -> int:
 
 def test_a_task_is_read_as_it_was_written(tmp_path: Path) -> None:
     """What the harness asks for is what the pod does."""
-    replicas = (Replica("a", "http://10.0.0.1:6000", None),)
+    replicas = (Replica("a", "http://10.0.0.1:6000", containers=Containers("http://10.0.1.1:9110", "uid", ("c",))),)
     task = MeasureTask(
         cell=cell("rest", "k6", concurrency=2), load=Load(), address="rest:5000", addresses=(), replicas=replicas,
         seed=1, id_base=2, cores=1.0,
@@ -55,6 +56,30 @@ def test_a_task_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "load.json"
     path.write_text(task.model_dump_json(), encoding="utf-8")
     assert task == read_task(path)
+
+
+@pytest.mark.parametrize(
+    ("agents", "found", "expected"),
+    [
+        ({}, ("a",), None),
+        ({"b": "http://10.0.1.2:9110"}, ("a",), None),
+        ({"n": "http://10.0.1.1:9110"}, (), None),
+        ({"n": "http://10.0.1.1:9110"}, ("a",), Containers("http://10.0.1.1:9110", "uid", ("a",))),
+    ],
+)
+def test_a_service_beside_its_load_is_read_by_their_node_s_agent(
+    monkeypatch: pytest.MonkeyPatch, agents: dict[str, str], found: tuple[str, ...], expected: Containers | None
+) -> None:
+    """The pod knows its node and its own UID; without an agent there, or a container found, nothing is read."""
+    monkeypatch.setenv("WIREBENCH_NODE", "n")
+    monkeypatch.setenv("WIREBENCH_POD_UID", "uid")
+    monkeypatch.setattr(main, "find_containers_beside", lambda _url, _uid: found)
+    task = MeasureTask(
+        cell=cell("rest", "k6"), load=Load(), address="127.0.0.1:5000", addresses=(), agents=agents,
+        replicas=(Replica("same-pod", "http://127.0.0.1:6000"),), seed=1, id_base=2, cores=1.0,
+    )  # fmt: skip
+    (replica,) = main._replicas(task)
+    assert ("same-pod", expected) == (replica.name, replica.containers)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"kind": "measure"}', '{"kind": "verify", "services": [], "more": 1}'])

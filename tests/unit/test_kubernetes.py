@@ -15,8 +15,10 @@ from wirebench.errors import UsageError
 from wirebench.processes import ProcessError
 from wirebench.scenario import ServiceSpec
 from wirebench.targets.kubernetes import kubectl, namespace, nodes, values
-from wirebench.targets.kubernetes.endpoints import endpoint
+from wirebench.targets.kubernetes.agents import Agents, wait_for_agents
+from wirebench.targets.kubernetes.endpoints import endpoint, endpoint_beside_load
 from wirebench.targets.kubernetes.pods import Pod
+from wirebench.targets.target import Containers
 from wirebench.tls import ClientTls
 
 SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250, 512)
@@ -151,7 +153,7 @@ def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
 
 
 def test_services_that_are_disrupted_drain() -> None:
-    """A rolling restart under load is the chart's own, with its pause."""
+    """A rolling restart under load is the chart's own, with its preStop sleep."""
     told = values.of_services({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
     assert {"podLabels", "nodeSelector"} == set(told["common"])
     assert "maxConnectionAgeSeconds" not in told["grpc"]
@@ -183,11 +185,12 @@ def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
 @pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
 def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
     """Names of runs come from names of files, and those may be anything."""
-    name = namespace.name_for(run)
-    assert name.startswith("wirebench-20261121t110717z-")
-    assert len(name) <= 63
-    assert all(each in "abcdefghijklmnopqrstuvwxyz0123456789-" for each in name)
-    assert not name.endswith("-")
+    for name in (namespace.name_for(run), namespace.agents_name_for(run)):
+        assert name.startswith("wirebench-20261121t110717z-")
+        assert len(name) <= 63
+        assert all(each in "abcdefghijklmnopqrstuvwxyz0123456789-" for each in name)
+        assert not name.endswith("-")
+    assert namespace.name_for(run) != namespace.agents_name_for(run)
 
 
 def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +214,85 @@ def test_tls_is_told_to_services_and_to_their_clients() -> None:
 
     assert {"enabled": True, "secretName": "wirebench-server-tls", "mutual": True} == values.of_service(secured)["tls"]
     assert "tls" not in values.of_service(SERVICE)
-    there = endpoint(secured, [pod], "run")
+    there = endpoint(secured, [pod], "run", Agents())
     assert ("10-0-0-7.run.pod:50051",) == there.addresses
     assert there.tls == ClientTls(*(Path("/etc/wirebench-tls") / name for name in ("ca.crt", "tls.crt", "tls.key")))
-    plain = endpoint(SERVICE, [pod], "run")
+    plain = endpoint(SERVICE, [pod], "run", Agents())
     assert (("10.0.0.7:50051",), None) == (plain.addresses, plain.tls)
+
+
+def running(node: str, container: str) -> Pod:
+    """Return a pod of the service on a node, in the words of kubectl."""
+    states = [{"name": "grpc", "state": {"running": {}}, "containerID": f"containerd://{container}"}]
+    status = {"phase": "Running", "podIP": "10.0.0.7", "containerStatuses": states}
+    return Pod.read({"metadata": {"name": node, "uid": f"uid-{node}"}, "spec": {"nodeName": node}, "status": status})
+
+
+def test_replicas_are_read_by_the_agents_of_their_nodes() -> None:
+    """By pod UID and container id; a replica on a node without an agent isn't read."""
+    agents = Agents({"a": "http://10.0.1.1:9110"})
+    first, second = endpoint(SERVICE, [running("a", "c1"), running("b", "c2")], "run", agents).replicas
+    assert Containers("http://10.0.1.1:9110", "uid-a", ("c1",)) == first.containers
+    assert second.containers is None
+    assert first.root_pid is None
+
+
+def test_a_load_pod_is_told_all_agents_for_the_service_beside_it() -> None:
+    """Where the pod will run, and what its containers are called, isn't known before."""
+    beside = dataclasses.replace(SERVICE, beside_load=True)
+    there = endpoint_beside_load(beside, Agents({"a": "http://10.0.1.1:9110"}))
+    assert {"a": "http://10.0.1.1:9110"} == there.agents
+    assert ("127.0.0.1:50051", None) == (there.address, there.replicas[0].containers)
+
+
+def test_agents_run_alone_in_their_release() -> None:
+    """No service is deployed with them."""
+    told = values.of_agents()
+    assert {"enabled": True} == told["agent"]
+    assert {"enabled": False} == told["rest"] == told["grpc"] == told["socket"]
+
+
+def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:
+    """Return the pod of an agent."""
+    conditions = [{"type": "Ready", "status": str(ready)}]
+    return {
+        "metadata": {"name": f"wirebench-agent-{node}"},
+        "spec": {"nodeName": node},
+        "status": {"phase": "Running", "podIP": address, "conditions": conditions},
+    }
+
+
+def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], **objects: Any) -> Agents:  # noqa: ANN401
+    """Wait for agents of which so many are desired and ready, one status after the other, in a cluster of objects."""
+
+    def get(_self: kubectl.Kubectl, kind: str, *_: object) -> list[dict[str, Any]]:
+        if kind == "daemonsets":
+            desired, ready = statuses.pop(0) if len(statuses) > 1 else statuses[0]
+            return [{"status": {"desiredNumberScheduled": desired, "numberReady": ready}}]
+        found: list[dict[str, Any]] = objects.get(kind, [])
+        return found
+
+    monkeypatch.setattr(kubectl.Kubectl, "get", get)
+    monkeypatch.setattr("wirebench.targets.kubernetes.agents._POLL_S", 0.0)
+    return wait_for_agents(kubectl.Kubectl(kubectl.Access(None, None), "run-agents"))
+
+
+def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DaemonSet that was just made has no pods yet."""
+    pods = [an_agent("a", "10.0.1.1", ready=True), an_agent("b", "fd00::1", ready=True)]
+    found = wait_for(monkeypatch, [(0, 0), (2, 1), (2, 2)], pods=pods)
+    assert Agents({"a": "http://10.0.1.1:9110", "b": "http://[fd00::1]:9110"}) == found
+
+
+def test_a_cluster_that_forbids_agents_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are none after a while, and the run has the cluster's own words for it."""
+    monkeypatch.setattr("wirebench.targets.kubernetes.agents._READY_TIMEOUT_S", 0.01)
+    of_agents = {"involvedObject": {"name": "wirebench-agent"}}
+    events = [
+        {"type": "Warning", "lastTimestamp": "2", "message": "hostPath volumes are forbidden", **of_agents},
+        {"type": "Warning", "lastTimestamp": "1", "message": "earlier", **of_agents},
+        {"type": "Normal", "lastTimestamp": "3", "message": "later", **of_agents},
+    ]
+    found = wait_for(monkeypatch, [(2, 0)], events=events)
+    assert "no agent is ready in the namespace run-agents: hostPath volumes are forbidden" == found.problem
+    assert {} == found.urls

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +12,17 @@ from pathlib import Path
 import pytest
 
 from wirebench.measure import counters
-from wirebench.measure.counters import Counters, fairness, parse_counters, wait_until_settled
+from wirebench.measure.counters import count_since, fairness, parse_counts, subtract, wait_until_settled
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.throttling import throttled_periods
-from wirebench.measure.usage import Usage, Watch, cpu_s, of_processes, process_tree
-from wirebench.targets import divide_cores
+from wirebench.measure.usage import TreeWatch, Usage, Watch, cpu_s, of_processes, process_tree
+from wirebench.targets import Replica, divide_cores
 
 METRICS = """\
 # TYPE wirebench_requests_total counter
-wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="0"} 10.0
-wirebench_requests_total{code="not_found",operation="users.get",transport="rest",worker="0"} 2.0
-wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="1"} 5.0
-wirebench_cpu_throttled_periods_total 3.0
+wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
+wirebench_requests_total{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
+wirebench_requests_total{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
 wirebench_memory_bytes 6.1e+07
 """
 GOOD = Evidence(
@@ -43,8 +43,6 @@ GOOD = Evidence(
     generator_cores_busy=0.5,
     shares_cores=False,
     host_share=1.0,
-    workers=2,
-    worker_fairness=1.0,
     replica_fairness=1.0,
     sent=12_000,
     counted_by_server=12_000,
@@ -69,7 +67,6 @@ FAILING = [
     ("drift", replace(GOOD, per_second=(1000, 1000, 700, 700))),
     ("counts", replace(GOOD, counted_by_server=11_999)),
     ("shared_cores", replace(GOOD, shares_cores=True)),
-    ("balance", replace(GOOD, worker_fairness=0.6)),
     ("replica_balance", replace(GOOD, replica_fairness=0.6)),
     ("disruption", replace(GOOD, outside_window_s=0.5)),
     ("shared_host", replace(GOOD, host_share=1.1)),
@@ -87,26 +84,43 @@ def test_only_a_load_that_should_be_steady_is_to_show_no_drift() -> None:
     assert ["dropped_iterations", "rate_error"] == [gate.name for gate in check(late) if not gate.passed]
 
 
-def test_counters_are_summed_by_worker() -> None:
-    """A worker's requests are those of all its operations and outcomes."""
-    counters = parse_counters(METRICS)
-    assert {"0": 12, "1": 5} == counters.requests_by_worker
-    assert (3, 61_000_000) == (counters.throttled_periods, counters.memory_bytes)
+def test_requests_are_summed_by_worker() -> None:
+    """A worker's requests are those of all its operations and outcomes; its name is a process id."""
+    assert {"70": 12, "81": 5} == parse_counts(METRICS)
 
 
-def test_what_was_added_counts_workers_that_are_new() -> None:
-    """A worker's first requests count from zero."""
-    before = parse_counters('wirebench_requests_total{worker="0"} 10.0\n')
-    assert {"0": 2, "1": 5} == parse_counters(METRICS).since(before).requests_by_worker
+def test_only_workers_that_had_requests_are_counted() -> None:
+    """A worker's first requests count from zero; one that had none isn't listed, as one that never had any."""
+    before = {"70": 10, "65": 3}
+    assert {"70": 2, "81": 5} == subtract({**parse_counts(METRICS), "65": 3}, before)
 
 
-def test_counters_settle_though_memory_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting ends when requests stand still: memory, which never does, would make every run wait in vain."""
-    readings = (Counters({"0": min(n, 2)}, None, memory_bytes=n) for n in itertools.count())
-    monkeypatch.setattr(counters, "read_counters", lambda _url: next(readings))
+def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
+    """Have a service count so many requests, one reading after the other; return the list of those that are left."""
+    left = list(readings)
+    monkeypatch.setattr(counters, "read_counts", lambda _url: {"7": left.pop(0) if len(left) > 1 else left[0]})
     monkeypatch.setattr(counters, "_STILL_S", 0.0)
+    monkeypatch.setattr(counters, "_COUNTED_POLL_S", 0.0)
+    return left
+
+
+def test_counts_settle_when_they_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting ends with the first reading that is the one before."""
+    left = counting(monkeypatch, 1, 2, 2, 9)
     wait_until_settled(["http://127.0.0.1:1"])
-    assert 4 == next(readings).memory_bytes
+    assert [9] == left
+
+
+@pytest.mark.parametrize(("sent", "expected"), [(4, 5), (6, 6)])
+def test_a_request_is_waited_for_whose_reply_came_before_its_count(
+    monkeypatch: pytest.MonkeyPatch, sent: int, expected: int
+) -> None:
+    """Counts are read until they are as many as were sent, or for some seconds if they don't become so many."""
+    counting(monkeypatch, 12, 13, 15, 16)
+    monkeypatch.setattr(counters, "_COUNTED_TIMEOUT_S", 0.2)
+    replica = Replica("a", "http://127.0.0.1:1")
+    assert {"a": {"7": expected}} == count_since([replica], {"a": {"7": 10}}, sent)
+    assert {"a": {"7": 6}} == count_since([replica], {"a": {"7": 10}}, 7)
 
 
 def test_calls_that_were_not_made_in_time_fail_their_gate() -> None:
@@ -116,17 +130,20 @@ def test_calls_that_were_not_made_in_time_fail_their_gate() -> None:
     assert ["calls"] == [gate.name for gate in check(replace(made, calls_missing=3)) if not gate.passed]
 
 
-@pytest.mark.parametrize(("counts", "expected"), [([5, 5], 1.0), ([10, 0], 0.5), ([4, 4, 4, 0], 0.75), ([0, 0], None)])
-def test_jains_index(counts: list[int], expected: float | None) -> None:
-    """Even shares give 1, one of n having all gives 1/n, nothing gives nothing."""
-    assert expected == fairness(counts)
+@pytest.mark.parametrize(
+    ("counts", "sharers", "expected"),
+    [([5, 5], 2, 1.0), ([10, 0], 2, 0.5), ([10], 2, 0.5), ([4, 4, 4], 4, 0.75), ([0, 0], 2, None), ([], 2, None)],
+)
+def test_jains_index(counts: list[int], sharers: int, expected: float | None) -> None:
+    """Even shares give 1, one of n having all gives 1/n, nothing gives nothing; who isn't counted has nothing."""
+    assert expected == fairness(counts, sharers)
 
 
 def test_good_evidence_passes_every_gate() -> None:
     """No gate fails without cause."""
     gates = check(GOOD)
     assert [] == [gate.name for gate in gates if not gate.passed]
-    assert 14 == len(gates)
+    assert 13 == len(gates)
 
 
 @pytest.mark.parametrize(("gate", "evidence"), FAILING)
@@ -152,14 +169,15 @@ def test_what_was_not_seen_has_no_gate() -> None:
     unseen = replace(
         GOOD,
         counted_by_server=None,
-        worker_fairness=None,
         replica_fairness=None,
         host_share=None,
         outside_window_s=None,
         generator_cpu_share=None,
         shares_cores=None,
     )
-    assert {"counts", "balance", "generator_cpu", "shared_cores"}.isdisjoint(gate.name for gate in check(unseen))
+    assert {"counts", "replica_balance", "generator_cpu", "shared_cores"}.isdisjoint(
+        gate.name for gate in check(unseen)
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,6 +221,48 @@ def test_a_watch_tells_only_what_it_watched() -> None:
     assert own.between(now_ns - 10**10, now_ns) is None
     assert own.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
     assert nobody.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+
+
+#: A service of two processes, which starts a third when it is told to.
+PARENT = """
+import subprocess, sys
+child = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
+children = [subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE)]
+children[-1].stdout.readline()
+print(flush=True)
+for line in sys.stdin:
+    children.append(subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    children[-1].stdout.readline()
+    print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: FBT001
+    """CPU time and memory are those of all processes; if one more has started meanwhile, neither is known."""
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin
+        assert parent.stdout
+        parent.stdout.readline()
+        with TreeWatch(parent.pid, 0.01) as watch:
+            assert 2 == len(process_tree(parent.pid))
+            start_ns = time.time_ns() + 10**7
+            time.sleep(0.1)
+            end_ns = time.time_ns()
+            if changes:
+                parent.stdin.write(b"\n")
+                parent.stdin.flush()
+                parent.stdout.readline()
+        used = watch.between(start_ns, end_ns)
+        parent.stdin.close()
+    if changes:
+        assert used is None
+    else:
+        assert used is not None
+        assert used.cpu_s is not None
+        assert 0 <= used.cpu_s < 0.1
+        assert used.memory_bytes is not None
+        assert 2_000_000 < used.memory_bytes < 200_000_000
 
 
 def test_usage_at_the_edges_of_a_window_is_interpolated() -> None:

@@ -116,6 +116,10 @@ def load(  # noqa: PLR0913 - one parameter an option
             )
         record, problem = _carry_out(cluster, load_pods, endpoint, _job(endpoint, asked, prometheus))
         notes = list(_where_to_look(cluster, is_ours=access.context == OUR_CONTEXT))
+    if record.server.cpu_s is None:
+        notes.append(
+            f"server CPU and memory are missing: {endpoint.usage_problem or 'an agent did not answer in time'}"
+        )
     if problem:
         notes.append(f"live metrics are incomplete: {problem}")
     print_load(record, notes, stdout_console())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 from wirebench.cli.output import visible
+from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.measure.record import Record
 from wirebench.stats.names import counted
 
@@ -24,7 +25,6 @@ _ADVICE = {
     "drift": "it had not settled: send it again, now that the service is warm, and see what else runs there",
     "shared_host": "the nodes are one machine, which hasn't the cores for all limits at once: lower --replicas",
     "replica_balance": "some replicas had most of the connections: make --concurrency a multiple of --replicas",
-    "balance": "some workers had most of the connections: raise --concurrency",
     "throttled_generator": "the generator met its CPU limit: lower --concurrency or --rate",
 }
 _OF_MAKE = "  make load-* takes these options as RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS"
@@ -74,6 +74,8 @@ def _figures(record: Record) -> Iterator[tuple[str, str]]:
     counts = server.requests_by_replica or {}
     for label, (name, count) in zip(("replicas", *[""] * len(counts)), counts.items(), strict=False):
         yield label, f"{name}: {count:,} ({count / max(1, sum(counts.values())):.0%})"
+    if int(record.factors["workers"] or 1) > 1 and server.fairness is not None and server.fairness < FAIRNESS_MIN:
+        yield "workers", f"uneven shares: Jain's index {server.fairness:.2f}, where 1 is even"
     if generator.cpu_share is not None:
         yield "generator", f"{generator.cpu_share:.0%} of its CPU limit"
 

@@ -23,7 +23,7 @@ from wirebench.stats import METRICS, CellSummary, conclude, series, summarise
 from wirebench.stats.handshakes import handshakes
 from wirebench.stats.names import counted
 from wirebench.stats.parts import pauses
-from wirebench.stats.remarks import disruptions, proxy_cost, sweep, throughout
+from wirebench.stats.remarks import disruptions, proxy_cost, sweep, throughout, uneven_workers
 from wirebench.stats.words import caveat, sentence
 from wirebench.store import DamagedRun, Run
 
@@ -162,7 +162,7 @@ def print_run(run: Run, console: Console) -> None:
     for comparison in comparisons:
         console.print(f"• {sentence(comparison)}", soft_wrap=True)
     told = (*disruptions(cells), *map(sweep, series(cells, "concurrency")), *handshakes(cells))
-    for line in (*told, *filter(None, [proxy_cost(cells)])):
+    for line in (*told, *filter(None, [proxy_cost(cells), uneven_workers(cells)])):
         console.print(f"• {line}", soft_wrap=True)
     for warning in (*pauses(run), *filter(None, [caveat(comparisons)]), *_failed_gates(cells), *_errors(cells)):
         console.print(f"! {warning}", style="yellow", soft_wrap=True)

@@ -131,7 +131,7 @@ class RestClient(Client):
             response = self._send("GET", path)
             if response.status != HTTPStatus.OK:
                 return self._reply(None, _read(response))
-            if response.getheader("Content-Type") != events.CONTENT_TYPE:
+            if response.headers.get_content_type() != events.CONTENT_TYPE:
                 raise self._peer.not_spoken(_PROTOCOL, str(response.headers).encode())
             try:
                 for event in events.read_events(response.readline):

@@ -5,6 +5,7 @@ It takes no arguments: where it is and which of several it is, Kubernetes tells 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
 import sys
@@ -22,6 +23,8 @@ from wirebench.generator.together import together
 from wirebench.interrupts import Interrupted, interruptible
 from wirebench.measure import observe
 from wirebench.measure.conformance import check_services
+from wirebench.measure.containers import find_containers_beside
+from wirebench.targets.target import Containers, Replica
 
 TASK = Path("/etc/wirebench/load.json")
 OUTPUT = Path("/out")
@@ -74,8 +77,18 @@ def _measure(task: MeasureTask) -> BaseModel:
         )
         # The drivers run on as many threads as the pod has cores: with more they would meet its limit in bursts.
         os.environ["GOMAXPROCS"] = str(max(1, int(task.cores)))
-        observed = observe(job, task.replicas if index == 0 else (), task.cores, acting)
+        observed = observe(job, _replicas(task) if index == 0 else (), task.cores, acting)
     return observed.model_copy(update={"live_problem": live.problem}) if live else observed
+
+
+def _replicas(task: MeasureTask) -> tuple[Replica, ...]:
+    """Return the replicas to look at; of one in this pod, nobody has known the containers before it ran."""
+    url, pod_uid = task.agents.get(os.environ["WIREBENCH_NODE"]), os.environ["WIREBENCH_POD_UID"]
+    if url is None:
+        return task.replicas
+    beside = find_containers_beside(url, pod_uid)
+    containers = Containers(url, pod_uid, beside) if beside else None
+    return tuple(dataclasses.replace(each, containers=containers) for each in task.replicas)
 
 
 def _live(task: MeasureTask) -> Live | None:

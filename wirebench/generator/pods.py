@@ -31,6 +31,7 @@ def observe(
         addresses=addresses,
         # Those that a disruption takes away can't be asked what they did.
         replicas=() if job.cell.is_disrupted else endpoint.replicas,
+        agents=dict(endpoint.agents),
         tls=endpoint.tls,
         seed=job.seed,
         id_base=job.id_base,

@@ -37,6 +37,8 @@ class MeasureTask(_Frozen):
     address: str
     addresses: tuple[str, ...]
     replicas: tuple[Replica, ...]
+    #: By node, the URL of its agent, where a service is beside the load in its pod.
+    agents: dict[str, str] = {}
     seed: int
     id_base: int
     #: What the load replays, if it does.

@@ -66,7 +66,7 @@ def make_record(
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
     asked_per_s = rate_asked_per_s(subject.load, subject.cell)
-    server = _server(observations[0].server, requests)
+    server = _server(observations[0].server, requests, subject.cell.workers)
     generator = _generator(subject.cores, observations)
     busy_s = _sum_known([each.generator.cpu_s for each in observations])
     service = latency(merged, "service")
@@ -96,8 +96,6 @@ def make_record(
         generator_cores_busy=busy_s / window_s if busy_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
         host_share=subject.host_share,
-        workers=subject.cell.workers,
-        worker_fairness=server.fairness,
         # Only a client that balances promises to spread what it sends.
         replica_fairness=server.replica_fairness if subject.cell.balancing == "headless" else None,
         sent=merged.sent,
@@ -231,32 +229,28 @@ def _outside_s(disrupted: Disrupted, window: Window) -> float:
     return (max(0, before) + max(0, after)) / 1e9
 
 
-def _server(use: ServerUse, requests: int) -> Server:
+def _server(use: ServerUse, requests: int, workers: int) -> Server:
+    """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing."""
     by_worker, by_replica = None, None
     if use.requests is not None:
         alone = len(use.requests) == 1
         by_worker = {
             worker if alone else f"{replica}/{worker}": count
-            for replica, workers in use.requests.items()
-            for worker, count in workers.items()
+            for replica, counts in use.requests.items()
+            for worker, count in counts.items()
         }
-        by_replica = {replica: sum(workers.values()) for replica, workers in use.requests.items()}
+        by_replica = {replica: sum(counts.values()) for replica, counts in use.requests.items()}
+    shares = [fairness(list(counts.values()), workers) for counts in (use.requests or {}).values()]
     return Server(
         cpu_s=use.cpu_s,
         cpu_ms_per_request=use.cpu_s / requests * 1e3 if use.cpu_s is not None and requests else None,
         memory_bytes=use.memory_bytes,
         throttled_periods=use.throttled_periods,
         requests_by_worker=by_worker,
-        fairness=_least_fairness(use),
+        fairness=min((each for each in shares if each is not None), default=None),
         requests_by_replica=by_replica,
-        replica_fairness=fairness(list(by_replica.values())) if by_replica else None,
+        replica_fairness=fairness(list(by_replica.values()), len(by_replica)) if by_replica else None,
     )
-
-
-def _least_fairness(use: ServerUse) -> float | None:
-    """Return how even the workers' shares are in the replica where they are least even."""
-    by_replica = [fairness(list(workers.values())) for workers in (use.requests or {}).values()]
-    return min((each for each in by_replica if each is not None), default=None)
 
 
 def _generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:

@@ -61,8 +61,6 @@ class Evidence:
     shares_cores: bool | None
     #: CPU limits of all that was at work on a machine that they share, as a share of its cores.
     host_share: float | None
-    workers: int
-    worker_fairness: float | None
     #: None also where nobody promises that replicas get equal shares.
     replica_fairness: float | None
     sent: int
@@ -272,15 +270,6 @@ def _machine_gates(evidence: Evidence) -> Iterator[Gate]:
             unit="Jain's index over replicas",
             metrics=_ALL,
             advice="some replicas had most of the connections: make the concurrency a multiple of the replicas",
-        )
-    if evidence.worker_fairness is not None and evidence.workers > 1:
-        yield _at_least(
-            "balance",
-            evidence.worker_fairness,
-            FAIRNESS_MIN,
-            unit="Jain's index over workers",
-            metrics=_ALL,
-            advice="some workers had most of the connections: raise the concurrency",
         )
     if evidence.generator_throttled_periods is not None:
         yield _at_most(

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
 from wirebench.drivers import DRIVERS, HistogramFile, Job
 from wirebench.drivers.histogram_file import merge
-from wirebench.measure.counters import Counters, read_replicas, settled
+from wirebench.measure.containers import read_containers
+from wirebench.measure.counters import Counts, count_since, read_replicas
 from wirebench.measure.diagnosis import explained
 from wirebench.measure.observation import GeneratorUse, Observation, ProxyUse, ServerUse
-from wirebench.measure.usage import Generator, Usage, Watch, of_processes, of_replica, process_tree
+from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, of_processes, sum_known
 from wirebench.measure.way import Way, way_of
 from wirebench.targets.target import Replica
 
-#: Reading a clock costs microseconds; asking a replica costs it half a millisecond of its CPU time.
+#: Reading a clock costs microseconds; asking a node's agent costs the node some milliseconds of CPU time.
 CLOCK_INTERVAL_S = 0.025
-_REPLICA_INTERVAL_S = 0.2
+_AGENT_INTERVAL_S = 0.2
 _SECOND_NS = 1_000_000_000
 
 
@@ -51,14 +52,14 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
         together.start()
         parts = DRIVERS[job.cell.driver].run(way.job, generator.watch)
     sent = together.total(sum(part.sent for part in parts))
-    counted = settled(replicas, before, sent) if before else None
+    counted = count_since(replicas, before, sent) if before else None
     used = _in_windows(parts, own)
-    throttled = _sum(use.throttled_periods for use in used)
+    throttled = sum_known(use.throttled_periods for use in used)
     return Observation(
         file=explained(merge(parts), job),
         window_s=sum(part.checked_window().duration_s for part in parts),
         generator=GeneratorUse(
-            cpu_s=_sum(use.cpu_s for use in used),
+            cpu_s=sum_known(use.cpu_s for use in used),
             cores=cores,
             throttled_periods=None if throttled is None else round(throttled),
             busiest_s=_busiest_s(parts, [own, proxy] if way.proxy_pids else [own]),
@@ -70,30 +71,22 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
 
 def _watch(replica: Replica) -> Watch | None:
     if replica.root_pid:
-        return Watch(partial(of_processes, process_tree(replica.root_pid)), CLOCK_INTERVAL_S)
-    if replica.admin_url:
-        return Watch(partial(of_replica, replica.admin_url), _REPLICA_INTERVAL_S)
+        return TreeWatch(replica.root_pid, CLOCK_INTERVAL_S)
+    if replica.containers:
+        return Watch(partial(read_containers, replica.containers), _AGENT_INTERVAL_S)
     return None
 
 
-def _server_use(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counters] | None) -> ServerUse:
-    """Put together what each replica used in each window.
-
-    A replica on this machine tells its memory with its counters alone, where others tell it with their CPU time.
-    """
-    if not in_windows:
-        return ServerUse()
+def _server_use(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counts] | None) -> ServerUse:
+    """Put together what each replica used in each window."""
     uses = [use for replica in in_windows for use in replica]
-    seen = list((counted or {}).values())
-    memory = _sum(replica[-1].memory_bytes for replica in in_windows)
-    throttled = _sum(use.throttled_periods for use in uses)
-    if memory is None:
-        memory, throttled = _sum(each.memory_bytes for each in seen), _sum(each.throttled_periods for each in seen)
+    memory = sum_known(replica[-1].memory_bytes for replica in in_windows)
+    throttled = sum_known(use.throttled_periods for use in uses)
     return ServerUse(
-        cpu_s=_sum(use.cpu_s for use in uses),
+        cpu_s=sum_known(use.cpu_s for use in uses),
         memory_bytes=None if memory is None else round(memory),
         throttled_periods=None if throttled is None else round(throttled),
-        requests=None if counted is None else {name: each.requests_by_worker for name, each in counted.items()},
+        requests=None if counted is None else dict(counted),
     )
 
 
@@ -101,7 +94,7 @@ def _proxy_use(way: Way, in_windows: Sequence[Usage]) -> ProxyUse | None:
     if not way.proxy_pids:
         return None
     return ProxyUse(
-        cpu_s=_sum(use.cpu_s for use in in_windows),
+        cpu_s=sum_known(use.cpu_s for use in in_windows),
         added_ms=way.cost.added_ms if way.cost else None,
         pairs=way.cost.pairs if way.cost else 0,
     )
@@ -123,14 +116,7 @@ def _busiest_s(parts: Sequence[HistogramFile], watches: Sequence[Watch]) -> floa
         start for each in windows for start in range(each.start_unix_ns, each.end_unix_ns - _SECOND_NS + 1, _SECOND_NS)
     ]
     seconds = [
-        _sum((watch.between(start, start + _SECOND_NS) or _UNSEEN).cpu_s for watch in watches) for start in starts
+        sum_known((watch.between(start, start + _SECOND_NS) or _UNSEEN).cpu_s for watch in watches) for start in starts
     ]
     known = [each for each in seconds if each is not None]
     return max(known) if known and len(known) == len(seconds) else None
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    """Add up; what is unknown makes the sum unknown, and not smaller."""
-    listed = list(values)
-    known = [value for value in listed if value is not None]
-    return sum(known) if listed and len(known) == len(listed) else None

@@ -9,8 +9,5 @@ from wirebench import cgroup
 
 def throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> int | None:
     """Return in how many periods the cgroup met its CPU limit, so far; None where there is no such count."""
-    for folder in cgroup.folders("cpu", membership, root):
-        count = cgroup.fields(folder / "cpu.stat").get("nr_throttled")
-        if count is not None:
-            return count
-    return None
+    counts = map(cgroup.read_throttled_periods, cgroup.folders("cpu", membership, root))
+    return next((count for count in counts if count is not None), None)

@@ -1,17 +1,14 @@
-"""What services and the generator use over time, so that it can be told for the window alone afterwards."""
+"""What processes use over time, so that the usage in the window alone can be computed afterwards."""
 
 from __future__ import annotations
 
 import bisect
-import http.client
-import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
 
 import psutil
 
@@ -19,7 +16,6 @@ from wirebench.measure.throttling import throttled_periods
 from wirebench.processes import Child
 
 _CPUCLOCK_SCHED = 2
-_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +51,15 @@ def cpu_s(pid: int) -> float | None:
 
 def process_tree(root_pid: int) -> tuple[int, ...]:
     """Return the ids of a process and its descendants; empty if it has ended."""
+    return tuple(each.pid for each in _list_processes(root_pid))
+
+
+def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
     try:
         root = psutil.Process(root_pid)
-        return (root_pid, *(child.pid for child in root.children(recursive=True)))
+        return frozenset((root, *root.children(recursive=True)))
     except psutil.NoSuchProcess:
-        return ()
+        return frozenset()
 
 
 def of_processes(pids: Sequence[int]) -> Usage | None:
@@ -69,16 +69,27 @@ def of_processes(pids: Sequence[int]) -> Usage | None:
     return Usage(now_ns, sum(known)) if pids and len(known) == len(pids) else None
 
 
-def of_replica(admin_url: str) -> Usage | None:
-    """Ask a service on its admin port; None if it doesn't answer this time."""
-    connection = http.client.HTTPConnection(urlsplit(admin_url).netloc, timeout=_TIMEOUT_S)
-    try:
-        connection.request("GET", "/usage")
-        return Usage(**json.load(connection.getresponse()))
-    except (OSError, http.client.HTTPException, ValueError, TypeError):
-        return None
-    finally:
-        connection.close()
+class ProcessTree:
+    """A process and its descendants, as they are when this is made: listing them takes too long for each reading."""
+
+    def __init__(self, root_pid: int) -> None:
+        self._root_pid = root_pid
+        self._processes = _list_processes(root_pid)
+
+    def usage(self) -> Usage | None:
+        """Read the CPU time of all processes; None if one of them has ended."""
+        return of_processes([each.pid for each in self._processes])
+
+    def is_unchanged(self) -> bool:
+        """Return whether the same processes run still: a server may have replaced a worker, or started one more."""
+        return bool(self._processes) and self._processes == _list_processes(self._root_pid)
+
+    def memory_bytes(self) -> int | None:
+        """Return the proportional set size, which counts a page that processes share once; None if it can't be read."""
+        try:
+            return sum(each.memory_full_info().pss for each in self._processes)
+        except (psutil.Error, AttributeError):  # only Linux has it
+            return None
 
 
 class Generator:
@@ -147,6 +158,29 @@ class Watch:
         return _interpolate(self._readings[after - 1], self._readings[after], time_unix_ns)
 
 
+class TreeWatch(Watch):
+    """Watches a process and its descendants; knows nothing of them if they aren't the same ones at the end."""
+
+    def __init__(self, root_pid: int, interval_s: float) -> None:
+        self._tree = ProcessTree(root_pid)
+        self._is_complete = False
+        self._memory_bytes: int | None = None
+        super().__init__(self._tree.usage, interval_s)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Read once more, with the memory, for which the kernel visits every page: not while requests come."""
+        super().__exit__(kind, error, trace)
+        self._is_complete = self._tree.is_unchanged()
+        self._memory_bytes = self._tree.memory_bytes()
+
+    def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
+        """Return what was used between two moments, and the memory at the end of the watch."""
+        used = super().between(start_unix_ns, end_unix_ns) if self._is_complete else None
+        return used and replace(used, memory_bytes=self._memory_bytes)
+
+
 def _interpolate(before: Usage, after: Usage, time_unix_ns: int) -> Usage:
     share = (time_unix_ns - before.time_unix_ns) / (after.time_unix_ns - before.time_unix_ns)
 
@@ -159,6 +193,13 @@ def _interpolate(before: Usage, after: Usage, time_unix_ns: int) -> Usage:
         between(before.throttled_periods, after.throttled_periods),
         after.memory_bytes,
     )
+
+
+def sum_known(values: Iterable[float | None]) -> float | None:
+    """Add up; what is unknown makes the sum unknown, and not smaller."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return sum(known) if listed and len(known) == len(listed) else None
 
 
 def _minus(value: float | None, before: float | None) -> float | None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from wirebench.drivers import Job
-from wirebench.measure.counters import read_replicas, settled
+from wirebench.measure.counters import count_since, read_replicas
 from wirebench.measure.proxy_cost import ProxyCost, measure_proxy_cost
 from wirebench.network import Toxiproxy, toxiproxy
 from wirebench.targets.target import Replica
@@ -48,5 +48,5 @@ def _cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> ProxyCost:
     address = job.replicas[0] if job.replicas else job.address
     before = read_replicas(replicas)
     cost = measure_proxy_cost(job.cell, address, proxy.open_way(address), job.tls, job.cores)
-    settled(replicas, before, cost.calls)
+    count_since(replicas, before, cost.calls)
     return cost

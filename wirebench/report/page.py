@@ -66,6 +66,7 @@ class Page:
     instrument_forest: Forest
     disruptions: tuple[str, ...]
     proxy_cost: str
+    uneven_workers: str
     legend: tuple[Style, ...]
     latency: tuple[Picture, ...]
     throughput: tuple[Picture, ...]
@@ -125,6 +126,7 @@ def gather(run: Run) -> Page:
         instrument_forest=instrument_forest,
         disruptions=remarks.disruptions(cells),
         proxy_cost=remarks.proxy_cost(cells),
+        uneven_workers=remarks.uneven_workers(cells),
         legend=tuple(looks.values()),
         latency=curves("Latency", of_requests, looks, latencies),
         throughput=throughput,

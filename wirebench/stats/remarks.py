@@ -1,10 +1,11 @@
-"""What can be said of cells beside their comparison: what disruptions cost, where a sweep broke, what a proxy adds."""
+"""What can be said of cells beside their comparison: disruptions, sweeps, a proxy's cost, uneven workers."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
 
+from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.stats.names import cell_name, counted, load, settings, transport_name
 from wirebench.stats.series import Series
 from wirebench.stats.summary import METRICS, CellSummary
@@ -105,3 +106,26 @@ def proxy_cost(cells: Iterable[CellSummary]) -> str:
     cpu_ms = [proxy.cpu_ms_per_request for _, proxy in seen if proxy.cpu_ms_per_request is not None]
     cpu = f", and {statistics.median(cpu_ms) * 1000:.0f} µs of CPU time on the load tool's cores" if cpu_ms else ""
     return f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
+
+
+def uneven_workers(cells: Iterable[CellSummary]) -> str:
+    """Say where some workers of a service had far more requests than others; nothing if nowhere.
+
+    This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
+    """
+    several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
+    least = [(fairness, cell) for cell in several if (fairness := _least_fairness(cell)) is not None]
+    uneven = [each for each in least if each[0] < FAIRNESS_MIN]
+    if not uneven:
+        return ""
+    index, worst = min(uneven, key=lambda each: each[0])
+    return (
+        f"Workers had uneven shares of the requests in {len(uneven)} of {counted(len(several), 'cell')} with several "
+        f"workers. The least even is {worst.full_name}: Jain's index {index:.2f}, where 1 is even. "
+        "A connection stays with the worker that accepted it; with more connections, shares are more even."
+    )
+
+
+def _least_fairness(cell: CellSummary) -> float | None:
+    known = (record.server.fairness for record in cell.records)
+    return min((each for each in known if each is not None), default=None)

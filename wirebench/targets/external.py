@@ -14,6 +14,7 @@ from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods
 from wirebench.tls import ClientTls, chosen_by, split_scheme
 
 _CONNECT_TIMEOUT_S = 5.0
+_USAGE_PROBLEM = "the target external reads only what services answer"
 
 
 class ExternalTarget:
@@ -86,7 +87,7 @@ class ExternalTarget:
                 f"nothing answers at {address} for {service.transport}: {error.strerror or error}",
                 "start the service there, or correct the address",
             ) from None
-        return Endpoint(service, address, tls=self._tls[service.transport])
+        return Endpoint(service, address, tls=self._tls[service.transport], usage_problem=_USAGE_PROBLEM)
 
 
 def _host_and_port(transport: str, address: str) -> tuple[str, int]:

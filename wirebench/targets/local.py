@@ -124,7 +124,6 @@ class LocalTarget:
             "--workers": service.workers,
             "--threads": service.threads,
             "--store": service.store,
-            "--drain-pause-s": 0,
             "--drain-timeout-s": _DRAIN_TIMEOUT_S,
         }
         tls = None

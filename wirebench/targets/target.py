@@ -16,12 +16,25 @@ Task = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
+class Containers:
+    """Containers of one pod, by id, and the agent on their node that reads what they use."""
+
+    agent_url: str
+    pod_uid: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Replica:
-    """One replica of a service. `root_pid` is None on other machines, `admin_url` where it can't be asked."""
+    """One replica of a service. `admin_url` is None where it can't be asked.
+
+    What it uses is read from the processes below `root_pid`, or from its containers; if both are None, it isn't known.
+    """
 
     name: str
     admin_url: str | None
-    root_pid: int | None
+    root_pid: int | None = None
+    containers: Containers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +42,8 @@ class Endpoint:
     """A running service, and those of its replicas that can be seen into.
 
     `address` is where it is reached, and `tls` what clients need there; None is plain text. In a cluster, `addresses`
-    are those of the replicas one by one, and `headless_address` is the name that stands for them all.
+    are those of the replicas one by one, and `headless_address` is the name that stands for them all. `agents` has the
+    URL of each node's agent, for a service whose containers only its load pod can tell.
     """
 
     service: ServiceSpec
@@ -38,6 +52,9 @@ class Endpoint:
     headless_address: str = ""
     addresses: tuple[str, ...] = ()
     tls: ClientTls | None = None
+    agents: Mapping[str, str] = field(default_factory=dict)
+    #: Why what the service uses can't be read; empty if it can.
+    usage_problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

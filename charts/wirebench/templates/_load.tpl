@@ -21,8 +21,9 @@ image: {{ include "wirebench.image" (dict "root" .root "image" .root.Values.imag
 imagePullPolicy: {{ .root.Values.image.load.pullPolicy }}
 command: [wirebench-load]
 env:
-  # What live metrics are labelled with. Which of the generators it is, JOB_COMPLETION_INDEX says.
-  {{- range $name, $path := dict "NAMESPACE" "metadata.namespace" "POD" "metadata.name" "NODE" "spec.nodeName" }}
+  # Labels of live metrics, and what the node's agent knows the pod by. JOB_COMPLETION_INDEX is the generator's number.
+  {{- $paths := dict "NAMESPACE" "metadata.namespace" "POD" "metadata.name" "NODE" "spec.nodeName" "POD_UID" "metadata.uid" }}
+  {{- range $name, $path := $paths }}
   - name: WIREBENCH_{{ $name }}
     valueFrom:
       fieldRef:

@@ -10,6 +10,10 @@
 {{- include "wirebench.fullname" . }}-postgres
 {{- end }}
 
+{{- define "wirebench.agentName" -}}
+{{- include "wirebench.fullname" . }}-agent
+{{- end }}
+
 {{- define "wirebench.serviceAccountName" -}}
 {{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "wirebench.fullname" .) "default") -}}
 {{- end }}

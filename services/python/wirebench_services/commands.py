@@ -85,6 +85,10 @@ def make_environment(settings: Settings, folder: Path) -> dict[str, str]:
     environment = settings.to_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics")}
     if settings.store == "sqlite":
         environment["WIREBENCH_STORE"] = f"sqlite:{folder / 'users.sqlite'}"
+    (folder / "metrics").mkdir()  # the exporter may start before the first worker
+    if settings.transport == "grpc":
+        # By default grpcio logs each TLS handshake that fails.
+        environment["GRPC_VERBOSITY"] = os.environ.get("GRPC_VERBOSITY", "ERROR")
     if settings.store == "postgres" and settings.store_url_file is None:
         # Printed commands name the file of a secret, never the secret.
         file = folder / "store-url"

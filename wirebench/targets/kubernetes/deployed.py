@@ -11,6 +11,7 @@ from wirebench.errors import WirebenchError
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Store, Transport
 from wirebench.targets.kubernetes import namespace, nodes, values
+from wirebench.targets.kubernetes.agents import read_agents
 from wirebench.targets.kubernetes.endpoints import endpoint, selector
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
@@ -60,7 +61,7 @@ class Deployed:
             pods = [Pod.read(each) for each in self._kubectl.get("pods", selector(transport))]
             fail_if_hopeless(self._kubectl, pods)
             if has_settled(deployment) and len(pods) == deployment["spec"]["replicas"]:
-                return endpoint(read_service(transport, deployment), pods, NAMESPACE)
+                return endpoint(read_service(transport, deployment), pods, NAMESPACE, read_agents(self._kubectl))
             if time.monotonic() > deadline:
                 late = next((pod for pod in pods if not pod.ready or pod.ending), None)
                 raise WirebenchError(

@@ -127,10 +127,10 @@ class Kubectl:
 
         return while_away(call)
 
-    def delete(self, kind: str, name: str, *, timeout_s: float) -> None:
-        """Delete an object and wait until it has gone. Raises WirebenchError."""
+    def delete(self, kind: str, *names: str, timeout_s: float) -> None:
+        """Delete objects and wait until they have gone. Raises WirebenchError."""
         flags = ["--namespace", self.namespace, "--ignore-not-found", f"--timeout={timeout_s:.0f}s"]
-        self._patiently(["delete", kind, name, *flags], timeout_s=timeout_s + 5)
+        self._patiently(["delete", kind, *names, *flags], timeout_s=timeout_s + 5)
 
     def _patiently(self, arguments: Sequence[str], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
         return while_away(lambda: self._call(arguments, text_in, timeout_s))

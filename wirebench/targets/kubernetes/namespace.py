@@ -1,4 +1,8 @@
-"""The namespace that a run has to itself: all that it puts into a cluster is in there, and goes with it."""
+"""The namespaces that a run has to itself: all that it puts into a cluster is in there, and goes with them.
+
+Services and load run under the pod security standard `restricted`. Agents mount a folder of their node, which only
+`privileged` allows, and so have a namespace of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
@@ -18,11 +22,21 @@ _HOST = "wirebench.dev/host"
 _PID = "wirebench.dev/pid"
 _DELETE_TIMEOUT_S = 120.0
 _NAME_MAX = 63
+_OF_AGENTS = "-agents"
 
 
 def name_for(run: str) -> str:
     """Return the name of a run's namespace."""
-    return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[:_NAME_MAX].rstrip("-")
+    return _shorten(run, _NAME_MAX)
+
+
+def agents_name_for(run: str) -> str:
+    """Return the name of the namespace of a run's agents."""
+    return _shorten(run, _NAME_MAX - len(_OF_AGENTS)) + _OF_AGENTS
+
+
+def _shorten(run: str, length: int) -> str:
+    return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[:length].rstrip("-")
 
 
 def refuse_others(kubectl: Kubectl) -> None:
@@ -45,22 +59,26 @@ def refuse_loads(kubectl: Kubectl) -> None:
             raise WirebenchError(f"a load is going on in this cluster: {where}/{name}", "wait for its end")
 
 
-def create(kubectl: Kubectl, run: str) -> None:
-    """Create a run's namespace; remove those that killed runs have left behind. Raises WirebenchError."""
+def create(kubectl: Kubectl, run: str, security: Literal["restricted", "privileged"]) -> None:
+    """Create a namespace of a run, under a pod security standard; remove what killed runs have left behind.
+
+    Raises WirebenchError.
+    """
     for other in kubectl.get("namespaces", LABEL, namespaced=False):
         if _is_abandoned(other["metadata"]):
             kubectl.delete("namespace", other["metadata"]["name"], timeout_s=_DELETE_TIMEOUT_S)
     metadata = {
         "name": kubectl.namespace,
-        "labels": {LABEL: "", "pod-security.kubernetes.io/enforce": "restricted"},
+        "labels": {LABEL: "", "pod-security.kubernetes.io/enforce": security},
         "annotations": {LABEL: run, _HOST: platform.node(), _PID: str(os.getpid())},
     }
     kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
-def remove(kubectl: Kubectl) -> None:
-    """Remove a run's namespace and all that is in it. Raises WirebenchError."""
-    kubectl.delete("namespace", kubectl.namespace, timeout_s=_DELETE_TIMEOUT_S)
+def remove(kubectl: Kubectl, *others: Kubectl) -> None:
+    """Remove namespaces of a run and all that is in them. Raises WirebenchError."""
+    names = [each.namespace for each in (kubectl, *others)]
+    kubectl.delete("namespace", *names, timeout_s=_DELETE_TIMEOUT_S)
 
 
 def _is_abandoned(metadata: Mapping[str, Any]) -> bool:

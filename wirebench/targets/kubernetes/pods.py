@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,6 +40,10 @@ class Pod:
     #: Why it will not become ready, and what to do about it; both empty as long as it may.
     trouble: str
     hint: str
+    uid: str = ""
+    node: str = ""
+    #: The ids of its running containers, by name.
+    containers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Pod:
@@ -56,6 +60,13 @@ class Pod:
             ending="deletionTimestamp" in data["metadata"],
             trouble=trouble,
             hint=hint,
+            uid=data["metadata"].get("uid", ""),
+            node=data["spec"].get("nodeName", ""),
+            containers={
+                each["name"]: each["containerID"].rpartition("//")[2]  # containerd://ID
+                for each in status.get("containerStatuses", ())
+                if "running" in each["state"]
+            },
         )
 
 

@@ -7,22 +7,22 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from wirebench.errors import WirebenchError
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption, Transport
 from wirebench.targets.cores import Cores
 from wirebench.targets.kubernetes import namespace, nodes, values
-from wirebench.targets.kubernetes.endpoints import client_tls, endpoint, selector
+from wirebench.targets.kubernetes.agents import Agents, wait_for_agents
+from wirebench.targets.kubernetes.endpoints import endpoint, endpoint_beside_load, selector
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.pods import died, wait_gone, wait_ready
-from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
-
-_LOOPBACK = "127.0.0.1"
+from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods
 
 
 class KubernetesTarget:
-    """Deploys services, and load, into a namespace that a run has to itself."""
+    """Deploys services, load and agents into namespaces that a run has to itself."""
 
     name = "kubernetes"
     restarts_services = True
@@ -34,12 +34,17 @@ class KubernetesTarget:
         self._run = run
         self._kubectl = Kubectl(access, namespace.name_for(run))
         self._helm = Helm(access, self._kubectl.namespace, tuple(values_files))
+        self._agents_kubectl = Kubectl(access, namespace.agents_name_for(run))
+        self._agents_helm = Helm(access, self._agents_kubectl.namespace, tuple(values_files))
+        #: Not known until they were waited for.
+        self._agents: Agents | None = None
         self._nodes = nodes.Nodes(())
         self._upgrades = itertools.count(1)
         self._services: Mapping[Transport, ServiceSpec] = {}
         #: The upgrade that brought the database that is there.
         self._database: str | None = None
         self._is_there = False
+        self._has_agents = False
         self._speaks_tls = False
         self.load_pods: LoadPods | None = KubernetesLoadPods(self._kubectl, self._helm, {})
 
@@ -72,7 +77,8 @@ class KubernetesTarget:
         """
         if not self._is_there:
             self._is_there = True  # also if it comes only half-way
-            namespace.create(self._kubectl, self._run)
+            namespace.create(self._kubectl, self._run, "restricted")
+            self._install_agents()
             if self._speaks_tls:
                 self._create_secrets()
         upgrade = str(next(self._upgrades))
@@ -115,7 +121,21 @@ class KubernetesTarget:
         """Remove the namespace and all that is in it. Raises WirebenchError."""
         if self._is_there:
             self._is_there = False
-            namespace.remove(self._kubectl)
+            namespace.remove(self._kubectl, *([self._agents_kubectl] if self._has_agents else []))
+
+    def _install_agents(self) -> None:
+        """Install what reads CPU time and memory; without it, a run has neither, and says why."""
+        try:
+            namespace.create(self._agents_kubectl, self._run, "privileged")
+            self._has_agents = True
+            self._agents_helm.upgrade(values.AGENTS, values.of_agents())
+        except WirebenchError as error:
+            self._agents = Agents(problem=f"no agents could be installed: {error.message}")
+
+    def _wait_for_agents(self) -> Agents:
+        if self._agents is None:
+            self._agents = wait_for_agents(self._agents_kubectl)
+        return self._agents
 
     def _create_secrets(self) -> None:
         # Imported late: load pods, which import targets too, have no cryptography.
@@ -128,14 +148,12 @@ class KubernetesTarget:
         self._helm.upgrade(values.SERVICES, values.of_services(services, upgrade, node_selector, self._database))
 
     def _endpoint(self, service: ServiceSpec, upgrade: str) -> Endpoint:
-        transport = service.transport
-        port, admin_port = values.PORTS[transport], values.ADMIN_PORTS[transport]
+        agents = self._wait_for_agents()
         if service.beside_load:
-            replica = Replica("same-pod", f"http://{_LOOPBACK}:{admin_port}", None)
-            return Endpoint(service, f"{_LOOPBACK}:{port}", (replica,), tls=client_tls(service.tls))
+            return endpoint_beside_load(service, agents)
         own = f"{values.UPGRADE_LABEL}={upgrade}"
-        pods = wait_ready(self._kubectl, selector(transport), own, service.replicas)
-        return endpoint(service, pods, self._kubectl.namespace)
+        pods = wait_ready(self._kubectl, selector(service.transport), own, service.replicas)
+        return endpoint(service, pods, self._kubectl.namespace, agents)
 
 
 def _cpu_millicores(service: ServiceSpec) -> int:

@@ -11,6 +11,9 @@ from wirebench.scenario.contract import TRANSPORTS, Transport
 
 #: The release of the services, which begins the names of their objects.
 SERVICES = "wirebench"
+#: The release of a run's agents, and the labels of all agents; those of `make deploy` are in its release.
+AGENTS = "wirebench-agents"
+AGENT_LABELS = "app.kubernetes.io/name=wirebench,app.kubernetes.io/component=agent"
 PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
 ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
 #: Where the chart puts the URL of its own PostgreSQL server, and what that server may use.
@@ -86,6 +89,12 @@ def _of_postgres(database: str | None, node_selector: Mapping[str, str]) -> Valu
         "nodeSelector": dict(node_selector),
         "resources": {"cpu": f"{POSTGRES_CPU_MILLICORES}m", "memory": _POSTGRES_MEMORY},
     }
+
+
+def of_agents() -> Values:
+    """Return the values of the release of the agents, in which nothing else runs."""
+    off: Values = {transport: {"enabled": False} for transport in TRANSPORTS}
+    return {"fullnameOverride": SERVICES, **off, "agent": {"enabled": True}}
 
 
 def of_load(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:

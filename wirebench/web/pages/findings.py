@@ -35,6 +35,7 @@ class Findings:
     doubts: tuple[str, ...]
     claims: Mapping[str, Sequence[Claim]]
     disruptions: tuple[str, ...]
+    uneven_workers: str
     failed_gates: tuple[FailedGate, ...]
     command: str
     facts: tuple[Facts, ...]
@@ -76,6 +77,7 @@ def findings(run: Run) -> Findings:
         doubts=doubts(run),
         claims=claims,
         disruptions=remarks.disruptions(cells),
+        uneven_workers=remarks.uneven_workers(cells),
         failed_gates=failed_gates(cells),
         command=command(run.info),
         facts=facts(run),

@@ -1,0 +1,121 @@
+"""What the sync and the aio server share: replies, the account of a call, options and the port."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Self, TypeAlias
+
+import grpc
+from google.protobuf.message import Message
+from grpc_health.v1 import health
+from grpc_reflection.v1alpha import reflection
+from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
+
+from wirebench_services import metrics
+from wirebench_services.application.errors import OperationError
+from wirebench_services.encoding import OPERATIONS, Value, to_fields
+from wirebench_services.settings import GrpcSettings
+
+# What differs between the two servers, or between operations, which name their messages in OPERATIONS.
+Context: TypeAlias = Any
+Handler: TypeAlias = Any
+Response: TypeAlias = Any
+
+_SERVICES = [
+    service
+    for file in (users_pb2, ledger_pb2, echo_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+]  # fmt: skip
+SERVICE_NAMES = [service.full_name for service in _SERVICES]
+REFLECTED_NAMES = [*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME]
+_OPERATIONS_BY_REQUEST = {operation.request.DESCRIPTOR: name for name, operation in OPERATIONS.items()}
+#: The operation behind each method.
+OPERATIONS_BY_METHOD = {
+    f"/{service.full_name}/{method.name}": _OPERATIONS_BY_REQUEST[method.input_type]
+    for service in _SERVICES
+    for method in service.methods
+}
+
+
+def make_response(operation: str, value: Value) -> Response:
+    """Return the response of a call that succeeded."""
+    _, response, message = OPERATIONS[operation]
+    return response(success=True, message=message, data=to_fields(value))
+
+
+class Call:
+    """Counts a call of an operation, and turns its error into a status; to be entered by `with` or `async with`."""
+
+    def __init__(self, operation: str, request: Message, context: Context) -> None:
+        self._operation = operation
+        self._context = context
+        self._started_s = time.perf_counter()
+        self._request_bytes = request.ByteSize()
+        self._response_bytes = 0
+
+    def add(self, response: Response) -> Response:
+        """Count the bytes of a response, and return it."""
+        self._response_bytes += response.ByteSize()
+        return response
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if status := self._finish(error):
+            self._context.abort(*status)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if status := self._finish(error):
+            await self._context.abort(*status)
+
+    def _finish(self, error: BaseException | None) -> tuple[grpc.StatusCode, str] | None:
+        """Count the call; return the status and the details to abort it with."""
+        code, message = "ok", ""
+        if isinstance(error, OperationError):
+            code, message = error.code, error.message
+        elif isinstance(error, Exception):
+            logging.getLogger(__name__).error("%s failed", self._operation, exc_info=error)
+            code, message = "internal", "Internal error."
+        elif error is not None:  # CancelledError or GeneratorExit: the client has left
+            code = "cancelled"
+        duration_s = time.perf_counter() - self._started_s
+        metrics.count_request("grpc", self._operation, code, duration_s, self._request_bytes, self._response_bytes)
+        return (grpc.StatusCode[code.upper()], message) if message else None
+
+
+def find_operation(method: str, handler: Handler | None) -> str | None:
+    """Return the operation of a method; None for health, reflection and unknown methods, which are counted here."""
+    if handler is None:
+        metrics.count_request("grpc", metrics.UNKNOWN, "unimplemented", 0, 0, 0)
+    return OPERATIONS_BY_METHOD.get(method)
+
+
+def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:
+    """Return the server's options (https://grpc.github.io/grpc/core/group__grpc__arg__keys.html)."""
+    options = [
+        # Several workers share the port. One that is alone must not share it with another service by accident.
+        ("grpc.so_reuseport", int(settings.workers > 1)),
+        ("grpc.max_receive_message_length", settings.body_bytes_max),
+    ]
+    if settings.max_connection_age_s:
+        # Clients behind a load balancer connect anew, also to replicas that have come later.
+        options.append(("grpc.max_connection_age_ms", round(settings.max_connection_age_s * 1000)))
+    return options
+
+
+def add_port(server: grpc.Server | grpc.aio.Server, settings: GrpcSettings) -> None:
+    """Have the server listen, with TLS if there is a certificate. Raises RuntimeError."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"{host}:{settings.port}"
+    if settings.tls_cert is None or settings.tls_key is None:
+        server.add_insecure_port(address)
+        return
+    chain = (settings.tls_key.read_bytes(), settings.tls_cert.read_bytes())
+    authorities = settings.tls_client_ca.read_bytes() if settings.tls_client_ca else None
+    credentials = grpc.ssl_server_credentials([chain], authorities, require_client_auth=authorities is not None)
+    server.add_secure_port(address, credentials)

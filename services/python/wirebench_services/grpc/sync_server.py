@@ -1,0 +1,88 @@
+"""grpcio with a pool of threads: python -m wirebench_services.grpc.sync_server."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from google.protobuf.message import Message
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from wirebench_proto import echo_pb2_grpc, ledger_pb2_grpc, users_pb2_grpc
+
+from wirebench_services import metrics
+from wirebench_services.application.stores import open_store
+from wirebench_services.grpc import calls
+from wirebench_services.grpc.calls import Call, Handler, Response
+from wirebench_services.grpc.servicers import EchoService, LedgerService, UserService
+from wirebench_services.settings import GrpcSettings, read_settings
+from wirebench_services.workers import run_workers
+
+#: Health watches that are open at once; one more waits until another ends.
+_WATCHES_MAX = 1000
+
+
+class OperationInterceptor(grpc.ServerInterceptor):
+    """Counts the calls of operations, and turns their errors into statuses."""
+
+    def intercept_service(
+        self, continuation: Callable[..., Handler | None], handler_call_details: grpc.HandlerCallDetails
+    ) -> Handler | None:
+        """Return the handler of a method, wrapped if it is an operation's."""
+        handler = continuation(handler_call_details)
+        operation = calls.find_operation(handler_call_details.method, handler)
+        if handler is None or operation is None:
+            return handler
+
+        def answer(request: Message, context: grpc.ServicerContext) -> Response:
+            with Call(operation, request, context) as call:
+                return call.add(handler.unary_unary(request, context))
+
+        def stream(request: Message, context: grpc.ServicerContext) -> Iterator[Response]:
+            with Call(operation, request, context) as call:
+                for response in handler.unary_stream(request, context):
+                    yield call.add(response)
+
+        codecs = handler.request_deserializer, handler.response_serializer
+        if handler.response_streaming:
+            return grpc.unary_stream_rpc_method_handler(stream, *codecs)
+        return grpc.unary_unary_rpc_method_handler(answer, *codecs)
+
+
+def serve(settings: GrpcSettings) -> None:
+    """Serve in this process until SIGTERM, then let the calls in flight finish."""
+    # All threads inherit this, so that the signals wait for sigwait.
+    signals = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    with contextlib.closing(open_store(settings)) as store:
+        threads = ThreadPoolExecutor(settings.threads)
+        server = grpc.server(threads, interceptors=[OperationInterceptor()], options=calls.make_options(settings))
+        users_pb2_grpc.add_UserServiceServicer_to_server(UserService(store), server)
+        ledger_pb2_grpc.add_LedgerServiceServicer_to_server(LedgerService(store), server)
+        echo_pb2_grpc.add_EchoServiceServicer_to_server(EchoService(), server)
+        # In its default mode, without threads, it deadlocks: docs/decisions/026-health-watches-hold-threads.md.
+        watches = ThreadPoolExecutor(_WATCHES_MAX)
+        states = health.HealthServicer(experimental_non_blocking=False, experimental_thread_pool=watches)
+        health_pb2_grpc.add_HealthServicer_to_server(states, server)
+        for name in calls.SERVICE_NAMES:
+            states.set(name, health_pb2.HealthCheckResponse.SERVING)
+        reflection.enable_server_reflection(calls.REFLECTED_NAMES, server)
+        calls.add_port(server, settings)
+        server.start()
+        metrics.WORKERS.set(1)
+        signal.sigwait(signals)
+        states.enter_graceful_shutdown()
+        server.stop(settings.drain_timeout_s).wait()
+
+
+def main() -> None:
+    """Serve with the settings of the environment."""
+    settings = read_settings(GrpcSettings)
+    run_workers(settings.workers, lambda: serve(settings))
+
+
+if __name__ == "__main__":
+    main()

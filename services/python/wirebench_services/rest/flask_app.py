@@ -1,0 +1,161 @@
+"""The REST service on Flask: gunicorn --config gunicorn.conf.py "wirebench_services.rest.flask_app:create_app()"."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, g, request
+from werkzeug.exceptions import HTTPException, InternalServerError
+from werkzeug.local import LocalProxy
+
+from wirebench_services import metrics
+from wirebench_services.application import echo, ledger, users
+from wirebench_services.application.errors import OperationError
+from wirebench_services.application.stores import Store, open_store
+from wirebench_services.encoding import Value, merge_path
+from wirebench_services.rest import bodies
+from wirebench_services.settings import RestSettings, read_settings
+
+# `request.endpoint` is the operation: users.get, ledger.get_balance, …
+users_api = Blueprint("users", __name__, url_prefix="/api/users")
+ledger_api = Blueprint("ledger", __name__)
+echo_api = Blueprint("echo", __name__)
+store: Store = LocalProxy(lambda: current_app.extensions["store"])  # type: ignore[assignment]
+
+
+def create_app() -> Flask:
+    """Create the WSGI application of a worker; the settings are environment variables."""
+    settings = read_settings(RestSettings)
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.body_bytes_max
+    app.extensions["store"] = open_store(settings)
+    atexit.register(app.extensions["store"].close)
+    for blueprint in (users_api, ledger_api, echo_api):
+        app.register_blueprint(blueprint)
+    app.add_url_rule("/healthz", "health", lambda: "ok\n")
+    app.before_request(start_timer)
+    app.after_request(count_request)
+    app.register_error_handler(OperationError, answer_operation_error)
+    app.register_error_handler(HTTPException, answer_http_error)
+    return app
+
+
+@users_api.get("", endpoint="list")
+def list_users() -> Response:
+    return reply(store.list_users(*users.parse_page(read_query())))
+
+
+@users_api.post("")
+def create() -> Response:
+    return reply(store.add_user(users.parse_user(read_body())), HTTPStatus.CREATED)
+
+
+@users_api.post("/batch")
+def create_batch() -> Response:
+    return reply(store.add_users(users.parse_batch(read_body())), HTTPStatus.CREATED)
+
+
+@users_api.get("/<id>")
+def get(**_: str) -> Response:
+    return reply(store.get_user(users.parse_id(read_query())))
+
+
+@users_api.put("/<id>")
+def update(id: str) -> Response:  # noqa: A002 - the field's name
+    fields = merge_path(read_body(), "id", bodies.parse_number("id", id))
+    return reply(store.change_user(*users.parse_update(fields)))
+
+
+@users_api.delete("/<id>")
+def delete(**_: str) -> Response:
+    return reply(store.remove_user(users.parse_id(read_query())))
+
+
+@ledger_api.get("/accounts/<account_id>/balance")
+def get_balance(**_: str) -> Response:
+    return reply(store.get_balance(ledger.parse_account_id(read_query())))
+
+
+@ledger_api.get("/transactions/stream")
+def stream_transactions() -> Response:
+    batches = ledger.stream_transactions(current_app.extensions["store"], ledger.parse_stream(read_query()))
+    events = generate_events(batches, g.started_s)
+    return Response(events, mimetype=bodies.EVENTS, headers=bodies.EVENT_HEADERS)
+
+
+@echo_api.post("/echo", endpoint="echo")
+def echo_payload() -> Response:
+    return reply(echo.echo(read_body()))
+
+
+@echo_api.post("/upper")
+def upper() -> Response:
+    return reply(echo.upper(read_body()))
+
+
+def read_query() -> dict[str, int]:
+    """Return the fields in the query and the path. Raises InvalidArgument."""
+    # Most requests have no query, and parsing none takes time, too.
+    return bodies.parse_query(request.args if request.query_string else {}, request.view_args or {})
+
+
+def read_body() -> dict[str, Any]:
+    """Return the fields in the body. Raises InvalidArgument."""
+    return bodies.parse_body(request.endpoint or "", request.headers, request.get_data(cache=False))
+
+
+def reply(value: Value, status: int = HTTPStatus.OK) -> Response:
+    """Return the reply that has the operation's value."""
+    body, media_type = bodies.encode_success(request.endpoint or "", value, request.headers)
+    return Response(body, status, content_type=media_type)
+
+
+def generate_events(batches: Iterator[Any], started_s: float) -> Iterator[bytes]:
+    """Yield the events of a stream; count it when it ends, or when gunicorn closes it because the client left."""
+    code, sent_bytes = "cancelled", 0
+    try:
+        for batch in batches:
+            events = bodies.encode_events(batch)
+            sent_bytes += len(events)
+            yield events
+        yield bodies.END_EVENT
+        code = "ok"
+    except OperationError as error:
+        code = error.code
+        yield bodies.encode_error_event(error)
+    finally:
+        duration_s = time.perf_counter() - started_s
+        metrics.count_request("rest", "ledger.stream_transactions", code, duration_s, 0, sent_bytes)
+
+
+def answer_operation_error(error: OperationError) -> Response:
+    """Answer an operation that failed."""
+    body, media_type = bodies.encode_failure(error.message, request.headers)
+    return Response(body, bodies.STATUSES[error.code], content_type=media_type)
+
+
+def answer_http_error(error: HTTPException) -> Response:
+    """Answer with Flask's own status and headers; it has logged what an internal error was."""
+    message = "Internal error." if isinstance(error, InternalServerError) else error.description or error.name
+    body, media_type = bodies.encode_failure(message, request.headers)
+    return Response(body, error.code, {**dict(error.get_headers()), "Content-Type": media_type})
+
+
+def start_timer() -> None:
+    """Note when the request arrived."""
+    g.started_s = time.perf_counter()
+
+
+def count_request(response: Response) -> Response:
+    """Count the request, unless it is a probe, or a stream that has just begun."""
+    if request.endpoint == "health" or (response.is_streamed and request.method != "HEAD"):
+        return response
+    operation, code = request.endpoint or metrics.UNKNOWN, bodies.CODES.get(response.status_code, "invalid_argument")
+    request_bytes, response_bytes = request.content_length or 0, response.content_length or 0
+    duration_s = time.perf_counter() - g.started_s
+    metrics.count_request("rest", operation, code, duration_s, request_bytes, response_bytes)
+    return response

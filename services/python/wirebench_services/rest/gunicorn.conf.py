@@ -1,0 +1,45 @@
+"""gunicorn's configuration: each setting that isn't gunicorn's default, with its reason."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+
+from prometheus_client import multiprocess
+
+from wirebench_services.settings import RestSettings, read_settings
+
+_settings: RestSettings = read_settings(RestSettings)
+_host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
+
+# What the user chose.
+bind = f"{_host}:{_settings.port}"
+workers = _settings.workers
+worker_class = _settings.runtime.removeprefix("gunicorn-")
+threads = _settings.threads if worker_class == "gthread" else 1
+certfile = _settings.tls_cert and str(_settings.tls_cert)
+keyfile = _settings.tls_key and str(_settings.tls_key)
+ca_certs = _settings.tls_client_ca and str(_settings.tls_client_ca)
+cert_reqs = ssl.CERT_REQUIRED if _settings.tls_client_ca else ssl.CERT_NONE
+
+# Load generators keep connections and may pause longer than the default of 2 s, as proxies do.
+keepalive = max(1, round(_settings.idle_timeout_s))
+# The service stops within the drain timeout that the user and the pod's grace period know.
+graceful_timeout = max(1, round(_settings.drain_timeout_s))
+# A line for each start and stop of a worker isn't of interest to users of wirebench-rest.
+loglevel = "warning"
+# The default is one file for all services of a user, and nothing here uses it.
+control_socket_disable = True
+
+
+def post_worker_init(_worker: object) -> None:
+    """Tell the exporter that this worker serves."""
+    # Imported in the worker: with a metric the master would have a file of its own.
+    from wirebench_services import metrics  # noqa: PLC0415
+
+    metrics.WORKERS.set(1)
+
+
+def child_exit(_server: object, worker: Any) -> None:  # noqa: ANN401 - gunicorn's worker
+    """Drop the gauges of a worker that has ended."""
+    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

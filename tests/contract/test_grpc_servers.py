@@ -1,0 +1,147 @@
+"""What stock grpcio does below the operations: with slow clients, garbage, long metadata, and at SIGTERM."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from wirebench_proto import ledger_pb2, ledger_pb2_grpc, users_pb2
+
+from tests.contract.services import GRPC_AIO, GRPC_SYNC, TIMEOUT_S, Kind, Service, receive_all, started
+from wirebench.clients import Client
+
+KINDS = (GRPC_SYNC, GRPC_AIO)
+GET_USER = "/wirebench.v1.UserService/GetUser"
+REQUEST = users_pb2.GetUserRequest(id=1_000_001).SerializeToString()
+#: What opens every HTTP/2 connection: a fixed text, and an empty SETTINGS frame (RFC 9113, 3.4).
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+OPENING = PREFACE + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+_SETTINGS = 4
+
+shared_service = pytest.mark.parametrize("service", KINDS, ids=str, indirect=True)
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def connect(service: Service) -> grpc.Channel:
+    """Return a channel with a connection of its own."""
+    return grpc.insecure_channel(str(service.address), [("grpc.use_local_subchannel_pool", 1)])
+
+
+def call(channel: grpc.Channel, request: bytes = REQUEST, timeout_s: float = TIMEOUT_S, **headers: str) -> str:
+    """Call GetUser with any bytes; return the name of the status and the details."""
+    method: Callable[..., bytes] = channel.unary_unary(GET_USER)
+    try:
+        method(request, timeout=timeout_s, metadata=list(headers.items()))
+    except grpc.RpcError as error:
+        return f"{error.code().name}: {error.details()}"
+    return "OK"
+
+
+@shared_service
+@pytest.mark.parametrize("garbage", [b"\xff\xff", b'{"id": 7}'])
+def test_bytes_that_are_no_message(service: Service, client: Client, garbage: bytes) -> None:
+    """The status is the framework's own, and another one on each server."""
+    with connect(service) as channel:
+        status = call(channel, garbage)
+
+    expected = "INTERNAL: Exception deserializing" if service.kind == GRPC_SYNC else "UNKNOWN: Unexpected"
+    assert status.startswith(expected), status
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+@shared_service
+def test_long_metadata(service: Service) -> None:
+    """Up to 8 KiB are served, over 16 KiB are rejected; between them the rejected share grows with the length."""
+    with connect(service) as channel:
+        assert "OK" == call(channel, x="y" * 7000)
+        assert call(channel, x="y" * 20_000).startswith("RESOURCE_EXHAUSTED: received metadata size exceeds hard limit")
+        assert "OK" == call(channel)
+
+
+@shared_service
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", bytes(100), PREFACE + b"\xff" * 50])
+def test_garbage_is_hung_up_on(service: Service, client: Client, garbage: bytes) -> None:
+    """What is no HTTP/2 gets the server's own SETTINGS frame and a close at once; nobody else notices."""
+    with socket.create_connection(service.address, TIMEOUT_S) as connection:
+        connection.sendall(garbage)
+        received = receive_all(connection)
+
+    assert _SETTINGS == received[3]
+    assert client.call("users.get", {"id": 1_000_001}).ok
+
+
+@every_kind
+def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None:
+    """A call without its message holds a thread of the sync server, for ever; the asyncio server goes on."""
+    left = threading.Event()
+
+    def send_nothing() -> Iterator[bytes]:
+        left.wait()
+        yield from ()
+
+    with (
+        started(kind, tmp_path, "--threads", 2, "--drain-timeout-s", 1) as service,
+        contextlib.ExitStack() as channels,
+    ):
+        stalled: list[Any] = []
+        for _ in range(2):
+            channel = channels.enter_context(connect(service))
+            method: Any = channel.stream_unary(GET_USER)
+            stalled.append(method.future(send_nothing()))
+        with connect(service) as channel:
+            # The first one may come before the stalled calls.
+            statuses = {call(channel, timeout_s=2 if kind == GRPC_SYNC else TIMEOUT_S) for _ in range(3)}
+            for each in stalled:
+                each.cancel()
+            left.set()
+
+            assert ("DEADLINE_EXCEEDED: Deadline Exceeded" in statuses) == (kind == GRPC_SYNC), statuses
+            assert "OK" == call(channel)
+
+
+@every_kind
+@pytest.mark.parametrize("opening", [b"", PREFACE[:8], OPENING], ids=["silent", "half a preface", "idle"])
+def test_connections_without_a_call(kind: Kind, opening: bytes, tmp_path: Path) -> None:
+    """They stay open and keep nobody waiting; at a stop they are closed by the drain timeout."""
+    with (
+        started(kind, tmp_path, "--drain-timeout-s", 1) as service,
+        socket.create_connection(service.address, TIMEOUT_S) as connection,
+        connect(service) as channel,
+    ):
+        connection.sendall(opening)
+        assert _SETTINGS == connection.recv(1024)[3]
+        connection.settimeout(1)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                assert connection.recv(1024), "closed"
+        assert "OK" == call(channel)
+
+        assert 0 == service.stop()
+
+        connection.settimeout(TIMEOUT_S)
+        receive_all(connection)
+        assert "killed" not in service.logged()
+
+
+@every_kind
+def test_open_streams_at_a_stop(kind: Kind, tmp_path: Path) -> None:
+    """A stream goes on until the drain timeout; then its client gets UNAVAILABLE, and the service ends with 0."""
+    with started(kind, tmp_path, "--drain-timeout-s", 2) as service, connect(service) as channel:
+        stub = ledger_pb2_grpc.LedgerServiceStub(channel)
+        stream: Any = stub.StreamTransactions(ledger_pb2.StreamTransactionsRequest(rate_limit=5))
+        next(stream)
+
+        service.process.terminate()
+
+        with pytest.raises(grpc.RpcError) as caught:
+            for _ in stream:
+                pass
+        assert (grpc.StatusCode.UNAVAILABLE, "Cancelling all calls") == (caught.value.code(), caught.value.details())
+        assert 0 == service.process.wait(TIMEOUT_S)
+        assert "killed" not in service.logged()
