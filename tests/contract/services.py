@@ -231,10 +231,10 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIME
 def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:
     """Send raw bytes, part by part, and return all that comes back until the server closes."""
     with socket.create_connection(address, TIMEOUT_S) as connection:
-        for part in parts:
-            connection.sendall(part)
-        if half_close:
-            with contextlib.suppress(OSError):  # the server may have closed by now
+        with contextlib.suppress(OSError):  # the server may have closed by now
+            for part in parts:
+                connection.sendall(part)
+            if half_close:
                 connection.shutdown(socket.SHUT_WR)
         return receive_all(connection)
 

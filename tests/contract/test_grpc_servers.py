@@ -57,7 +57,7 @@ def test_bytes_that_are_no_message(service: Service, client: Client, garbage: by
 
 @shared_service
 def test_long_metadata(service: Service) -> None:
-    """Up to 8 KiB are served, over 16 KiB are rejected; between them the rejected share grows with the length."""
+    """Up to 8 KiB are served, over 16 KiB are rejected; in between gRPC rejects at random."""
     with connect(service) as channel:
         assert "OK" == call(channel, x="y" * 7000)
         assert call(channel, x="y" * 20_000).startswith("RESOURCE_EXHAUSTED: received metadata size exceeds hard limit")

@@ -167,7 +167,7 @@ def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certific
         assert "renew it, or set this machine's clock" == own.value.hint
 
 
-@pytest.mark.parametrize("sent", [GET, b"WB1J", b"hello\n", b"\x00" * 100, b""])
+@pytest.mark.parametrize("sent", [GET, b"WB1J\x00\x00\x00\x01", b"hello\n", b"\x00" * 100, b""])
 def test_plain_text_is_rejected(secure: Service, certificate: Certificate, sent: bytes) -> None:
     """A client that doesn't speak TLS gets no reply in plain text, and the next client is served."""
     with socket.create_connection(secure.address, TIMEOUT_S) as connection:

@@ -12,8 +12,8 @@ from wirebench_services.application.errors import InvalidArgument, OperationErro
 from wirebench_services.application.ledger import Transaction
 from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
 
-JSON, PROTOBUF, EVENTS = "application/json", "application/x-protobuf", "text/event-stream"
-EVENT_HEADERS = {"Cache-Control": "no-cache"}
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
+EVENT_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
 #: By this event a client tells the end of a stream from a connection that failed.
 END_EVENT = b"event: end\ndata: {}\n\n"
 STATUSES = {

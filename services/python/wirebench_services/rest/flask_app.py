@@ -84,7 +84,7 @@ def get_balance(**_: str) -> Response:
 def stream_transactions() -> Response:
     batches = ledger.stream_transactions(current_app.extensions["store"], ledger.parse_stream(read_query()))
     events = generate_events(batches, g.started_s)
-    return Response(events, mimetype=bodies.EVENTS, headers=bodies.EVENT_HEADERS)
+    return Response(events, headers=bodies.EVENT_HEADERS)
 
 
 @echo_api.post("/echo", endpoint="echo")

@@ -83,7 +83,7 @@ async def get_balance(request: Request) -> Response:
 
 async def stream_transactions(request: Request) -> Response:
     events = generate_events(request, ledger.parse_stream(read_query(request)))
-    return StreamingResponse(events, media_type=bodies.EVENTS, headers=bodies.EVENT_HEADERS)
+    return StreamingResponse(events, headers=bodies.EVENT_HEADERS)
 
 
 async def echo_payload(request: Request) -> Response:

@@ -1,0 +1,215 @@
+"""The socket server on uvloop: python -m wirebench_services.socket.asyncio_server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import time
+from collections.abc import Coroutine
+from typing import Any, cast
+
+import uvloop
+
+from wirebench_services import metrics, tls
+from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
+from wirebench_services.application.stores import AsyncStore, open_async_store, open_store
+from wirebench_services.application.stores.asynchronous import BlockingAsyncStore
+from wirebench_services.settings import SocketSettings, read_settings
+from wirebench_services.socket.conversation import CANCELLED, STOPPING, Call, Conversation, describe_error
+from wirebench_services.workers import run_workers
+
+#: Calls of a connection that may wait for the store before no more of its requests are read.
+_WAITING_MAX = 100
+#: Replies of a connection that are written at once; then the others have a turn.
+_TURN_BYTES = 256 * 1024
+#: Clients that may wait to be accepted: asyncio's default, 100, is less than a load generator opens at once.
+_BACKLOG = 1024
+#: How long a client may take to answer close_notify: the default of 30 s would hold up a stop.
+_TLS_CLOSE_TIMEOUT_S = 1.0
+
+
+class Server:
+    """What the connections of a worker share."""
+
+    def __init__(self, settings: SocketSettings, async_store: AsyncStore, store: Any) -> None:  # noqa: ANN401
+        self.settings = settings
+        self.async_store = async_store
+        #: For single calls: the same store, or one whose methods return at once and need no task.
+        self.store = store
+        self.connections: set[Connection] = set()
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Serve until told to stop, then finish what has begun."""
+        host, context = self.settings.host, tls.make_context(self.settings)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        address = (host, self.settings.port)
+        bound = socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=host == "::")
+        listener = await asyncio.get_running_loop().create_server(
+            lambda: Connection(self),
+            sock=bound,
+            backlog=_BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=self.settings.read_timeout_s if context else None,
+            ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
+        )
+        sweeper = asyncio.create_task(self._close_overdue())
+        metrics.WORKERS.set(1)
+        await stop.wait()
+        listener.close()
+        sweeper.cancel()
+        for connection in list(self.connections):
+            connection.drain()
+        if self.connections:
+            await asyncio.wait([each.closed for each in self.connections], timeout=self.settings.drain_timeout_s)
+
+    async def _close_overdue(self) -> None:
+        """Close connections whose time is up: one task costs less than a timer for each request."""
+        while True:
+            await asyncio.sleep(min(1.0, self.settings.read_timeout_s / 4, self.settings.idle_timeout_s / 4))
+            for connection in list(self.connections):
+                connection.close_if_overdue(time.monotonic())
+
+
+class Connection(Conversation, asyncio.Protocol):
+    """A client's connection."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.settings, server.store)
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._calls: set[asyncio.Task[None]] = set()
+        self._stream_tasks: set[asyncio.Task[None]] = set()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._is_reading = True
+        self._is_draining = False
+        self.closed = self._loop.create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._server.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """End the streams, which may wait for the client to read."""
+        self.feed(b"")
+        self.end_streams(*CANCELLED)
+        self._writable.set()
+        self._server.connections.discard(self)
+        self.closed.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer what is complete."""
+        self.feed(data)
+        self._answer_requests()
+
+    def eof_received(self) -> bool:
+        """Answer what has come; the streams end."""
+        self.feed(b"")
+        self.end_streams(*CANCELLED)
+        self._answer_requests()
+        # True leaves our side open for replies that are due; TLS has no such half-open connections.
+        return self._transport.can_write_eof()
+
+    def pause_writing(self) -> None:
+        """Stop to read from a client that doesn't read."""
+        self._writable.clear()
+        self.restart_clock()
+        self._set_reading(wanted=False)
+
+    def resume_writing(self) -> None:
+        """Go on with requests and streams."""
+        self._writable.set()
+        self.restart_clock()
+        self._answer_requests()
+
+    def drain(self) -> None:
+        """End streams, and close once no request is half-way."""
+        self._is_draining = True
+        self.end_streams(*STOPPING)
+        self._answer_requests()
+
+    def close_if_overdue(self, now_s: float) -> None:
+        """Close if the client has kept the connection waiting for too long."""
+        is_busy = (self._calls or self._streams) and self._writable.is_set() and self.is_between_requests
+        if not is_busy and now_s > self.deadline_s:
+            self._transport.abort()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes to the client, unless it has left."""
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def start_stream(self, call: Call, query: StreamQuery) -> None:
+        """Stream in a task."""
+        self._run(self._stream_tasks, self._stream(call, query))
+
+    def answer_later(self, call: Call, value: Coroutine[Any, Any, Any]) -> None:
+        """Await the store in a task: replies may come out of order."""
+        self._run(self._calls, self._answer_later(call, value))
+
+    def _run(self, tasks: set[asyncio.Task[None]], coroutine: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(coroutine)
+        tasks.add(task)  # the event loop itself keeps no task from being collected
+        task.add_done_callback(tasks.discard)
+
+    async def _answer_later(self, call: Call, value: Coroutine[Any, Any, Any]) -> None:
+        try:
+            self.send(call.succeed(await value))
+        except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
+            self.send(call.finish(*describe_error(error)))
+        # Further requests may wait for this one, or the end of the connection.
+        self._loop.call_soon(self._answer_requests)
+
+    async def _stream(self, call: Call, query: StreamQuery) -> None:
+        try:
+            async for transactions in stream_transactions_async(self._server.async_store, query):
+                await self._writable.wait()
+                if not self.is_open(call):
+                    return
+                self.send(call.build_items(transactions))
+            self.end_stream(call)
+        except Exception as error:  # noqa: BLE001
+            self.end_stream(call, *describe_error(error))
+
+    def _answer_requests(self) -> None:
+        """Answer the requests that are here, as far as the client reads replies and the store keeps up."""
+        replies: list[bytes] = []
+        size = 0
+        reply: bytes | None = b""
+        while reply is not None and size < _TURN_BYTES and len(self._calls) < _WAITING_MAX and self._writable.is_set():
+            reply = self.answer_next()
+            if reply:
+                replies.append(reply)
+                size += len(reply)
+        self.send(b"".join(replies))
+        if self._transport.is_closing():
+            return
+        has_answered_all = reply is None
+        self._set_reading(wanted=has_answered_all)
+        if size >= _TURN_BYTES:
+            self._loop.call_soon(self._answer_requests)
+        is_last = self.has_ended or (self._is_draining and self.is_between_requests)
+        if has_answered_all and is_last and not self._calls:
+            self._transport.close()
+
+    def _set_reading(self, *, wanted: bool) -> None:
+        if wanted != self._is_reading:
+            self._is_reading = wanted
+            (self._transport.resume_reading if wanted else self._transport.pause_reading)()
+
+
+async def _serve(settings: SocketSettings) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    memory = open_store(settings) if settings.store == "memory" else None
+    store = await open_async_store(settings) if memory is None else BlockingAsyncStore(memory, None)
+    await Server(settings, store, memory or store).serve(stop)
+    await store.close()
+
+
+if __name__ == "__main__":
+    settings = read_settings(SocketSettings)
+    run_workers(settings.workers, lambda: uvloop.run(_serve(settings)))

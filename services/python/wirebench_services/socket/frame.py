@@ -1,0 +1,73 @@
+"""Frames: how requests and replies lie in the stream of bytes (proto/socket.md)."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+#: The encoding of bodies, by what a client opens with.
+PREFACES = {b"WB1J": "json", b"WB1P": "protobuf"}
+PREFACE_BYTES = 4
+
+#: The status of a reply, by the code of its outcome: the numbers of gRPC.
+STATUSES = {
+    "ok": 0,
+    "cancelled": 1,
+    "invalid_argument": 3,
+    "not_found": 5,
+    "already_exists": 6,
+    "resource_exhausted": 8,
+    "unimplemented": 12,
+    "internal": 13,
+    "unavailable": 14,
+}
+MORE = 1
+
+_LENGTH = slice(0, 4)
+_ID = slice(4, 8)
+_METHOD_START = 9  # behind length, id and the length of the method
+_REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
+_REPLY_FIXED_BYTES = _REPLY.size - _LENGTH.stop
+
+
+class Request(NamedTuple):
+    """A request frame, and how many bytes it takes."""
+
+    size: int
+    id: int
+    method: str
+    body: bytes
+
+
+class FrameError(Exception):
+    """A frame after which the connection is closed, with the code and the message of the reply."""
+
+    def __init__(self, request_id: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.request_id, self.code, self.message = request_id, code, message
+
+
+def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
+    """Return the request frame at the start of the data, or None if it isn't complete. Raises FrameError."""
+    if len(data) < _LENGTH.stop:
+        return None
+    length = int.from_bytes(data[_LENGTH])
+    end = _LENGTH.stop + length
+    is_too_long = length > payload_bytes_max
+    if len(data) < (_ID.stop if is_too_long else end):
+        return None
+    request_id = int.from_bytes(data[_ID]) if end >= _ID.stop else 0
+    if is_too_long:
+        raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")
+    body_start = _METHOD_START + data[_ID.stop] if end > _ID.stop else _METHOD_START
+    if body_start > end:
+        raise FrameError(request_id, "invalid_argument", "The frame is shorter than its fields.")
+    method = data[_METHOD_START:body_start].decode("ascii", "backslashreplace")
+    return Request(end, request_id, method, bytes(data[body_start:end]))
+
+
+def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
+    """Return a reply frame: the only one of a request, or with MORE a stream's item, or without it its end mark."""
+    text = message.encode()
+    length = _REPLY_FIXED_BYTES + len(text) + len(body)
+    return _REPLY.pack(length, request_id, STATUSES[code], flags, len(text)) + text + body
