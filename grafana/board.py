@@ -20,8 +20,8 @@ PROMETHEUS = Datasource("prometheus", "prometheus", "Prometheus")
 #: The index of results.
 POSTGRESQL = Datasource("postgresql", "grafana-postgresql-datasource", "Results")
 
-#: What a chart needs that not every system has: cAdvisor's figures, or a CPU limit on the services' own group.
-Need = Literal["cadvisor", "cpu-limit"]
+#: What a chart needs that not every system has: cAdvisor's figures, a CPU limit of the services, PostgreSQL as store.
+Need = Literal["cadvisor", "cpu-limit", "postgres"]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,11 @@ _WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType(
 )
 _CHART_HEIGHT = 9
 _EMPTY: Mapping[Need, str] = MappingProxyType(
-    {"cadvisor": "No data: this needs cAdvisor, which Kubernetes has", "cpu-limit": "No data: there is no CPU limit"}
+    {
+        "cadvisor": "No data: this needs cAdvisor, which Kubernetes has",
+        "cpu-limit": "No data: there is no CPU limit",
+        "postgres": "No data: no service uses PostgreSQL",
+    }
 )
 _Panel = timeseries.Panel | bargauge.Panel | table.Panel
 

@@ -26,6 +26,7 @@ _SCALE = "{{transport}} {{replicas}} × {{workers}}"
 _REPLICA = "{{transport}} {{pod}}"
 _RATE_BY_SCALE = f"namespace_transport_replicas_workers:wirebench_requests:rate30s{{{CHOSEN}}}"
 _LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_rate1m{container!="load"}'
+_STORE_WAIT = 'rate(wirebench_store_wait_seconds_{}{{namespace="$namespace"}}[$__rate_interval])'
 _OF_CHOSEN_PODS = (
     " * on (namespace, pod) group_left (transport)"
     f" max by (namespace, pod, transport) (wirebench_build_info{{{_CHOSEN_PODS}}})"
@@ -52,8 +53,8 @@ _GROWTH = Row(
         ),
         Chart(
             title="Replicas and workers",
-            description="Replicas that Prometheus reaches, and workers that have answered in the one of them that "
-            "has most. Bad: fewer than were asked for.",
+            description="Replicas that Prometheus reaches, and workers that have started in the one of them that has "
+            "most. Bad: fewer than were asked for.",
             unit=units.NoUnit,
             queries=(
                 Query(f"namespace_transport:wirebench_replicas:count{{{CHOSEN}}}", "{{transport}} replicas"),
@@ -102,8 +103,9 @@ _FAIRNESS = Row(
         ),
         Chart(
             title="Requests per worker",
-            description="Lines should lie on each other. A worker that has never had a request has no line. Bad: "
-            "lines far apart: the kernel spreads connections by chance, so that few connections are spread badly.",
+            description="Each worker by its process id (0 in Go). Lines should lie on each other. A worker that has "
+            "never had a request has no line. Bad: lines far apart: the kernel spreads connections by chance, and "
+            "few connections are spread badly.",
             unit=units.RequestsPerSecond,
             queries=(
                 Query(
@@ -123,8 +125,9 @@ _FAIRNESS = Row(
         ),
         Chart(
             title="Fairness among workers",
-            description="Jain's index over the workers of all replicas that have had requests. Bad: below the line, "
-            "which is the limit of wirebench's gate: use more connections.",
+            description="Jain's index over the workers of all replicas. Bad: below the line, where wirebench reports "
+            "uneven workers. Workers of gunicorn and uvicorn share one listening socket, so that a busy one can get "
+            "more: use more connections.",
             unit=units.NoUnit,
             queries=(Query(f"namespace_transport:wirebench_requests:jain_workers_rate30s{{{CHOSEN}}}"),),
             highest=1,
@@ -171,6 +174,19 @@ _LIMITS = Row(
             description="What a further replica costs in memory. Bad: growth under a steady load.",
             unit=units.BytesIEC,
             queries=(Query('wirebench_memory_bytes{namespace="$namespace"}' + _OF_CHOSEN_PODS, _REPLICA),),
+        ),
+        Chart(
+            title="Waits for a PostgreSQL connection",
+            description="How long an operation waited for a connection of its worker's pool, on average. Bad: it "
+            "grows with the load while PostgreSQL is not busy: raise storeConnections.",
+            unit=units.Seconds,
+            queries=(
+                Query(
+                    f"{_STORE_WAIT.format('sum')} / ({_STORE_WAIT.format('count')} > 0)" + _OF_CHOSEN_PODS,
+                    _REPLICA,
+                ),
+            ),
+            needs="postgres",
         ),
     ),
 )

@@ -130,7 +130,8 @@ _COST = Row(
         ),
         Chart(
             title="Memory",
-            description="Of all replicas, pages that processes share counted once. Bad: growth under a steady load.",
+            description="Resident memory of all replicas. Pages that processes share count in each of them. Bad: "
+            "growth under a steady load.",
             unit=units.BytesIEC,
             queries=(
                 Query(

@@ -226,6 +226,6 @@ def test_a_container_that_ends_is_shown(ports: dict[str, str]) -> None:
     done = make("compose-up", {**ports, "WORKERS": "65"})
     assert 0 != done.returncode
     assert "has ended" in done.stdout
-    assert "65 is not between 1 and 64" in done.stdout
+    assert "--workers: Input should be less than or equal to 64" in done.stdout
     assert 0 == make("compose-down", ports).returncode
     assert "" == docker("ps", "--all", "--quiet", *OURS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -59,6 +60,38 @@ def test_runtimes(settings: type[Settings]) -> None:
 def test_threads(settings: type[Settings]) -> None:
     """A service has as many threads as it has without a chart."""
     assert default_of(settings, "threads") == read_values("wirebench")[settings.transport]["threads"]
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("workers", "workers"),
+        ("store", "store"),
+        ("seedUsers", "seed_users"),
+        ("storeConnections", "store_connections"),
+        ("drainTimeoutSeconds", "drain_timeout_s"),
+    ],
+)
+@TRANSPORTS
+def test_common_defaults(settings: type[Settings], value: str, name: str) -> None:
+    """A value that all services share has the default of their setting."""
+    assert default_of(settings, name) == read_values("wirebench")["common"][value]
+
+
+@TRANSPORTS
+def test_idle_timeout(settings: type[Settings]) -> None:
+    """The services that have an idle timeout have its default in the chart, too."""
+    field = settings.model_fields.get("idle_timeout_s")
+    assert (field and field.default) == read_values("wirebench")[settings.transport].get("idleTimeoutSeconds")
+
+
+def test_environment() -> None:
+    """Every environment variable of a service's container is a setting of a service."""
+    template = (CHARTS / "wirebench" / "templates" / "_services.tpl").read_text(encoding="utf-8")
+    start = template.index('define "wirebench.environment"')
+    variables = set(re.findall(r'"([A-Z][A-Z_]+)" ', template[start : template.index("range $name", start)]))
+    assert {"HOST", "SEED_USERS", "STORE_URL_FILE"} <= variables
+    assert set() == variables - {name.upper() for settings in SETTINGS.values() for name in settings.model_fields}
 
 
 @TRANSPORTS

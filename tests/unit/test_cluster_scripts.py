@@ -133,7 +133,7 @@ def test_kubernetes_is_of_one_version() -> None:
 def test_services_lock_holds_every_dependency_of_the_services() -> None:
     """A dependency that is missing there would be missing in the image."""
     declared: list[str] = []
-    for project in ("services/pyproject.toml", "proto/pyproject.toml"):
+    for project in ("services/python/pyproject.toml", "proto/pyproject.toml"):
         content = tomllib.loads((ROOT / project).read_text())
         declared += content["project"]["dependencies"] + content["build-system"]["requires"]
 

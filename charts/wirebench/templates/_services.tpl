@@ -68,7 +68,7 @@ volumeMounts:
 {{- end }}
 
 {{/*
-What makes the tables before a service with a store that has some starts; several pods that do it at once do it once.
+Creates the tables before a service with the store postgres starts; pods that do it at the same time wait for one another.
 Takes root and service.
 */}}
 {{- define "wirebench.migration" -}}
@@ -80,6 +80,8 @@ command: [wirebench-store, migrate, --wait-s, "120"]
 env:
   - name: WIREBENCH_STORE_URL_FILE
     value: /etc/wirebench/store/url
+  - name: WIREBENCH_SEED_USERS
+    value: {{ int $service.seedUsers | quote }}
 resources:
   {{- include "wirebench.resources" $service.resources | trim | nindent 2 }}
 securityContext:
@@ -97,7 +99,7 @@ volumeMounts:
 {{- end }}
 {{- end }}
 
-{{/* The settings of services/platform/settings.py, and of those in Go. Takes a service. */}}
+{{/* The settings of services/python/wirebench_services/settings.py, and of the services in Go. Takes a service. */}}
 {{- define "wirebench.environment" -}}
 {{- $settings := dict
   "HOST" "0.0.0.0"
@@ -107,9 +109,9 @@ volumeMounts:
   "WORKERS" .workers
   "THREADS" .threads
   "STORE" .store
-  "DRAIN_PAUSE_S" .drainPauseSeconds
-  "DRAIN_TIMEOUT_S" .drainTimeoutSeconds
-  "RESOURCES_FROM" "cgroup" -}}
+  "STORE_CONNECTIONS" .storeConnections
+  "SEED_USERS" (int .seedUsers)
+  "DRAIN_TIMEOUT_S" .drainTimeoutSeconds -}}
 {{- if eq .implementation "go" -}}
 {{- if or (ne (int .workers) 1) (eq .store "sqlite") -}}
 {{- fail (printf "%s.implementation is go, which needs %s.workers 1 and %s.store memory or postgres" .transport .transport .transport) -}}
@@ -119,6 +121,8 @@ volumeMounts:
 {{- end -}}
 {{- if eq .transport "grpc" -}}
 {{- $_ := set $settings "MAX_CONNECTION_AGE_S" .maxConnectionAgeSeconds -}}
+{{- else -}}
+{{- $_ := set $settings "IDLE_TIMEOUT_S" .idleTimeoutSeconds -}}
 {{- end -}}
 {{- if .tls.enabled -}}
 {{- $_ := set $settings "TLS_CERT" "/etc/wirebench/tls/tls.crt" -}}
@@ -129,9 +133,6 @@ volumeMounts:
 {{- end -}}
 {{- if eq .store "postgres" -}}
 {{- $_ := set $settings "STORE_URL_FILE" "/etc/wirebench/store/url" -}}
-{{- if not .storeUrl.secretName -}}{{/* the chart's own server, whose data go with its pod */}}
-{{- $_ := set $settings "STORE_WHEN_EMPTY" "fill" -}}
-{{- end -}}
 {{- end -}}
 {{- range $name, $value := $settings }}
 - name: WIREBENCH_{{ $name }}
@@ -140,9 +141,9 @@ volumeMounts:
 {{- end }}
 
 {{/*
-A service has started when all its workers accept connections, which the admin port knows. Then gRPC is asked in its own
-protocol; the kubelet can't do that over TLS, nor ask the socket service, and those are asked by their admin port. So is
-whether a service is ready whose store is a server: its admin port asks that, which is no matter of liveness.
+Startup is probed by the admin port's /readyz: it answers 200 when all workers are up, the service's own port answers and
+the store can be reached. Then gRPC is probed by its own health service, except with TLS, which the kubelet's probe
+doesn't speak, and except the readiness of a service on PostgreSQL, which depends on the database.
 
 Under a load that saturates it, a service answers late, and is to be measured, not restarted or taken out: time-outs and
 thresholds are generous, and only a service that answers nothing at all runs into them. Takes a service.
@@ -193,7 +194,7 @@ livenessProbe:
 {{- end }}
 {{- end }}
 
-{{/* Seconds that a pod of a service may take to end; those at the end are for what workers do last. Takes a service. */}}
+{{/* Seconds that a pod of a service may take to end; the last 10 are for processes to exit. Takes a service. */}}
 {{- define "wirebench.gracePeriodSeconds" -}}
-{{- addf .preStopSleepSeconds .drainPauseSeconds .drainTimeoutSeconds 5 | ceil | int -}}
+{{- addf .preStopSleepSeconds .drainTimeoutSeconds 10 | ceil | int -}}
 {{- end }}
