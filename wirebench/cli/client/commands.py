@@ -12,7 +12,8 @@ from rich.console import Console
 from wirebench import clients
 from wirebench.cli.client.demo import run_demo
 from wirebench.cli.client.menu import read_line, run_menu
-from wirebench.cli.client.show import require, show_items, show_json, show_reply
+from wirebench.cli.client.show import require, require_timed, show_items, show_json, show_reply
+from wirebench.cli.client.timed import format_ms, time_call
 from wirebench.cli.options import CaCert, Cert, Json, Key, given_tls, help_without_command
 from wirebench.clients import Client
 from wirebench.errors import UsageError
@@ -72,12 +73,12 @@ class Connection:
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service refuses it or fails."""
         with self.open() as client:
-            reply = client.call(operation, fields)
-        data = require(reply)
+            timed = time_call(client, operation, fields)
+        require_timed(timed)
         if json:
-            show_json(data)
+            show_json(timed)
         else:
-            show_reply(Console(), reply)
+            show_reply(Console(), timed)
 
 
 def _address(transport: str, host: str, port: int | None, address: str | None) -> str:
@@ -174,9 +175,11 @@ def _converse(connection: Connection, message: str | None, *, demo: bool) -> Non
 
 
 def _upper(client: Client, text: str) -> None:
-    data = require(client.call("echo.upper", {"text": text}))
-    sys.stdout.write(f"{data['text']}\n")
+    """Print what comes back; its response time goes to stderr, so that stdout is the text alone."""
+    timed = time_call(client, "echo.upper", {"text": text})
+    sys.stdout.write(f"{require_timed(timed)['text']}\n")
     sys.stdout.flush()
+    sys.stderr.write(f"{format_ms(timed.response_time_ms)}\n")
 
 
 def _upper_lines(client: Client) -> None:
@@ -226,7 +229,8 @@ def _make_group(transport: str, name: str) -> typer.Typer:
 
 
 app = typer.Typer(
-    help="Talk to a service: one call, an interactive menu, or a demo.",
+    help="Talk to a service: one call, an interactive menu, or a demo. Shows the response time of each call; "
+    "over REST and gRPC, that of the first call includes connecting.",
     callback=help_without_command,
     invoke_without_command=True,
 )
