@@ -97,6 +97,21 @@ def test_message(services: dict[str, Service], transport: str) -> None:
     assert re.fullmatch(rf"{MS}\n", done.stderr)
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_the_address_may_come_from_the_environment(
+    services: dict[str, Service], transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable of each transport names its service; a flag wins over it."""
+    variable = f"WIREBENCH_{transport.upper()}"
+    monkeypatch.setenv(variable, str(services[transport].address))
+    assert "HELLO\n" == run(transport, "--message", "hello").stdout
+
+    monkeypatch.setenv(variable, "name.invalid:1")
+    for flags in (("--address", services[transport].address), ("--port", services[transport].port)):
+        assert "HELLO\n" == run(transport, *flags, "--message", "hello").stdout
+    assert "unknown host 'name.invalid'" == complaint(run(transport, "--message", "hello"))
+
+
 def test_as_a_process(services: dict[str, Service]) -> None:
     """The same from outside, as a user starts it; lines come from a pipe."""
     done = subprocess.run(
