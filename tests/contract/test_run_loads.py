@@ -63,12 +63,17 @@ compare: driver
 
 
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """All are due in the window and counted there, to the one; the recording travels with the run."""
+    """All are due in the window and counted there, to the one; the recording travels with the run.
+
+    The timing file of --timing replaces the scenario's.
+    """
     timing = tmp_path / "timing.json"
     timing.write_text(json.dumps([0, *[0.5] * 60, *(0.8 + each / 100 for each in range(40))]), encoding="utf-8")
     text = ONE_CELL.replace("socket", "socket, concurrency: 100").replace("load: {", "load: {model: replay, timing: ")
     text = text.replace("timing: warmup_s: 0.1, window_s: 0.5", "timing: timing.json, speedup: 2, warmup_s: 0.3")
-    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    (tmp_path / "other.json").write_text("[0, 1]", encoding="utf-8")
+    text = text.replace("timing.json", "other.json")
+    done = wirebench("run", scenario(text), "--timing", timing, "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
     (record,) = run.records

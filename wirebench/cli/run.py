@@ -65,6 +65,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     seed: Annotated[
         int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
     ] = None,
+    timing: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
+    ] = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     values: ValuesFiles = None,
@@ -90,7 +93,10 @@ def run(  # noqa: PLR0913 - one parameter an option
         values=values or [],
     )
     path = scenario_path(scenario)
-    plan = planned(read_scenario(path), place, blocks, seed)
+    read = read_scenario(path, timing)
+    if timing and read.load.model != "replay":
+        raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
+    plan = planned(read, place, blocks, seed)
     measure_and_show(Work(plan, path, place, out, run_id(path.stem)), page_port, json=json)
 
 
