@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.runs import ONE_CELL, TINY, WIREBENCH, needs_tools, only_run, wirebench
+from wirebench import network
 from wirebench.drivers import DRIVERS
 
 pytestmark = needs_tools
@@ -126,3 +127,23 @@ def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) 
     assert [] == list(temporary.iterdir())
     for file in filter(Path.is_file, folder.rglob("*")):
         assert b"PRIVATE KEY" not in file.read_bytes()
+
+
+@pytest.mark.skipif(network.version() is None, reason="toxiproxy is not built: make setup")
+def test_a_request_that_takes_longer_than_the_timeout_has_failed(
+    scenario: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """By k6 and by ghz, through a network that is slower than the timeout allows."""
+    text = """\
+question: What does an impatient client see?
+factors: {transport: [rest, grpc], driver: {grpc: [k6, ghz]}, concurrency: 2, network: {delay_ms: 600}}
+load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 3 == len(run.records)
+    assert "closed, timeout 0.2 s; warm-up 0.3 s, window 1 s" in (run.folder / "report.html").read_text()
+    for record in run.records:
+        assert {"deadline_exceeded": record.requests} == record.errors, record.error_texts

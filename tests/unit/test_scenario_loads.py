@@ -145,3 +145,19 @@ def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, n
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, CALLS.replace(old, new)), seed=1)
     assert expected in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        ("transport: rest", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
+        ("transport: rest", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
+        ("transport: rest, driver: [k6, fortio]", "timeout_s: 1", "2: factors.driver: fortio has a timeout of its own"),
+        ("transport: rest, driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
+    ],
+)
+def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+    """Those beyond what histograms hold, and those of drivers that take none."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, f"question: How long?\nfactors: {{{factors}}}\nload: {{{load}}}\n"), seed=1)
+    assert expected in error.value.message

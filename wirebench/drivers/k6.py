@@ -64,7 +64,8 @@ class K6:
         try:
             watch(child)
             users_s = _USER_S * job.cell.concurrency
-            status = child.wait(users_s + job.load.warmup_s + job.load.window_s + _GRACE_S)
+            last_reply_s = job.load.timeout_s or 0.0
+            status = child.wait(users_s + job.load.warmup_s + job.load.window_s + last_reply_s + _GRACE_S)
         finally:
             child.stop()
             _arrivals(job).unlink(missing_ok=True)
@@ -95,6 +96,7 @@ class K6:
             "CALLS": load.calls,
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
+            "TIMEOUT_S": load.timeout_s,
             "CONNECTION": cell.connection,
             "RECONNECT": "yes" if cell.is_disrupted else None,
             "CODEC": cell.codec,

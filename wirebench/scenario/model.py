@@ -38,6 +38,8 @@ SWEEP_MAX = 4096
 CALLS_MAX = 100_000
 #: How long a number of calls may take in all, in seconds, where a scenario doesn't say.
 CALLS_LIMIT_S = 60.0
+#: Histograms go no further.
+TIMEOUT_S_MAX = 60.0
 DELAY_MS_MAX = 5_000
 #: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
 BANDWIDTH_KIB_S_MIN = 8
@@ -169,6 +171,8 @@ class Load(_Strict):
     concurrency_max: Annotated[int, Field(ge=2, le=CONCURRENCY_MAX)] | None = None
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
     window_s: Annotated[float, Field(ge=WINDOW_S_MIN, le=WINDOW_S_MAX)] = 5.0
+    #: A request that takes longer has failed. None is the driver's own: 10 s, and 20 s of ghz.
+    timeout_s: Annotated[float, Field(ge=0.001, le=TIMEOUT_S_MAX)] | None = None
     #: Pods that share the load, in a cluster.
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.

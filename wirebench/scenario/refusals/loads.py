@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirebench.scenario.contract import (
-    OPERATIONS,
-)
+from wirebench.scenario.contract import OPERATIONS, Driver
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
 from wirebench.scenario.source import FieldPath
@@ -29,6 +27,11 @@ _KEYS_OF_MODELS = {
     "speedup": "replay",
 }
 
+#: Keys that not all drivers know: those that do, and what the others do instead.
+_KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
+    "timeout_s": (frozenset({"k6", "ghz", "oha"}), "has a timeout of its own"),
+}
+
 
 def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse a load that its factors don't fit."""
@@ -45,6 +48,7 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
         hint = "remove factors.concurrency; load.concurrency_max says where a sweep ends"
         yield Refusal(("factors", "concurrency"), "a sweep has its own numbers of connections", hint)
     yield from _unfit_keys(load)
+    yield from _unfit_drivers(scenario)
     yield from _unfit_calls(scenario)
     yield from _unfit_shape(scenario)
     yield from _unshared_load(scenario)
@@ -57,6 +61,15 @@ def _unfit_keys(load: Load) -> Iterator[Refusal]:
         if key in load.model_fields_set and load.model != model:
             message = f"{A_LOAD[load.model]} has no {key}"
             yield Refusal(("load", key), message, f"remove it, or set load.model to {model}")
+
+
+def _unfit_drivers(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse drivers that don't know a key of the load."""
+    for key, (able, message) in _KEYS_OF_DRIVERS.items():
+        if getattr(scenario.load, key) is not None:
+            for driver in sorted(all_levels(scenario.factors.driver) - able):
+                hint = f"remove load.{key}, or use {' or '.join(sorted(able))}"
+                yield Refusal(("factors", "driver"), f"{driver} {message}", hint)
 
 
 def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
