@@ -172,6 +172,25 @@ func TestRequestsAreSentWhenAListSaysAndCountedByThat(t *testing.T) {
 	}
 }
 
+func TestAWarmUpByCallsEndsForAllUsersAtOnceAndDoesNotCount(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, service *service, load k6Run) {
+		load.warmup, load.window, load.calls = "0", "30", "calls=40,warmup_calls=20"
+		load.variables["CONCURRENCY"] = "4"
+		load.variables["CALLS"] = "10"
+		load.variables["WARMUP_CALLS"] = "5"
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); total != 60 || service.requests.Load() != 60 {
+			t.Errorf("want all 60 requests, got %d, and %d at the service", total, service.requests.Load())
+		}
+		if count := got.clock(t, "ok", "service").TotalCount(); count != 40 {
+			t.Errorf("want the 40 after the warm-up, got %d", count)
+		}
+		if length := time.Duration(got.Window.End - got.Window.Start); length <= 0 || length > 20*time.Second {
+			t.Errorf("want a window that ends with the last call, got %s", length)
+		}
+	})
+}
+
 func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")
@@ -234,6 +253,7 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 		"CODEC=xml":           "CODEC must be one of json, protobuf",
 		"CONCURRENCY=0":       "CONCURRENCY must be a number from 1",
 		"RATE=1.5":            "RATE must be a whole number",
+		"WARMUP_CALLS=5":      "WARMUP_CALLS needs CALLS",
 		"ADDRESS=localhost":   "ADDRESS must be host:port",
 		"ADDRESS=a:1,":        "ADDRESS must be host:port, not ''",
 		"CLIENTS=[":           "CLIENTS must be JSON",

@@ -32,7 +32,7 @@ export function loadMs(settings) {
 }
 
 // A request that is due while all virtual users wait for replies is dropped, and counted as such.
-function users({ arrivals, rate, calls, concurrency }, duration) {
+function users({ arrivals, rate, calls, warmupCalls, concurrency }, duration) {
   if (arrivals !== '') {
     return { executor: 'wirebench-arrivals', vus: concurrency, arrivals, duration };
   }
@@ -40,7 +40,7 @@ function users({ arrivals, rate, calls, concurrency }, duration) {
     return { executor: 'wirebench-arrivals', vus: concurrency, rate, duration };
   }
   if (calls > 0) {
-    return { executor: 'per-vu-iterations', vus: concurrency, iterations: calls, maxDuration: duration };
+    return { executor: 'per-vu-iterations', vus: concurrency, iterations: warmupCalls + calls, maxDuration: duration };
   }
   return { executor: 'constant-vus', vus: concurrency, duration };
 }

@@ -9,6 +9,8 @@
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
 //   ARRIVALS      instead of a rate, a file: a JSON list of when requests are due, in nanoseconds from the start
 //   CALLS         each user sends so many requests and stops; DURATION_S is the longest that it may take
+//   WARMUP_CALLS  each user sends so many before them, which don't count, and waits for the others; the output takes
+//                 those of all users as warmup_calls=
 //   WARMUP_S      load before the measured window
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
@@ -77,6 +79,7 @@ function common({ address, codecs }) {
     rate: whole('RATE', 0, 1000000, 0),
     arrivals: text('ARRIVALS', ''),
     calls: whole('CALLS', 0, 100000, 0),
+    warmupCalls: whole('WARMUP_CALLS', 0, 100000, 0),
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
     durationS: number('DURATION_S', 0.1, 86400, 1.5),
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',
@@ -95,6 +98,9 @@ function common({ address, codecs }) {
     batchUsers: whole('BATCH_USERS', 1, 10000, 500),
     checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),
   };
+  if (settings.warmupCalls > 0 && settings.calls === 0) {
+    throw new Error('WARMUP_CALLS needs CALLS');
+  }
   const wrong = settings.addresses.find((each) => !/^[^,]+:\d+$/.test(each));
   if (wrong !== undefined) {
     throw new Error(`ADDRESS must be host:port, not '${wrong}'`);

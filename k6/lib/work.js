@@ -2,6 +2,7 @@
 // random mix; and which users its operations are about.
 
 import exec from 'k6/execution';
+import load from 'k6/x/wirebench/load';
 import { makeOperations } from './operations.js';
 import { randomIntegers } from './random.js';
 
@@ -14,8 +15,12 @@ export function makeWork(settings) {
   const operations = makeOperations(settings, ids);
   const order = client.sequence ? inTurn(client.sequence) : atRandom(client.mix, random);
   const prefix = client.name ? `${client.name}/` : '';
+  let warmupLeft = settings.warmupCalls;
   return {
     next() {
+      if (settings.warmupCalls > 0 && warmupLeft-- === 0) {
+        load.finishWarmup(settings.concurrency);
+      }
       const operation = ids.possible(order.next());
       const input = operations[operation].input();
       return { operation, name: prefix + operation, input, check: operations[operation].check };

@@ -147,3 +147,21 @@ blocks: 1
     assert "closed, timeout 0.2 s; warm-up 0.3 s, window 1 s" in (run.folder / "report.html").read_text()
     for record in run.records:
         assert {"deadline_exceeded": record.requests} == record.errors, record.error_texts
+
+
+def test_a_warm_up_by_calls_is_sent_and_does_not_count(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Each connection warms up with so many calls; the window has the others, and the service has counted them all."""
+    text = """\
+question: What do calls take once all is warm?
+factors: {transport: [rest, grpc, socket], concurrency: 3}
+load: {model: calls, calls: 20, warmup_calls: 15}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 3 == len(run.records)
+    for record in run.records:
+        assert ({}, 60, 105) == (record.errors, record.requests, record.requests_total)
+        assert [] == [gate.name for gate in record.gates if gate.name in {"calls", "counts"} and not gate.passed]
+    assert "20 calls a connection, 15 to warm up" in (run.folder / "report.html").read_text()

@@ -130,6 +130,13 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
         ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
         ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
+        ("calls: 500", "calls: 500, warmup_calls: 0", "3: load.warmup_calls: must be at least 1 (it is 0)"),
+        ("model: calls, calls: 500", "warmup_calls: 5", "3: load.warmup_calls: a closed load has no warmup_calls"),
+        (
+            "grpc]}\nload: {model: calls",
+            "grpc], operation: ledger.stream_transactions}\nload: {warmup_calls: 5, model: calls",
+            "3: load.warmup_calls: streams have no warm-up by calls",
+        ),
         ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
         ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver: ghz sends for a time, and not a number"),
         (

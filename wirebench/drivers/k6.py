@@ -82,6 +82,8 @@ class K6:
         output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
         if load.calls:
             output += f",calls={load.calls * cell.concurrency}"
+        if load.warmup_calls:
+            output += f",warmup_calls={load.warmup_calls * cell.concurrency}"
         if cell.shape:
             # By when they end, those that a burst makes wait would be counted after it, or not at all.
             output += f",by=due,slices={_SLICES}"
@@ -94,6 +96,7 @@ class K6:
             "RATE": None if cell.shape else cell.rate_per_s,
             "ARRIVALS": _arrivals(job) if cell.shape else None,
             "CALLS": load.calls,
+            "WARMUP_CALLS": load.warmup_calls,
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
             "TIMEOUT_S": load.timeout_s,

@@ -167,6 +167,8 @@ class Load(_Strict):
     model: LoadModel = "closed"
     #: What each connection sends under `calls`.
     calls: Annotated[int, Field(ge=10, le=CALLS_MAX)] | None = None
+    #: What each sends before them; these don't count.
+    warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: The last number of connections of a sweep.
     concurrency_max: Annotated[int, Field(ge=2, le=CONCURRENCY_MAX)] | None = None
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0

@@ -14,5 +14,7 @@ def describe_load(load: Load) -> str:
 
 def _parts(load: Load) -> Iterator[str]:
     yield f"{load.calls:,} calls a connection" if load.calls else load.model
+    if load.warmup_calls:
+        yield f"{load.warmup_calls:,} to warm up"
     if load.timeout_s is not None:
         yield f"timeout {load.timeout_s:g} s"

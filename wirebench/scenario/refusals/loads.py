@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirebench.scenario.contract import OPERATIONS, Driver
+from wirebench.scenario.contract import OPERATIONS, STREAM_OPERATIONS, Driver
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
 from wirebench.scenario.source import FieldPath
@@ -22,6 +22,7 @@ A_LOAD = {
 _KEYS_OF_MODELS = {
     "concurrency_max": "sweep",
     "calls": "calls",
+    "warmup_calls": "calls",
     "from_rate_per_s": "ramp",
     "timing": "replay",
     "speedup": "replay",
@@ -87,7 +88,9 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         message = "nobody knows how long a number of calls takes, and so when to disrupt it"
         yield Refusal(("factors", "disruption"), message, "use a closed or an open load")
     if load.warmup_s:
-        yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "remove it")
+        yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls")
+    if load.warmup_calls and all_levels(scenario.factors.operation).intersection(STREAM_OPERATIONS):
+        yield Refusal(("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream")
     for driver in sorted(all_levels(scenario.factors.driver) - {"k6"}):
         message = f"{driver} sends for a time, and not a number of calls"
         yield Refusal(("factors", "driver"), message, "drive them by k6")
