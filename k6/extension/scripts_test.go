@@ -191,6 +191,23 @@ func TestAWarmUpByCallsEndsForAllUsersAtOnceAndDoesNotCount(t *testing.T) {
 	})
 }
 
+func TestUsersStartOneAfterTheOther(t *testing.T) {
+	const delay, apart, lasts = 10 * time.Millisecond, 100 * time.Millisecond, 1050 * time.Millisecond
+	slow := func() *service { return &service{delay: delay} }
+	onAllTransports(t, slow, func(t *testing.T, service *service, load k6Run) {
+		load.warmup, load.window = "0.5", "0.5"
+		load.variables["CONCURRENCY"] = "5"
+		load.variables["SPAWN_RATE"] = "10"
+		total, most := load.run(t).expectOnly(t, "ok"), int64(0)
+		for user := range 5 {
+			most += int64((lasts-time.Duration(user)*apart)/delay) + 1
+		}
+		if total > most || service.connections.Load() != 5 {
+			t.Errorf("want 5 users and %d requests at most, got %d and %d", most, service.connections.Load(), total)
+		}
+	})
+}
+
 func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")
@@ -253,6 +270,7 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 		"CODEC=xml":           "CODEC must be one of json, protobuf",
 		"CONCURRENCY=0":       "CONCURRENCY must be a number from 1",
 		"RATE=1.5":            "RATE must be a whole number",
+		"SPAWN_RATE=-1":       "SPAWN_RATE must be a number from 0",
 		"WARMUP_CALLS=5":      "WARMUP_CALLS needs CALLS",
 		"ADDRESS=localhost":   "ADDRESS must be host:port",
 		"ADDRESS=a:1,":        "ADDRESS must be host:port, not ''",

@@ -11,6 +11,7 @@
 //   CALLS         each user sends so many requests and stops; DURATION_S is the longest that it may take
 //   WARMUP_CALLS  each user sends so many before them, which don't count, and waits for the others; the output takes
 //                 those of all users as warmup_calls=
+//   SPAWN_RATE    users that start a second, the first at once and the last within WARMUP_S; without it all start at once
 //   WARMUP_S      load before the measured window
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
@@ -80,6 +81,7 @@ function common({ address, codecs }) {
     arrivals: text('ARRIVALS', ''),
     calls: whole('CALLS', 0, 100000, 0),
     warmupCalls: whole('WARMUP_CALLS', 0, 100000, 0),
+    spawnRate: number('SPAWN_RATE', 0, 1000000, 0),
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
     durationS: number('DURATION_S', 0.1, 86400, 1.5),
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',
@@ -100,6 +102,9 @@ function common({ address, codecs }) {
   };
   if (settings.warmupCalls > 0 && settings.calls === 0) {
     throw new Error('WARMUP_CALLS needs CALLS');
+  }
+  if (settings.spawnRate > 0 && settings.concurrency - 1 > settings.spawnRate * settings.warmupS) {
+    throw new Error('SPAWN_RATE: the last user must start within WARMUP_S');
   }
   const wrong = settings.addresses.find((each) => !/^[^,]+:\d+$/.test(each));
   if (wrong !== undefined) {

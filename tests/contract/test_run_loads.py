@@ -165,3 +165,21 @@ blocks: 1
         assert ({}, 60, 105) == (record.errors, record.requests, record.requests_total)
         assert [] == [gate.name for gate in record.gates if gate.name in {"calls", "counts"} and not gate.passed]
     assert "20 calls a connection, 15 to warm up" in (run.folder / "report.html").read_text()
+
+
+def test_users_arrive_over_time(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """All are there when the window opens, and each keeps a connection of its own."""
+    text = """\
+question: Who minds an arrival of users over time?
+factors: {transport: [rest, grpc, socket], concurrency: 6}
+load: {spawn_rate_per_s: 20, warmup_s: 0.6, window_s: 0.5}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 3 == len(run.records)
+    for record in run.records:
+        assert {} == record.errors, record.error_texts
+        assert [] == [gate.name for gate in record.gates if gate.name in {"counts", "warmup"} and not gate.passed]
+    assert "closed, 20 users start a second; warm-up 0.6 s" in (run.folder / "report.html").read_text()

@@ -168,3 +168,34 @@ def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load:
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, f"question: How long?\nfactors: {{{factors}}}\nload: {{{load}}}\n"), seed=1)
     assert expected in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        (
+            "concurrency: 21",
+            "spawn_rate_per_s: 10, warmup_s: 1.9",
+            "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, the window after 1.9 s",
+        ),
+        ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
+        ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
+        (
+            "rate_per_s: 10",
+            "spawn_rate_per_s: 9, model: open",
+            "3: load.spawn_rate_per_s: an open load has no spawn_rate_per_s",
+        ),
+    ],
+)
+def test_spawn_rates_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+    """All users must have started when the window opens, and there must be users that start."""
+    text = f"question: How?\nfactors: {{transport: rest, {factors}}}\nload: {{{load}}}\n"
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text), seed=1)
+    assert expected in error.value.message
+
+
+def test_the_last_user_may_start_as_the_window_opens(tmp_path: Path) -> None:
+    """With the first one counted as started at once."""
+    text = "question: How?\nfactors: {transport: rest, concurrency: 21}\nload: {spawn_rate_per_s: 10, warmup_s: 2}\n"
+    assert 2.0 == make_plan(read(tmp_path, text), seed=1).scenario.load.spawn_s(21)

@@ -97,6 +97,7 @@ class K6:
             "ARRIVALS": _arrivals(job) if cell.shape else None,
             "CALLS": load.calls,
             "WARMUP_CALLS": load.warmup_calls,
+            "SPAWN_RATE": load.spawn_rate_per_s,
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
             "TIMEOUT_S": load.timeout_s,

@@ -89,7 +89,7 @@ def make_record(
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
         # Of streams, those that ended tell of short ones all that there is, and items of those that outlast the window.
         in_flight=max(merged.latency_sum_s, merged.items_sum_s) / window_s,
-        warmup_s=None if asked_calls else subject.load.warmup_s,
+        warmup_s=None if asked_calls else subject.load.warmup_s - subject.load.spawn_s(subject.cell.concurrency),
         calls_missing=asked_calls + warmup_calls - sum(merged.requests_total.values()) if asked_calls else None,
         p99_s=_p99_s(streams.first_item if streams else service),
         per_second=merged.full_seconds(),

@@ -16,5 +16,7 @@ def _parts(load: Load) -> Iterator[str]:
     yield f"{load.calls:,} calls a connection" if load.calls else load.model
     if load.warmup_calls:
         yield f"{load.warmup_calls:,} to warm up"
+    if load.spawn_rate_per_s is not None:
+        yield f"{load.spawn_rate_per_s:g} users start a second"
     if load.timeout_s is not None:
         yield f"timeout {load.timeout_s:g} s"

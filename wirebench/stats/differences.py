@@ -46,7 +46,7 @@ def _is_steady(factors: Factors) -> bool:
 #: What makes loads others, and in which cells. How long steady ones take makes no other load of them.
 _TRAITS: tuple[tuple[tuple[str, ...], Callable[[Factors], bool] | None], ...] = (
     (("warmup_s", "window_s", "generators"), None),
-    (("calls", "warmup_calls", "timeout_s"), _every_cell),
+    (("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s"), _every_cell),
     (("from_rate_per_s", "window_s"), _has("shape", "ramp")),
     (("speedup", "window_s"), _has("shape", "replay")),
 )

@@ -23,6 +23,7 @@ _KEYS_OF_MODELS = {
     "concurrency_max": "sweep",
     "calls": "calls",
     "warmup_calls": "calls",
+    "spawn_rate_per_s": "closed",
     "from_rate_per_s": "ramp",
     "timing": "replay",
     "speedup": "replay",
@@ -31,6 +32,7 @@ _KEYS_OF_MODELS = {
 #: Keys that not all drivers know: those that do, and what the others do instead.
 _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
     "timeout_s": (frozenset({"k6", "ghz", "oha"}), "has a timeout of its own"),
+    "spawn_rate_per_s": (frozenset({"k6", "locust"}), "starts all its users at once"),
 }
 
 
