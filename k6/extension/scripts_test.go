@@ -2,9 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -208,6 +214,68 @@ func TestUsersStartOneAfterTheOther(t *testing.T) {
 	})
 }
 
+func TestUsersGoThroughPhasesTogether(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, _ *service, load k6Run) {
+		load.warmup, load.window, load.calls = "0", "30", "calls=60,warmup_calls=9"
+		load.variables["CONCURRENCY"] = "3"
+		load.variables["CHECK_EVERY"] = "0"
+		load.variables["CALLS"] = "20"
+		load.variables["WARMUP_CALLS"] = "3"
+		load.variables["CLIENTS"] = `[{"users":1,"phases":["users.get","users.update"]}]`
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); total != 69 {
+			t.Errorf("want all 69 requests, got %d", total)
+		}
+		counts := map[string]int64{}
+		for _, each := range got.Series {
+			counts[each.Operation] = each.Count
+		}
+		if counts["users.get"] != 30 || counts["users.update"] != 30 {
+			t.Errorf("want half of the calls in each phase, got %v", counts)
+		}
+	})
+}
+
+func TestNoUserIsAPhaseAheadAndEachReadsAndDeletesWhatItHasCreated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	var mutex sync.Mutex
+	var order []string
+	ids := map[string][]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		id := strings.TrimPrefix(request.URL.Path, "/api/users/")
+		operation := request.Method
+		if request.Method == http.MethodPost {
+			var user struct{ ID int }
+			_ = json.NewDecoder(request.Body).Decode(&user)
+			id = strconv.Itoa(user.ID)
+		} else if id == "/api/users" {
+			operation = "LIST"
+		}
+		mutex.Lock()
+		order = append(order, operation)
+		ids[operation] = append(ids[operation], id)
+		mutex.Unlock()
+		time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
+	}))
+	defer server.Close()
+	k6Run{script: "../rest.js", warmup: "0", window: "30", calls: "calls=48", variables: map[string]string{
+		"ADDRESS": server.Listener.Addr().String(), "CONCURRENCY": "4", "CALLS": "12", "CHECK_EVERY": "0",
+		"CLIENTS": `[{"users":1,"phases":["users.create","users.list","users.get","users.delete"]}]`,
+	}}.run(t).expectOnly(t, "ok")
+	want := []string{"POST", "LIST", "GET", "DELETE"}
+	if got := slices.Compact(slices.Clone(order)); len(order) != 48 || !slices.Equal(want, got) {
+		t.Errorf("want 12 of each of %v, got %v", want, order)
+	}
+	for _, each := range ids {
+		slices.Sort(each)
+	}
+	if !slices.Equal(ids["POST"], ids["GET"]) || !slices.Equal(ids["POST"], ids["DELETE"]) {
+		t.Errorf("want each user read and deleted once, got %v", ids)
+	}
+}
+
 func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")
@@ -276,7 +344,8 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 		"ADDRESS=a:1,":        "ADDRESS must be host:port, not ''",
 		"CLIENTS=[":           "CLIENTS must be JSON",
 		"CLIENTS=[]":          "CLIENTS must be a list of kinds of clients",
-		`CLIENTS=[{"users":1,"sequence":["users.fly"]}]`:    "CLIENTS: each needs users, and a sequence or mix of",
+		`CLIENTS=[{"users":1,"phases":["users.get"]}]`:      "phases are for all users, and need CALLS",
+		`CLIENTS=[{"users":1,"sequence":["users.fly"]}]`:    "CLIENTS: each needs users, and a sequence, phases or mix of",
 		`CLIENTS=[{"users":1,"sequence":["users.delete"]}]`: "users.delete needs users.create before it",
 	} {
 		name, value, _ := strings.Cut(variable, "=")

@@ -5,6 +5,8 @@
 //   CLIENTS       kinds of clients as JSON, each with its share of the users and what they do:
 //                 [{"name": "readers", "users": 9, "mix": {"users.get": 8, "users.list": 2}},
 //                  {"name": "editors", "users": 1, "sequence": ["users.create", "users.update", "users.delete"]}]
+//                 or for all users at once phases of equally many CALLS: each user makes the calls of one, and waits
+//                 for the others: [{"users": 1, "phases": ["users.create", "users.list", "users.get", "users.delete"]}]
 //   CONCURRENCY   virtual users; each keeps one connection of its own
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
 //   ARRIVALS      instead of a rate, a file: a JSON list of when requests are due, in nanoseconds from the start
@@ -59,7 +61,16 @@ const MAX_INT32 = 2147483647;
 
 // readSettings returns the settings, or throws with a line that says which variable is wrong.
 export function readSettings(own) {
-  return { ...common(own), clients: clients() };
+  const settings = { ...common(own), clients: clients() };
+  checkPhases(settings);
+  return settings;
+}
+
+function checkPhases({ clients, calls }) {
+  const { phases } = clients.find((each) => each.phases) || {};
+  if (phases && (clients.length > 1 || calls === 0 || calls % phases.length !== 0)) {
+    throw new Error(`CLIENTS: phases are for all users, and need CALLS: a multiple of ${phases.length}`);
+  }
 }
 
 // readStreamSettings is readSettings for stream.js.
@@ -138,15 +149,20 @@ function clients() {
 }
 
 function checked(kind) {
-  const operations = kind.sequence || Object.keys(kind.mix || {});
+  const operations = operationsOf(kind);
   const unknown = operations.find((each) => !OPERATIONS.includes(each));
   if (unknown !== undefined || operations.length === 0 || !(kind.users > 0)) {
-    throw new Error(`CLIENTS: each needs users, and a sequence or mix of ${OPERATIONS.join(', ')}`);
+    throw new Error(`CLIENTS: each needs users, and a sequence, phases or mix of ${OPERATIONS.join(', ')}`);
   }
   if (operations.includes('users.delete') && !operations.some((each) => CREATING.includes(each))) {
     throw new Error('users.delete needs users.create before it: a load deletes only what it has created');
   }
   return kind;
+}
+
+// operationsOf returns the operations of a kind of clients.
+export function operationsOf({ sequence, phases, mix }) {
+  return sequence || phases || Object.keys(mix || {});
 }
 
 // readTLS returns the texts of the PEM files, empty ones for files that aren't named; null stands for plain text.

@@ -183,3 +183,27 @@ blocks: 1
         assert {} == record.errors, record.error_texts
         assert [] == [gate.name for gate in record.gates if gate.name in {"counts", "warmup"} and not gate.passed]
     assert "closed, 20 users start a second; warm-up 0.6 s" in (run.folder / "report.html").read_text()
+
+
+def test_a_workload_in_phases(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Each phase has an equal part of the calls; what was created is there to be read and deleted."""
+    text = """\
+question: What do inserts cost, all at once?
+factors: {transport: [rest, grpc, socket], operation: crud, payload: list, concurrency: 2}
+load:
+  model: calls
+  calls: 40
+  warmup_calls: 6
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    records = only_run(tmp_path / "results").records
+    assert 3 == len(records)
+    for record in records:
+        assert ({}, 80, 0) == (record.errors, record.requests, record.mismatches), record.error_texts
+        phases = ("users.create", "users.list", "users.get", "users.delete")
+        assert dict.fromkeys(phases, 20) == {name: each.requests for name, each in record.operations.items()}
+        assert [] == [gate.name for gate in record.gates if gate.name in {"calls", "counts"} and not gate.passed]

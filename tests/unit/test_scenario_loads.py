@@ -199,3 +199,48 @@ def test_the_last_user_may_start_as_the_window_opens(tmp_path: Path) -> None:
     """With the first one counted as started at once."""
     text = "question: How?\nfactors: {transport: rest, concurrency: 21}\nload: {spawn_rate_per_s: 10, warmup_s: 2}\n"
     assert 2.0 == make_plan(read(tmp_path, text), seed=1).scenario.load.spawn_s(21)
+
+
+PHASES = """\
+question: In phases?
+factors: {transport: [rest, grpc], operation: crud}
+load:
+  model: calls
+  calls: 40
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+"""
+
+
+def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
+    """All users do them, in order."""
+    crud = make_plan(read(tmp_path, PHASES), seed=1).scenario.load.workload("crud")
+    assert ("users.create", "users.list", "users.get", "users.delete") == crud.operations == crud.kinds[""].phases
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
+        ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
+        ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
+        (
+            "{phases:",
+            "{sequence: [users.get], phases:",
+            "7: load.workloads.crud: needs either a sequence of operations",
+        ),
+        (
+            "{phases: [",
+            "{clients: {a: {phases: [users.get]}}, phases: [",
+            "7: load.workloads.crud.clients.a: phases are",
+        ),
+        ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
+        ("crud}", "crud, workers: 2}", "on 2 workers with a store in each one's memory"),
+    ],
+)
+def test_phases_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Those without an end, of unequal length, or for some users only."""
+    assert old in PHASES
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, PHASES.replace(old, new)), seed=1)
+    assert expected in error.value.message

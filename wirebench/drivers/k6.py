@@ -146,7 +146,11 @@ def _work(job: Job) -> dict[str, str | int | None]:
         }
     workload = job.load.workload(operation)
     kinds = [
-        {"name": name, "users": each.users, **({"sequence": each.sequence} if each.sequence else {"mix": each.mix})}
+        {
+            "name": name,
+            "users": each.users,
+            **each.model_dump(include={"sequence", "phases", "mix"}, exclude_defaults=True),
+        }
         for name, each in workload.kinds.items()
     ]
     echo = next((each for each in workload.operations if each.startswith("echo.")), "echo.echo")

@@ -56,6 +56,7 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
     yield from _unfit_shape(scenario)
     yield from _unshared_load(scenario)
     yield from _unknown_work(scenario)
+    yield from _unfit_phases(scenario)
 
 
 def _unfit_keys(load: Load) -> Iterator[Refusal]:
@@ -131,6 +132,19 @@ def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:
     for name in workloads:
         if name not in all_levels(asked):
             yield Refusal(("load", "workloads", name), "no cell has this workload", f"add {name} to factors.operation")
+
+
+def _unfit_phases(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse phases that have no end, or not all the same number of calls."""
+    load = scenario.load
+    for name, workload in load.workloads.items():
+        count = len(workload.phases)
+        if count and load.model != "calls":
+            message = f"{A_LOAD[load.model]} has no phases: no user knows when one ends"
+            yield Refusal(("load", "workloads", name, "phases"), message, "set load.model to calls, and load.calls")
+        elif count and (load.calls or 0) % count:
+            message = f"{load.calls} calls can't be divided among the {count} phases of {name}"
+            yield Refusal(("load", "calls"), message, f"make it a multiple of {count}")
 
 
 def _unshared_load(scenario: Scenario) -> Iterator[Refusal]:
