@@ -84,7 +84,7 @@ def make_record(
         mismatches=merged.mismatches,
         rate_achieved_per_s=rate,
         rate_asked_per_s=asked_per_s,
-        is_steady=subject.cell.shape is None,
+        is_steady=subject.cell.shape is None and not subject.load.workload(subject.cell.operation).phases,
         concurrency=subject.cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
         # Of streams, those that ended tell of short ones all that there is, and items of those that outlast the window.
