@@ -114,7 +114,7 @@ function common({ address, codecs }) {
   if (settings.warmupCalls > 0 && settings.calls === 0) {
     throw new Error('WARMUP_CALLS needs CALLS');
   }
-  if (settings.spawnRate > 0 && settings.concurrency - 1 > settings.spawnRate * settings.warmupS) {
+  if (settings.spawnRate > 0 && (settings.concurrency - 1) / settings.spawnRate > settings.warmupS) {
     throw new Error('SPAWN_RATE: the last user must start within WARMUP_S');
   }
   const wrong = settings.addresses.find((each) => !/^[^,]+:\d+$/.test(each));
