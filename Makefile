@@ -14,13 +14,15 @@ TARGET ?= local ## where bench runs it: local, kubernetes, or external with addr
 BLOCKS ?= ## repetitions of every cell, if not those of the scenario
 SEED ?= ## seed of the order of the cells, to repeat a run's
 REPLICAS ?= ## pods of each service that deploy makes, or of the one that load-* loads
-WORKERS ?= ## processes in each pod
+WORKERS ?= ## processes in each pod, or of run-*
 RESULTS ?= ## yes: cluster-up and deploy also put a server of results there; no: they take it away; not set: as it was
 RATE ?= ## requests per second of load-*; without it, as many as get replies
 CONCURRENCY ?= 8 ## connections of load-*
 DURATION ?= 30s ## how long load-* goes on
 OUT ?= ## folder of the results, if not one of its own in results/
-ARGS ?= ## further options of bench, report, serve, doctor, load-* and the Python tests
+TOPIC ?= ## of fetch-hcs-timing: a topic of the Hedera Consensus Service, 0.0.N
+TIMING ?= ## the timing file that fetch-hcs-timing writes and benchmark-replay replays
+ARGS ?= ## further options of bench, benchmark-replay, fetch-hcs-timing, report, serve, doctor, run-*, load-* and the Python tests
 PYTHON ?= python3 ## the Python that .venv is made of (to change it, make clean)
 UPGRADE ?= ## if set, lock takes the newest versions of everything
 
@@ -40,9 +42,16 @@ GO_CODE := k6/extension fortio services/go benchmarks/bare-go $(wildcard images/
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana)
 
 ##@ Measure
-.PHONY: bench report serve doctor bench-self
+.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self
 bench: setup ## run SCENARIO and say what the measurements support
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
+	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+fetch-hcs-timing: .venv/.installed ## fetch when messages came to TOPIC, for benchmark-replay (ARGS='--network testnet --limit 5000')
+	@$(BIN)/wirebench timing fetch-hcs $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
+
+benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING, or those of scenarios/replay.yaml
+	@$(BIN)/wirebench run scenarios/replay.yaml --target $(TARGET) $(if $(TIMING),--timing '$(TIMING)') \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 report: setup ## write the report of the last run (or of another: see ARGS='--help')
@@ -226,6 +235,7 @@ lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml
 	  .tools/uv/bin/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)'
 	@touch $@
 
+include services.mk
 include drivers.mk
 include cluster.mk
 include postgres.mk

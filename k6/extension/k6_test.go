@@ -34,6 +34,8 @@ type k6Run struct {
 	withoutOutput  bool
 	// by is what a request is counted by: its end, unless it is said.
 	by string
+	// calls is what the output is told of a number of calls.
+	calls string
 }
 
 // command returns the k6 process and where it will put the histogram file.
@@ -52,6 +54,9 @@ func (r k6Run) command(t testing.TB) (*exec.Cmd, string) {
 		output := "wirebench=path=" + path + ",warmup=" + r.warmup + "s,window=" + r.window + "s,snapshot=" + snapshotOf(path)
 		if r.by != "" {
 			output += ",by=" + r.by
+		}
+		if r.calls != "" {
+			output += "," + r.calls
 		}
 		arguments = append(arguments, "--out", output)
 	}

@@ -2,9 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -172,6 +178,104 @@ func TestRequestsAreSentWhenAListSaysAndCountedByThat(t *testing.T) {
 	}
 }
 
+func TestAWarmUpByCallsEndsForAllUsersAtOnceAndDoesNotCount(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, service *service, load k6Run) {
+		load.warmup, load.window, load.calls = "0", "30", "calls=40,warmup_calls=20"
+		load.variables["CONCURRENCY"] = "4"
+		load.variables["CALLS"] = "10"
+		load.variables["WARMUP_CALLS"] = "5"
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); total != 60 || service.requests.Load() != 60 {
+			t.Errorf("want all 60 requests, got %d, and %d at the service", total, service.requests.Load())
+		}
+		if count := got.clock(t, "ok", "service").TotalCount(); count != 40 {
+			t.Errorf("want the 40 after the warm-up, got %d", count)
+		}
+		if length := time.Duration(got.Window.End - got.Window.Start); length <= 0 || length > 20*time.Second {
+			t.Errorf("want a window that ends with the last call, got %s", length)
+		}
+	})
+}
+
+func TestUsersStartOneAfterTheOther(t *testing.T) {
+	const delay, apart, lasts = 10 * time.Millisecond, 100 * time.Millisecond, 1050 * time.Millisecond
+	slow := func() *service { return &service{delay: delay} }
+	onAllTransports(t, slow, func(t *testing.T, service *service, load k6Run) {
+		load.warmup, load.window = "0.5", "0.5"
+		load.variables["CONCURRENCY"] = "5"
+		load.variables["SPAWN_RATE"] = "10"
+		total, most := load.run(t).expectOnly(t, "ok"), int64(0)
+		for user := range 5 {
+			most += int64((lasts-time.Duration(user)*apart)/delay) + 1
+		}
+		if total > most || service.connections.Load() != 5 {
+			t.Errorf("want 5 users and %d requests at most, got %d and %d", most, service.connections.Load(), total)
+		}
+	})
+}
+
+func TestUsersGoThroughPhasesTogether(t *testing.T) {
+	onAllTransports(t, plain, func(t *testing.T, _ *service, load k6Run) {
+		load.warmup, load.window, load.calls = "0", "30", "calls=60,warmup_calls=9"
+		load.variables["CONCURRENCY"] = "3"
+		load.variables["CHECK_EVERY"] = "0"
+		load.variables["CALLS"] = "20"
+		load.variables["WARMUP_CALLS"] = "3"
+		load.variables["CLIENTS"] = `[{"users":1,"phases":["users.get","users.update"]}]`
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); total != 69 {
+			t.Errorf("want all 69 requests, got %d", total)
+		}
+		counts := map[string]int64{}
+		for _, each := range got.Series {
+			counts[each.Operation] = each.Count
+		}
+		if counts["users.get"] != 30 || counts["users.update"] != 30 {
+			t.Errorf("want half of the calls in each phase, got %v", counts)
+		}
+	})
+}
+
+func TestNoUserIsAPhaseAheadAndEachReadsAndDeletesWhatItHasCreated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	var mutex sync.Mutex
+	var order []string
+	ids := map[string][]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		id := strings.TrimPrefix(request.URL.Path, "/api/users/")
+		operation := request.Method
+		if request.Method == http.MethodPost {
+			var user struct{ ID int }
+			_ = json.NewDecoder(request.Body).Decode(&user)
+			id = strconv.Itoa(user.ID)
+		} else if id == "/api/users" {
+			operation = "LIST"
+		}
+		mutex.Lock()
+		order = append(order, operation)
+		ids[operation] = append(ids[operation], id)
+		mutex.Unlock()
+		time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
+	}))
+	defer server.Close()
+	k6Run{script: "../rest.js", warmup: "0", window: "30", calls: "calls=48", variables: map[string]string{
+		"ADDRESS": server.Listener.Addr().String(), "CONCURRENCY": "4", "CALLS": "12", "CHECK_EVERY": "0",
+		"CLIENTS": `[{"users":1,"phases":["users.create","users.list","users.get","users.delete"]}]`,
+	}}.run(t).expectOnly(t, "ok")
+	want := []string{"POST", "LIST", "GET", "DELETE"}
+	if got := slices.Compact(slices.Clone(order)); len(order) != 48 || !slices.Equal(want, got) {
+		t.Errorf("want 12 of each of %v, got %v", want, order)
+	}
+	for _, each := range ids {
+		slices.Sort(each)
+	}
+	if !slices.Equal(ids["POST"], ids["GET"]) || !slices.Equal(ids["POST"], ids["DELETE"]) {
+		t.Errorf("want each user read and deleted once, got %v", ids)
+	}
+}
+
 func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")
@@ -234,11 +338,14 @@ func TestWrongSettingsAreOneClearLine(t *testing.T) {
 		"CODEC=xml":           "CODEC must be one of json, protobuf",
 		"CONCURRENCY=0":       "CONCURRENCY must be a number from 1",
 		"RATE=1.5":            "RATE must be a whole number",
+		"SPAWN_RATE=-1":       "SPAWN_RATE must be a number from 0",
+		"WARMUP_CALLS=5":      "WARMUP_CALLS needs CALLS",
 		"ADDRESS=localhost":   "ADDRESS must be host:port",
 		"ADDRESS=a:1,":        "ADDRESS must be host:port, not ''",
 		"CLIENTS=[":           "CLIENTS must be JSON",
 		"CLIENTS=[]":          "CLIENTS must be a list of kinds of clients",
-		`CLIENTS=[{"users":1,"sequence":["users.fly"]}]`:    "CLIENTS: each needs users, and a sequence or mix of",
+		`CLIENTS=[{"users":1,"phases":["users.get"]}]`:      "phases are for all users, and need CALLS",
+		`CLIENTS=[{"users":1,"sequence":["users.fly"]}]`:    "CLIENTS: each needs users, and a sequence, phases or mix of",
 		`CLIENTS=[{"users":1,"sequence":["users.delete"]}]`: "users.delete needs users.create before it",
 	} {
 		name, value, _ := strings.Cut(variable, "=")

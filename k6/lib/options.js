@@ -32,7 +32,8 @@ export function loadMs(settings) {
 }
 
 // A request that is due while all virtual users wait for replies is dropped, and counted as such.
-function users({ arrivals, rate, calls, concurrency }, duration) {
+function users(settings, duration) {
+  const { arrivals, rate, calls, warmupCalls, spawnRate, concurrency } = settings;
   if (arrivals !== '') {
     return { executor: 'wirebench-arrivals', vus: concurrency, arrivals, duration };
   }
@@ -40,7 +41,12 @@ function users({ arrivals, rate, calls, concurrency }, duration) {
     return { executor: 'wirebench-arrivals', vus: concurrency, rate, duration };
   }
   if (calls > 0) {
-    return { executor: 'per-vu-iterations', vus: concurrency, iterations: calls, maxDuration: duration };
+    return { executor: 'per-vu-iterations', vus: concurrency, iterations: warmupCalls + calls, maxDuration: duration };
+  }
+  if (spawnRate > 0) {
+    const spawnMs = Math.round(((concurrency - 1) / spawnRate) * 1000);
+    const stages = [spawnMs, loadMs(settings) - spawnMs].map((ms) => ({ duration: `${ms}ms`, target: concurrency }));
+    return { executor: 'ramping-vus', startVUs: 1, stages };
   }
   return { executor: 'constant-vus', vus: concurrency, duration };
 }

@@ -5,10 +5,15 @@
 //   CLIENTS       kinds of clients as JSON, each with its share of the users and what they do:
 //                 [{"name": "readers", "users": 9, "mix": {"users.get": 8, "users.list": 2}},
 //                  {"name": "editors", "users": 1, "sequence": ["users.create", "users.update", "users.delete"]}]
+//                 or for all users at once phases of equally many CALLS: each user makes the calls of one, and waits
+//                 for the others: [{"users": 1, "phases": ["users.create", "users.list", "users.get", "users.delete"]}]
 //   CONCURRENCY   virtual users; each keeps one connection of its own
 //   RATE          requests per second; without it each user sends when it has its reply (closed load)
 //   ARRIVALS      instead of a rate, a file: a JSON list of when requests are due, in nanoseconds from the start
 //   CALLS         each user sends so many requests and stops; DURATION_S is the longest that it may take
+//   WARMUP_CALLS  each user sends so many before them, which don't count, and waits for the others; the output takes
+//                 those of all users as warmup_calls=
+//   SPAWN_RATE    users that start a second, the first at once and the last within WARMUP_S; without it all start at once
 //   WARMUP_S      load before the measured window
 //   DURATION_S    the measured window
 //   CONNECTION    keep, or reopen: a fresh connection for every request
@@ -56,7 +61,16 @@ const MAX_INT32 = 2147483647;
 
 // readSettings returns the settings, or throws with a line that says which variable is wrong.
 export function readSettings(own) {
-  return { ...common(own), clients: clients() };
+  const settings = { ...common(own), clients: clients() };
+  checkPhases(settings);
+  return settings;
+}
+
+function checkPhases({ clients, calls }) {
+  const { phases } = clients.find((each) => each.phases) || {};
+  if (phases && (clients.length > 1 || calls === 0 || calls % phases.length !== 0)) {
+    throw new Error(`CLIENTS: phases are for all users, and need CALLS: a multiple of ${phases.length}`);
+  }
 }
 
 // readStreamSettings is readSettings for stream.js.
@@ -77,6 +91,8 @@ function common({ address, codecs }) {
     rate: whole('RATE', 0, 1000000, 0),
     arrivals: text('ARRIVALS', ''),
     calls: whole('CALLS', 0, 100000, 0),
+    warmupCalls: whole('WARMUP_CALLS', 0, 100000, 0),
+    spawnRate: number('SPAWN_RATE', 0, 1000000, 0),
     warmupS: number('WARMUP_S', 0, 3600, 0.5),
     durationS: number('DURATION_S', 0.1, 86400, 1.5),
     reopen: oneOf('CONNECTION', ['keep', 'reopen'], 'keep') === 'reopen',
@@ -95,6 +111,12 @@ function common({ address, codecs }) {
     batchUsers: whole('BATCH_USERS', 1, 10000, 500),
     checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),
   };
+  if (settings.warmupCalls > 0 && settings.calls === 0) {
+    throw new Error('WARMUP_CALLS needs CALLS');
+  }
+  if (settings.spawnRate > 0 && (settings.concurrency - 1) / settings.spawnRate > settings.warmupS) {
+    throw new Error('SPAWN_RATE: the last user must start within WARMUP_S');
+  }
   const wrong = settings.addresses.find((each) => !/^[^,]+:\d+$/.test(each));
   if (wrong !== undefined) {
     throw new Error(`ADDRESS must be host:port, not '${wrong}'`);
@@ -127,15 +149,20 @@ function clients() {
 }
 
 function checked(kind) {
-  const operations = kind.sequence || Object.keys(kind.mix || {});
+  const operations = operationsOf(kind);
   const unknown = operations.find((each) => !OPERATIONS.includes(each));
   if (unknown !== undefined || operations.length === 0 || !(kind.users > 0)) {
-    throw new Error(`CLIENTS: each needs users, and a sequence or mix of ${OPERATIONS.join(', ')}`);
+    throw new Error(`CLIENTS: each needs users, and a sequence, phases or mix of ${OPERATIONS.join(', ')}`);
   }
   if (operations.includes('users.delete') && !operations.some((each) => CREATING.includes(each))) {
     throw new Error('users.delete needs users.create before it: a load deletes only what it has created');
   }
   return kind;
+}
+
+// operationsOf returns the operations of a kind of clients.
+export function operationsOf({ sequence, phases, mix }) {
+  return sequence || phases || Object.keys(mix || {});
 }
 
 // readTLS returns the texts of the PEM files, empty ones for files that aren't named; null stands for plain text.

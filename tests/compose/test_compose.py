@@ -42,9 +42,9 @@ def docker(*arguments: str) -> str:
     return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def make(target: str, ports: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def make(target: str, ports: dict[str, str], *variables: str) -> subprocess.CompletedProcess[str]:
     """Run a make target with these ports."""
-    command = ["make", "--no-print-directory", target]
+    command = ["make", "--no-print-directory", target, *variables]
     environment = {**os.environ, **ports}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=580, check=False)
 
@@ -189,6 +189,27 @@ def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path
     assert all(record.errors == {} for record in run.records)
 
 
+@pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
+def test_the_client_calls_them_from_a_container(
+    ports: dict[str, str], containers: dict[str, Any], transport: str
+) -> None:
+    """It finds each service by its name, shows the response time, and leaves no container; the services stay."""
+    done = make("compose-client", ports, f"ARGS={transport} get {SEEDED_FIRST_ID} --json")
+    assert 0 == done.returncode, done.stdout + done.stderr
+    shown = json.loads(done.stdout[done.stdout.index("{") :])
+    assert SEEDED_FIRST_ID == shown["data"]["id"]
+    assert shown["response_time_ms"] > 0
+    running = docker("ps", "--all", "--quiet", "--no-trunc", *OURS).split()
+    assert {each["Id"] for each in containers.values()} == set(running)
+
+
+def test_an_interactive_client_wants_a_terminal(ports: dict[str, str]) -> None:
+    """Without one it says so, and starts nothing."""
+    done = make("compose-client-interactive", ports)
+    assert 0 != done.returncode
+    assert "an interactive client needs a terminal" in done.stderr
+
+
 def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], containers: dict[str, Any]) -> None:
     """A second compose-up changes nothing; compose-down removes containers, network, volume and secrets."""
     assert 0 == make("compose-up", ports).returncode
@@ -199,6 +220,15 @@ def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], con
     for kind in (("ps", "--all"), ("network", "ls"), ("volume", "ls")):
         assert "" == docker(*kind, "--quiet", *OURS)
     assert not STATE.exists()
+
+
+def test_a_client_without_services_says_so(ports: dict[str, str]) -> None:
+    """With what starts them."""
+    make("compose-down", ports)
+    done = make("compose-client", ports)
+    assert 0 != done.returncode
+    assert "the services aren't up" in done.stderr
+    assert "make compose-up" in done.stderr
 
 
 def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:

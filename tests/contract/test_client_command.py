@@ -36,6 +36,8 @@ from tests.contract.services import (
 from wirebench import cli
 from wirebench.places import ROOT
 
+#: How response times are written: three digits.
+MS = r"(?:\d\.\d\d|\d\d\.\d|\d{3}|\d+,\d{3}|0\.0?\d{3}) ms"
 COMMAND = [sys.executable, "-m", "wirebench.cli", "client"]
 TRANSPORTS = ("rest", "grpc", "socket")
 #: A call of each transport.
@@ -88,10 +90,26 @@ def complaint(done: Ended) -> str:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_message(services: dict[str, Service], transport: str) -> None:
-    """A text comes back upper-cased, on every transport."""
+    """A text comes back upper-cased, on every transport; stdout is the text alone, stderr the response time."""
     done = run(transport, "--port", services[transport].port, "--message", "Hello World")
 
-    assert (0, "HELLO WORLD\n", "") == (done.status, done.stdout, done.stderr)
+    assert (0, "HELLO WORLD\n") == (done.status, done.stdout)
+    assert re.fullmatch(rf"{MS}\n", done.stderr)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_the_address_may_come_from_the_environment(
+    services: dict[str, Service], transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable of each transport names its service; a flag wins over it."""
+    variable = f"WIREBENCH_{transport.upper()}"
+    monkeypatch.setenv(variable, str(services[transport].address))
+    assert "HELLO\n" == run(transport, "--message", "hello").stdout
+
+    monkeypatch.setenv(variable, "name.invalid:1")
+    for flags in (("--address", services[transport].address), ("--port", services[transport].port)):
+        assert "HELLO\n" == run(transport, *flags, "--message", "hello").stdout
+    assert "unknown host 'name.invalid'" == complaint(run(transport, "--message", "hello"))
 
 
 def test_as_a_process(services: dict[str, Service]) -> None:
@@ -113,7 +131,8 @@ def test_socket_lines(services: dict[str, Service]) -> None:
     """Every line comes back upper-cased, until the input ends."""
     done = run("socket", "--port", services["socket"].port, "--interactive", typed="one\n\ngröße\nlast")
 
-    assert (0, "ONE\n\nGRÖSSE\nLAST\n", "") == (done.status, done.stdout, done.stderr)
+    assert (0, "ONE\n\nGRÖSSE\nLAST\n") == (done.status, done.stdout)
+    assert re.fullmatch(rf"(?:{MS}\n){{3}}", done.stderr)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -139,20 +158,28 @@ def test_calls(services: dict[str, Service], transport: str) -> None:
         "y",
         "--json",
     )
-    assert (0, ada, "") == (created.status, json.loads(created.stdout), created.stderr)
+    assert (0, ada, "") == (created.status, json.loads(created.stdout)["data"], created.stderr)
+    assert 0 < json.loads(created.stdout)["response_time_ms"] < TIMEOUT_S * 1000
     changed = {**ada, "phone": "+44"}
-    assert changed == json.loads(run(transport, *at, "update", user_id, "--phone", "+44", "--json").stdout)
+    assert changed == json.loads(run(transport, *at, "update", user_id, "--phone", "+44", "--json").stdout)["data"]
     listed = run(transport, *at, "list", "--after-id", user_id - 1, "--limit", 1, "--json")
-    assert [changed] == json.loads(listed.stdout)
-    got = run(transport, *at, "get", user_id)
-    assert [
-        "User retrieved successfully",
-        "id\tname\temail\tphone\ttags",
-        f"{user_id}\tAda\tada@example.com\t+44\tx, y",
-    ] == got.stdout.splitlines()
-    assert "User deleted successfully" == run(transport, *at, "delete", user_id).stdout.splitlines()[0]
+    assert [changed] == json.loads(listed.stdout)["data"]
+    message, *table = run(transport, *at, "get", user_id).stdout.splitlines()
+    assert re.fullmatch(rf"User retrieved successfully \({MS}\)", message)
+    assert ["id\tname\temail\tphone\ttags", f"{user_id}\tAda\tada@example.com\t+44\tx, y"] == table
+    assert run(transport, *at, "delete", user_id).stdout.startswith("User deleted successfully (")
     gone = run(transport, *at, "get", user_id)
-    assert (1, "User not found.") == (gone.status, complaint(gone))
+    assert 1 == gone.status
+    assert re.fullmatch(rf"User not found\. \({MS}\)", complaint(gone))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_stream_has_the_times_of_its_records(services: dict[str, Service], transport: str) -> None:
+    """Those of the first record and of the last go to stderr, and the records to stdout."""
+    done = run(transport, "--port", services[transport].port, "transactions", "--limit", "3", "--json")
+
+    assert (0, 3) == (done.status, len([json.loads(line) for line in done.stdout.splitlines()]))
+    assert re.fullmatch(rf"records: 3; first after {MS}, last after {MS}\n", done.stderr)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -171,6 +198,7 @@ def test_demo_twice(services: dict[str, Service], transport: str) -> None:
             for verb, times in {"created": 3, "retrieved": 1, "updated": 1, "deleted": 1}.items():
                 assert times == done.stdout.count(f"User {verb} successfully"), verb
             assert 2 == done.stdout.count("Users retrieved successfully")
+            assert 8 == len(re.findall(rf"successfully \({MS}\)$", done.stdout, re.MULTILINE))
             final_state = done.stdout.partition("the final state")[2]
             assert "countess@example.com" in final_state
             assert "Grace Hopper" in final_state
@@ -205,7 +233,7 @@ def test_menu(services: dict[str, Service], transport: str) -> None:
     assert f"{user_id}\tAda\tnew@example.com\t+44\ta, b" in done.stdout
     for message in ("User created", "User retrieved", "User updated", "Users retrieved", "User deleted"):
         assert f"{message} successfully" in done.stdout
-    assert "User not found." in done.stdout
+    assert re.search(rf"User not found\. \({MS}\)", done.stdout)
 
 
 @pytest.mark.parametrize("typed", ["", "1\n", "1\n7\nAda"], ids=["at once", "in an action", "in a field"])

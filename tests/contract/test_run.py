@@ -128,6 +128,7 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         (["run", "quick", "--target", "external"], "no address is given"),
         (["run", "quick", "--rest", "http://127.0.0.1:1"], "the local target starts its services itself"),
         (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
+        (["run", "quick", "--timing", "bursts.json"], "quick.yaml has no replay"),
         (["run", "quick", "--blocks", "0"], "--blocks"),
         (["run", "quick", "--blocks", "many"], "--blocks"),
         (["run"], "missing argument 'scenario'"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.runs import ONE_CELL, TINY, WIREBENCH, needs_tools, only_run, wirebench
+from wirebench import network
 from wirebench.drivers import DRIVERS
 
 pytestmark = needs_tools
@@ -28,7 +29,8 @@ def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tm
         assert record.service.count == record.response.count
         assert record.response.mean_ms >= record.service.mean_ms * 0.99
         assert 200 == record.rate_asked_per_s
-        assert 200 == pytest.approx(record.rate_achieved_per_s, rel=0.25)
+        # For 1.15 s, whether or not the machine was too busy for all of them.
+        assert 230 == pytest.approx(record.requests_total + record.dropped_iterations, rel=0.05)
 
 
 OTHERS = [name for name in ("fortio", "oha", "locust") if DRIVERS[name].version()]
@@ -63,12 +65,17 @@ compare: driver
 
 
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """All are due in the window and counted there, to the one; the recording travels with the run."""
+    """All are due in the window and counted there, to the one; the recording travels with the run.
+
+    The timing file of --timing replaces the scenario's.
+    """
     timing = tmp_path / "timing.json"
     timing.write_text(json.dumps([0, *[0.5] * 60, *(0.8 + each / 100 for each in range(40))]), encoding="utf-8")
     text = ONE_CELL.replace("socket", "socket, concurrency: 100").replace("load: {", "load: {model: replay, timing: ")
     text = text.replace("timing: warmup_s: 0.1, window_s: 0.5", "timing: timing.json, speedup: 2, warmup_s: 0.3")
-    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    (tmp_path / "other.json").write_text("[0, 1]", encoding="utf-8")
+    text = text.replace("timing.json", "other.json")
+    done = wirebench("run", scenario(text), "--timing", timing, "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
     (record,) = run.records
@@ -121,3 +128,83 @@ def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) 
     assert [] == list(temporary.iterdir())
     for file in filter(Path.is_file, folder.rglob("*")):
         assert b"PRIVATE KEY" not in file.read_bytes()
+
+
+@pytest.mark.skipif(network.version() is None, reason="toxiproxy is not built: make setup")
+def test_a_request_that_takes_longer_than_the_timeout_has_failed(
+    scenario: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """By k6 and by ghz, through a network that is slower than the timeout allows."""
+    text = """\
+question: What does an impatient client see?
+factors: {transport: [rest, grpc], driver: {grpc: [k6, ghz]}, concurrency: 2, network: {delay_ms: 600}}
+load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 3 == len(run.records)
+    assert "closed, timeout 0.2 s; warm-up 0.3 s, window 1 s" in (run.folder / "report.html").read_text()
+    for record in run.records:
+        assert {"deadline_exceeded": record.requests} == record.errors, record.error_texts
+
+
+def test_a_warm_up_by_calls_is_sent_and_does_not_count(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Each connection warms up with so many calls; the window has the others, and the service has counted them all."""
+    text = """\
+question: What do calls take once all is warm?
+factors: {transport: [rest, grpc, socket], concurrency: 3}
+load: {model: calls, calls: 20, warmup_calls: 15}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 3 == len(run.records)
+    for record in run.records:
+        assert ({}, 60, 105) == (record.errors, record.requests, record.requests_total)
+        assert [] == [gate.name for gate in record.gates if gate.name in {"calls", "counts"} and not gate.passed]
+    assert "20 calls a connection, 15 to warm up" in (run.folder / "report.html").read_text()
+
+
+def test_users_arrive_over_time(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """All are there when the window opens, and each keeps a connection of its own."""
+    text = """\
+question: Who minds an arrival of users over time?
+factors: {transport: [rest, grpc, socket], concurrency: 6}
+load: {spawn_rate_per_s: 20, warmup_s: 0.6, window_s: 0.5}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert 3 == len(run.records)
+    for record in run.records:
+        assert {} == record.errors, record.error_texts
+        assert [] == [gate.name for gate in record.gates if gate.name == "counts" and not gate.passed]
+    assert "closed, 20 users start a second; warm-up 0.6 s" in (run.folder / "report.html").read_text()
+
+
+def test_a_workload_in_phases(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Each phase has an equal part of the calls; what was created is there to be read and deleted."""
+    text = """\
+question: What do inserts cost, all at once?
+factors: {transport: [rest, grpc, socket], operation: crud, payload: list, concurrency: 2}
+load:
+  model: calls
+  calls: 40
+  warmup_calls: 6
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    records = only_run(tmp_path / "results").records
+    assert 3 == len(records)
+    for record in records:
+        assert ({}, 80, 0) == (record.errors, record.requests, record.mismatches), record.error_texts
+        phases = ("users.create", "users.list", "users.get", "users.delete")
+        assert dict.fromkeys(phases, 20) == {name: each.requests for name, each in record.operations.items()}
+        assert [] == [gate.name for gate in record.gates if gate.name in {"calls", "counts"} and not gate.passed]

@@ -16,6 +16,8 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 
+CLIENTS = {"client", "client-interactive"}
+
 every_service = pytest.mark.parametrize("service", SERVICES)
 
 
@@ -75,7 +77,8 @@ def test_a_container_has_no_right_that_it_does_not_need(service: str) -> None:
     assert ["ALL"] == container["cap_drop"]
     assert ["no-new-privileges:true"] == container["security_opt"]
     assert "no" == container["restart"]
-    assert {"mem_limit", "cpus", "healthcheck"} <= container.keys()
+    assert {"mem_limit", "cpus"} <= container.keys()
+    assert ("healthcheck" in container) == (service not in CLIENTS)
     assert "privileged" not in container
 
 
@@ -83,7 +86,19 @@ def test_a_container_has_no_right_that_it_does_not_need(service: str) -> None:
 def test_ports_are_on_loopback_only(service: str) -> None:
     """Nobody else reaches them, and each has the default that make gives it."""
     defaults = dict(re.findall(r"(?m)^(\w+_PORT) \?= (\d+) ##", (ROOT / "compose.mk").read_text()))
-    for port in SERVICES[service]["ports"]:
+    for port in SERVICES[service].get("ports", []):
         found = re.fullmatch(r"127\.0\.0\.1:\$\{(\w+):-(\d+)}:(\d+)", port)
         assert found is not None, port
         assert defaults[found[1]] == found[2] == found[3]
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_a_client_starts_only_when_asked_for_and_knows_the_services(client: str) -> None:
+    """It has a profile of its own, and the address of each service by its name in the network."""
+    container = SERVICES[client]
+    assert [client] == container["profiles"]
+    assert ["wirebench", "client"] == container["entrypoint"]
+    for transport in ("rest", "grpc", "socket"):
+        port = SERVICES[transport]["ports"][0].rpartition(":")[2]
+        assert f"{transport}:{port}" == container["environment"][f"WIREBENCH_{transport.upper()}"]
+    assert (client == "client-interactive") == container.get("tty", False) == container.get("stdin_open", False)

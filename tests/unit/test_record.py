@@ -72,6 +72,28 @@ def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
     assert 2 == gates["throttled_generator"].value
 
 
+def test_phases_are_not_to_be_as_fast_as_each_other(tmp_path: Path) -> None:
+    """A load in phases drifts by its nature, and one in turns should not."""
+    four_s = Window(start_unix_ns=100 * SECOND_NS, end_unix_ns=104 * SECOND_NS)
+    file = a_file(100, [1, 2, 3], (1, 2, 3, 4)).model_copy(update={"window": four_s})
+    growing = seen(1.0).model_copy(update={"file": file})
+    for kind, gates in (("sequence", {"drift"}), ("phases", set())):
+        load = Load.model_validate(
+            {"model": "calls", "calls": 10, "workloads": {"crud": {kind: ["users.create", "users.get"]}}}
+        )
+        subject = replace(SUBJECT, cell=replace(SUBJECT.cell, operation="crud"), load=load)
+        record = record_of(tmp_path, growing, subject=subject)
+        assert gates == {gate.name for gate in record.gates} & {"drift"}
+
+
+def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> None:
+    """Its first requests are those that the window must not see."""
+    load = Load(warmup_s=0.5, window_s=2, spawn_rate_per_s=10)
+    subject = replace(SUBJECT, cell=replace(SUBJECT.cell, concurrency=4), load=load)
+    gates = {gate.name: gate.limit for gate in record_of(tmp_path, seen(1.0), subject=subject).gates}
+    assert 0.2 == pytest.approx(gates["warmup"])
+
+
 def test_a_proxy_takes_the_generator_s_time_and_holds_no_connection(tmp_path: Path) -> None:
     """Its CPU time counts for the gate of the generator's; requests within it are on their way all the same."""
     observed = seen(1.8, REQUESTS).model_copy(update={"proxy": ProxyUse(cpu_s=1.9, added_ms=0.1, pairs=100)})

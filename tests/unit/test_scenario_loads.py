@@ -130,6 +130,13 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
         ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
         ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
+        ("calls: 500", "calls: 500, warmup_calls: 0", "3: load.warmup_calls: must be at least 1 (it is 0)"),
+        ("model: calls, calls: 500", "warmup_calls: 5", "3: load.warmup_calls: a closed load has no warmup_calls"),
+        (
+            "grpc]}\nload: {model: calls",
+            "grpc], operation: ledger.stream_transactions}\nload: {warmup_calls: 5, model: calls",
+            "3: load.warmup_calls: streams have no warm-up by calls",
+        ),
         ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
         ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver: ghz sends for a time, and not a number"),
         (
@@ -144,4 +151,96 @@ def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, n
     """Each is one line with its place."""
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, CALLS.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        ("transport: rest", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
+        ("transport: rest", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
+        ("transport: rest, driver: [k6, fortio]", "timeout_s: 1", "2: factors.driver: fortio has a timeout of its own"),
+        ("transport: rest, driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
+    ],
+)
+def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+    """Those beyond what histograms hold, and those of drivers that take none."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, f"question: How long?\nfactors: {{{factors}}}\nload: {{{load}}}\n"), seed=1)
+    assert expected in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        (
+            "concurrency: 21",
+            "spawn_rate_per_s: 10, warmup_s: 1.9",
+            "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, the window after 1.9 s",
+        ),
+        ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
+        ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
+        (
+            "rate_per_s: 10",
+            "spawn_rate_per_s: 9, model: open",
+            "3: load.spawn_rate_per_s: an open load has no spawn_rate_per_s",
+        ),
+    ],
+)
+def test_spawn_rates_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+    """All users must have started when the window opens, and there must be users that start."""
+    text = f"question: How?\nfactors: {{transport: rest, {factors}}}\nload: {{{load}}}\n"
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text), seed=1)
+    assert expected in error.value.message
+
+
+def test_the_last_user_may_start_as_the_window_opens(tmp_path: Path) -> None:
+    """With the first one counted as started at once."""
+    text = "question: How?\nfactors: {transport: rest, concurrency: 21}\nload: {spawn_rate_per_s: 10, warmup_s: 2}\n"
+    assert 2.0 == make_plan(read(tmp_path, text), seed=1).scenario.load.spawn_s(21)
+
+
+PHASES = """\
+question: In phases?
+factors: {transport: [rest, grpc], operation: crud}
+load:
+  model: calls
+  calls: 40
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+"""
+
+
+def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
+    """All users do them, in order."""
+    crud = make_plan(read(tmp_path, PHASES), seed=1).scenario.load.workload("crud")
+    assert ("users.create", "users.list", "users.get", "users.delete") == crud.operations == crud.kinds[""].phases
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
+        ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
+        ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
+        (
+            "{phases:",
+            "{sequence: [users.get], phases:",
+            "7: load.workloads.crud: needs either a sequence of operations",
+        ),
+        (
+            "{phases: [",
+            "{clients: {a: {phases: [users.get]}}, phases: [",
+            "7: load.workloads.crud.clients.a: phases are",
+        ),
+        ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
+        ("crud}", "crud, workers: 2}", "on 2 workers with a store in each one's memory"),
+    ],
+)
+def test_phases_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Those without an end, of unequal length, or for some users only."""
+    assert old in PHASES
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, PHASES.replace(old, new)), seed=1)
     assert expected in error.value.message

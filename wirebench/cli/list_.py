@@ -16,6 +16,7 @@ from wirebench.errors import UsageError
 from wirebench.places import SCENARIOS
 from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
 from wirebench.scenario.contract import TargetName
+from wirebench.scenario.words import describe_load
 from wirebench.store import DamagedRun, list_runs
 from wirebench.store.results import DEFAULT_FOLDER
 
@@ -31,7 +32,7 @@ def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
     table = Table("scenario", "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
     for row in scenarios:
         cells, blocks = str(row["cells"]), str(row["blocks"])
-        load = f"{'≤ ' if row['model'] == 'calls' else ''}{row['load_s']:.0f} s"
+        load = f"{row['load']}; {'≤ ' if row['model'] == 'calls' else ''}{row['load_s']:.0f} s"
         targets = "all" if row["targets"] == list(get_args(TargetName)) else ", ".join(row["targets"])
         table.add_row(row["scenario"], targets, cells, blocks, load, row["question"])
     console.print(table)
@@ -56,6 +57,7 @@ def _scenarios() -> Iterator[dict[str, Any]]:
             "cells": len(plan.cells),
             "blocks": len(plan.blocks),
             "model": plan.scenario.load.model,
+            "load": describe_load(plan.scenario.load),
             "load_s": plan.measured_s,
             "question": plan.scenario.question,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -19,13 +20,22 @@ from wirebench.tls import ClientTls
 OUR_CONTEXT = "kind-wirebench"
 
 Rest = Annotated[
-    str | None, typer.Option("--rest", metavar="URL", help="Address of the REST service (external target).")
+    str | None,
+    typer.Option(
+        "--rest", metavar="URL", help="Address of the REST service; --target external: default WIREBENCH_REST."
+    ),
 ]
 Grpc = Annotated[
-    str | None, typer.Option("--grpc", metavar="ADDR", help="Address of the gRPC service (external target).")
+    str | None,
+    typer.Option(
+        "--grpc", metavar="ADDR", help="Address of the gRPC service; --target external: default WIREBENCH_GRPC."
+    ),
 ]
 Socket = Annotated[
-    str | None, typer.Option("--socket", metavar="ADDR", help="Address of the socket service (external target).")
+    str | None,
+    typer.Option(
+        "--socket", metavar="ADDR", help="Address of the socket service; --target external: default WIREBENCH_SOCKET."
+    ),
 ]
 CaCert = Annotated[
     Path | None,
@@ -70,6 +80,11 @@ def given_addresses(rest: str | None, grpc: str | None, socket: str | None) -> d
     """Return the addresses that were given, by transport."""
     addresses = {"rest": rest, "grpc": grpc, "socket": socket}
     return {transport: address for transport, address in addresses.items() if address}
+
+
+def environment_address(transport: str) -> str | None:
+    """Return the address that an environment variable gives for a transport, such as WIREBENCH_REST."""
+    return os.environ.get(f"WIREBENCH_{transport.upper()}") or None
 
 
 def given_tls(cacert: Path | None, cert: Path | None, key: Path | None) -> ClientTls | None:

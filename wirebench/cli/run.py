@@ -30,6 +30,7 @@ from wirebench.cli.options import (
     Socket,
     ValuesFiles,
     cluster_access,
+    environment_address,
     given_addresses,
     given_tls,
     scenario_path,
@@ -42,7 +43,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.progress import TimeLeft
 from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
-from wirebench.scenario.contract import TargetName
+from wirebench.scenario.contract import TRANSPORTS, TargetName
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.names import counted
 from wirebench.store import Run, RunFollower, RunWriter, load_run, run_id
@@ -63,6 +64,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
+    ] = None,
+    timing: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
     ] = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -89,7 +93,10 @@ def run(  # noqa: PLR0913 - one parameter an option
         values=values or [],
     )
     path = scenario_path(scenario)
-    plan = planned(read_scenario(path), place, blocks, seed)
+    read = read_scenario(path, timing)
+    if timing and read.load.model != "replay":
+        raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
+    plan = planned(read, place, blocks, seed)
     measure_and_show(Work(plan, path, place, out, run_id(path.stem)), page_port, json=json)
 
 
@@ -144,8 +151,17 @@ def place_of(  # noqa: PLR0913 - what the options say
     kubeconfig: Path | None,
     values: list[Path],
 ) -> Place:
-    """Return the place that options name. Raises UsageError if they don't go together."""
+    """Return the place that options name, and for an external target environment variables where there is no option.
+
+    Raises UsageError if they don't go together.
+    """
     kind = _checked_target(target, addresses)
+    if kind == "external":
+        found = {each: addresses.get(each) or environment_address(each) for each in TRANSPORTS}
+        addresses = {transport: address for transport, address in found.items() if address}
+        if not addresses:
+            hint = "add --rest URL, --grpc ADDR, --socket ADDR, or set WIREBENCH_REST, WIREBENCH_GRPC, WIREBENCH_SOCKET"
+            raise UsageError("--target external: no address is given", hint)
     if tls and kind != "external":
         raise UsageError("--cacert, --cert and --key: other targets make their own", "add --target external")
     if kind != "kubernetes" and (context or kubeconfig or values):
@@ -280,8 +296,6 @@ def _printed(result: Run, show_figures: Callable[[Run], None]) -> str:
 def _checked_target(name: str, addresses: Mapping[str, str]) -> TargetName:
     if name not in get_args(TargetName):
         raise UsageError(f"--target: no target {name!r}", "local, kubernetes or external")
-    if name == "external" and not addresses:
-        raise UsageError("--target external: no address is given", "add --rest URL, --grpc ADDR, --socket ADDR")
     if name != "external" and addresses:
         flags = ", ".join(f"--{transport}" for transport in addresses)
         raise UsageError(f"{flags}: the {name} target starts its services itself", "add --target external")

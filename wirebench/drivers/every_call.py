@@ -113,7 +113,7 @@ class EveryCall(ABC):
         child = processes.start(self.name, arguments, job.log, job.cores, self.environment)
         try:
             watch(child)
-            status = child.wait(part.duration_s + _GRACE_S)
+            status = child.wait(part.duration_s + (job.load.timeout_s or 0.0) + _GRACE_S)
         finally:
             child.stop()
         if status != 0:

@@ -64,6 +64,8 @@ class Ghz(EveryCall):
         }
         if job.cell.rate_per_s is not None:
             flags["--rps"] = str(job.cell.rate_per_s)
+        if job.load.timeout_s is not None:
+            flags["--timeout"] = f"{job.load.timeout_s}s"
         address = job.address
         if job.replicas:
             # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.

@@ -200,7 +200,10 @@ class HistogramFile(_Frozen):
         return sum(Histogram.decode(each.histogram).sum_ns for each in self.series if each.clock in clocks) / 1e9
 
     def checked_window(self) -> Window:
-        """Return the window. Raises WirebenchError if not one request was sent."""
+        """Return the window. Raises WirebenchError if not one request was sent, or none after the warm-up."""
+        if self.window is None and self.requests_total:
+            hint = "lengthen load.window_s, which is the longest that all calls together may take"
+            raise WirebenchError("the warm-up by calls did not end", hint)
         if self.window is None:
             raise WirebenchError("the driver sent no request", "see its log")
         return self.window

@@ -64,7 +64,8 @@ class K6:
         try:
             watch(child)
             users_s = _USER_S * job.cell.concurrency
-            status = child.wait(users_s + job.load.warmup_s + job.load.window_s + _GRACE_S)
+            last_reply_s = job.load.timeout_s or 0.0
+            status = child.wait(users_s + job.load.warmup_s + job.load.window_s + last_reply_s + _GRACE_S)
         finally:
             child.stop()
             _arrivals(job).unlink(missing_ok=True)
@@ -81,6 +82,8 @@ class K6:
         output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
         if load.calls:
             output += f",calls={load.calls * cell.concurrency}"
+        if load.warmup_calls:
+            output += f",warmup_calls={load.warmup_calls * cell.concurrency}"
         if cell.shape:
             # By when they end, those that a burst makes wait would be counted after it, or not at all.
             output += f",by=due,slices={_SLICES}"
@@ -93,8 +96,11 @@ class K6:
             "RATE": None if cell.shape else cell.rate_per_s,
             "ARRIVALS": _arrivals(job) if cell.shape else None,
             "CALLS": load.calls,
+            "WARMUP_CALLS": load.warmup_calls,
+            "SPAWN_RATE": load.spawn_rate_per_s,
             "WARMUP_S": load.warmup_s,
             "DURATION_S": load.window_s,
+            "TIMEOUT_S": load.timeout_s,
             "CONNECTION": cell.connection,
             "RECONNECT": "yes" if cell.is_disrupted else None,
             "CODEC": cell.codec,
@@ -140,7 +146,11 @@ def _work(job: Job) -> dict[str, str | int | None]:
         }
     workload = job.load.workload(operation)
     kinds = [
-        {"name": name, "users": each.users, **({"sequence": each.sequence} if each.sequence else {"mix": each.mix})}
+        {
+            "name": name,
+            "users": each.users,
+            **each.model_dump(include={"sequence", "phases", "mix"}, exclude_defaults=True),
+        }
         for name, each in workload.kinds.items()
     ]
     echo = next((each for each in workload.operations if each.startswith("echo.")), "echo.echo")

@@ -53,7 +53,7 @@ class Locust(EveryCall):
             "--locustfile": LOCUSTFILE,
             "--host": rest_url(job),
             "--users": users,
-            "--spawn-rate": users,
+            "--spawn-rate": str(job.load.spawn_rate_per_s or users),
             "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
             "--stop-timeout": str(_STOP_TIMEOUT_S),
             "--exit-code-on-error": "0",

@@ -31,7 +31,7 @@ from wirebench.files import write_whole
 from wirebench.places import TOOLS
 
 #: As long as k6 waits for a reply.
-_TIMEOUT = "10s"
+_TIMEOUT_S = 10.0
 _COLUMNS = "start, start_latency_correction, end, status"
 
 
@@ -62,7 +62,7 @@ class Oha(EveryCall):
             "--wait-ongoing-requests-after-deadline",
             *("-c", str(cell.concurrency)),
             *("-z", f"{round(part.duration_s * 1e3)}ms"),
-            *("-t", _TIMEOUT),
+            *("-t", f"{round((job.load.timeout_s or _TIMEOUT_S) * 1e3)}ms"),
             *("--output-format", "json"),
             *("--output", _summary(part)),
             *("--db-url", _database(part)),

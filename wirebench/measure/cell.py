@@ -75,6 +75,7 @@ def make_record(
     per_request = merged.bytes_requests or None
     counted = observations[0].server.requests
     asked_calls = (subject.load.calls or 0) * subject.cell.concurrency
+    warmup_calls = (subject.load.warmup_calls or 0) * subject.cell.concurrency
     disruption = _disruption(subject.cell, merged, disrupted) if disrupted else None
     evidence = Evidence(
         requests=requests,
@@ -83,13 +84,13 @@ def make_record(
         mismatches=merged.mismatches,
         rate_achieved_per_s=rate,
         rate_asked_per_s=asked_per_s,
-        is_steady=subject.cell.shape is None,
+        is_steady=subject.cell.shape is None and not subject.load.workload(subject.cell.operation).phases,
         concurrency=subject.cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
         # Of streams, those that ended tell of short ones all that there is, and items of those that outlast the window.
         in_flight=max(merged.latency_sum_s, merged.items_sum_s) / window_s,
-        warmup_s=None if asked_calls else subject.load.warmup_s,
-        calls_missing=asked_calls - sum(merged.requests_total.values()) if asked_calls else None,
+        warmup_s=None if asked_calls else subject.load.warmup_s - subject.load.spawn_s(subject.cell.concurrency),
+        calls_missing=asked_calls + warmup_calls - sum(merged.requests_total.values()) if asked_calls else None,
         p99_s=_p99_s(streams.first_item if streams else service),
         per_second=merged.full_seconds(),
         generator_cpu_share=generator.cpu_share if subject.cell.shape is None else _busiest_share(observations),

@@ -49,7 +49,7 @@ class Evidence:
     is_steady: bool
     concurrency: int
     in_flight: float
-    #: None where every request counts, and none is to warm anything up.
+    #: From the start of the last user; None where every request counts, and none is to warm anything up.
     warmup_s: float | None
     #: Requests of a number of calls that were not made in time.
     calls_missing: int | None

@@ -94,7 +94,8 @@ def _steps(cell: Cell, load: Load) -> int:
     batch = "users.create_batch"
     per_request = payload.size(batch, cell.payload) or BATCH_USERS if batch in creating else 1
     requests_per_s = _BATCHES_PER_S_MAX if batch in creating else _CREATED_PER_S_MAX
-    requests = (load.calls or 0) * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)
+    calls = (load.calls or 0) + (load.warmup_calls or 0)
+    requests = calls * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)
     return math.ceil(per_request * requests / ID_STEP)
 
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wirebench.report.numbers import count, duration, moment
+from wirebench.scenario import Load
+from wirebench.scenario.words import describe_load
 from wirebench.stats import summarise
+from wirebench.stats.differences import load_of
 from wirebench.stats.handshakes import handshakes
 from wirebench.stats.names import counted
 from wirebench.store import Run, RunInfo
@@ -50,6 +53,8 @@ def _of_run(run: Run) -> Iterator[tuple[str, str]]:
         yield "resumed", moment(resumed_at.isoformat())
     yield "took", _took(info)
     yield "measured", _measured(run)
+    if load := load_of(info.scenario_text):
+        yield "load", f"{describe_load(load)}; warm-up {load.warmup_s:g} s, window {_window(load)}"
     yield "order", f"cells in every block shuffled by seed {info.seed}"
     yield "compared", f"levels of {info.compare}; ratios within {info.equivalence_margin:.0%} of 1 count as equivalent"
     if info.conformance_requests:
@@ -60,6 +65,10 @@ def _of_run(run: Run) -> Iterator[tuple[str, str]]:
     if told := handshakes(summarise(run.records)):
         yield "TLS", " ".join(told)
     yield "commit", info.commit or "not known"
+
+
+def _window(load: Load) -> str:
+    return f"until all calls are made, at most {load.window_s:g} s" if load.calls else f"{load.window_s:g} s"
 
 
 def _took(info: RunInfo) -> str:

@@ -38,6 +38,8 @@ SWEEP_MAX = 4096
 CALLS_MAX = 100_000
 #: How long a number of calls may take in all, in seconds, where a scenario doesn't say.
 CALLS_LIMIT_S = 60.0
+#: Histograms go no further.
+TIMEOUT_S_MAX = 60.0
 DELAY_MS_MAX = 5_000
 #: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
 BANDWIDTH_KIB_S_MIN = 8
@@ -165,10 +167,16 @@ class Load(_Strict):
     model: LoadModel = "closed"
     #: What each connection sends under `calls`.
     calls: Annotated[int, Field(ge=10, le=CALLS_MAX)] | None = None
+    #: What each sends before them; these don't count.
+    warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: The last number of connections of a sweep.
     concurrency_max: Annotated[int, Field(ge=2, le=CONCURRENCY_MAX)] | None = None
+    #: How many users of a closed load start in a second of the warm-up. None: all start at once.
+    spawn_rate_per_s: Annotated[float, Field(gt=0, le=RATE_MAX)] | None = None
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
     window_s: Annotated[float, Field(ge=WINDOW_S_MIN, le=WINDOW_S_MAX)] = 5.0
+    #: A request that takes longer has failed. None is the driver's own: 10 s, and 20 s of ghz.
+    timeout_s: Annotated[float, Field(ge=0.001, le=TIMEOUT_S_MAX)] | None = None
     #: Pods that share the load, in a cluster.
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
@@ -195,6 +203,10 @@ class Load(_Strict):
     def timing_path(self) -> Path | None:
         """Where the timing file was read."""
         return self._timing_path
+
+    def spawn_s(self, users: int) -> float:
+        """Return how long after the first user the last one starts."""
+        return (users - 1) / self.spawn_rate_per_s if self.spawn_rate_per_s else 0.0
 
     def replaying(self, recording: Recording | None, timing_path: Path | None = None) -> Load:
         """Return this load with what its timing file holds, and where that is."""

@@ -1,4 +1,4 @@
-"""What the users of a load do: a sequence of operations, a random mix of them, or several kinds of these at once."""
+"""What the users of a load do: a sequence, phases or a mix of operations, or several kinds of clients at once."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ def _tuple_of_list(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
 
 class _Work(_Strict):
     sequence: Annotated[tuple[Operation, ...], BeforeValidator(_tuple_of_list), Field(max_length=100)] = ()
+    #: All users make the calls of one, wait for each other, and go on with the next.
+    phases: Annotated[tuple[Operation, ...], BeforeValidator(_tuple_of_list), Field(max_length=20)] = ()
     #: How often each operation is chosen, relative to the others.
     mix: dict[Operation, _Weight] = {}
 
     @property
     def operations(self) -> tuple[Operation, ...]:
         """The operations in it, each once."""
-        return tuple(dict.fromkeys((*self.sequence, *self.mix)))
+        return tuple(dict.fromkeys((*self.sequence, *self.phases, *self.mix)))
 
     def _check(self) -> None:
-        if bool(self.sequence) == bool(self.mix):
-            raise ValueError("needs either a sequence of operations or a mix")
+        if sum(map(bool, (self.sequence, self.phases, self.mix))) != 1:
+            raise ValueError("needs either a sequence of operations, or phases, or a mix")
         at = self.operations.index("users.delete") if "users.delete" in self.operations else None
         before = self.operations if self.mix else self.operations[:at]
         if at is not None and not CREATING_OPERATIONS.intersection(before):
@@ -47,19 +49,21 @@ class Client(_Work):
 
     @model_validator(mode="after")
     def _is_work(self) -> Self:
+        if self.phases:
+            raise ValueError("phases are for all users: write them in place of clients")
         self._check()
         return self
 
 
 class Workload(_Work):
-    """A sequence or a mix that all users do, or several kinds of clients at once."""
+    """A sequence, phases or a mix that all users do, or several kinds of clients at once."""
 
     clients: dict[_Name, Client] = {}
 
     @model_validator(mode="after")
     def _is_one_of_them(self) -> Self:
-        if self.clients and (self.sequence or self.mix):
-            raise ValueError("needs one of sequence, mix and clients")
+        if self.clients and (self.sequence or self.phases or self.mix):
+            raise ValueError("needs one of sequence, phases, mix and clients")
         if not self.clients:
             self._check()
         return self
@@ -73,7 +77,9 @@ class Workload(_Work):
     @property
     def kinds(self) -> Mapping[str, Client]:
         """The kinds of clients by name; the only one of a workload that has no several kinds has no name."""
-        return self.clients or {"": Client(sequence=self.sequence, mix=self.mix)}
+        # Unchecked, as phases are for all users, which these are.
+        all_users = Client.model_construct(sequence=self.sequence, phases=self.phases, mix=self.mix)
+        return self.clients or {"": all_users}
 
 
 #: Workloads by the names that scenarios give them.

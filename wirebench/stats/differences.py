@@ -46,7 +46,7 @@ def _is_steady(factors: Factors) -> bool:
 #: What makes loads others, and in which cells. How long steady ones take makes no other load of them.
 _TRAITS: tuple[tuple[tuple[str, ...], Callable[[Factors], bool] | None], ...] = (
     (("warmup_s", "window_s", "generators"), None),
-    (("calls",), _every_cell),
+    (("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s"), _every_cell),
     (("from_rate_per_s", "window_s"), _has("shape", "ramp")),
     (("speedup", "window_s"), _has("shape", "replay")),
 )
@@ -124,7 +124,7 @@ def _of_versions(base: Run, head: Run) -> Iterator[Difference]:
 
 def _of_load(base: Run, head: Run) -> Iterator[Difference]:
     """Yield how two loads differ. Those that are no longer understood can't be told to be equal."""
-    of_base, of_head = _load(base.info.scenario_text), _load(head.info.scenario_text)
+    of_base, of_head = load_of(base.info.scenario_text), load_of(head.info.scenario_text)
     if of_base is None or of_head is None:
         yield from _unequal(_scenario(base), _scenario(head), "the loads may differ")
         return
@@ -159,7 +159,8 @@ def _workload(load: Load, name: str) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=64)  # a history asks for the same one with every run
-def _load(scenario_text: str) -> Load | None:
+def load_of(scenario_text: str) -> Load | None:
+    """Return the load of a scenario; None for one that this version doesn't understand."""
     try:
         return Scenario.model_validate(yaml.safe_load(scenario_text)).load
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):  # whatever the text makes of them

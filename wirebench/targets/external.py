@@ -97,7 +97,7 @@ def _host_and_port(transport: str, address: str) -> tuple[str, int]:
             return parts.hostname, parts.port
     except ValueError:
         pass  # a port that is no number; said below
-    raise UsageError(f"--{transport}: {address!r} is not an address", "write HOST:PORT, or https://HOST:PORT for TLS")
+    raise UsageError(f"{transport}: {address!r} is not an address", "write HOST:PORT, or https://HOST:PORT for TLS")
 
 
 def _level(tls: ClientTls | None) -> Tls:

@@ -21,6 +21,9 @@ type config struct {
 	// calls is how many requests the load has in all, if it is a number of them: the window then ends
 	// with the last one, and the latency of each is kept.
 	calls int
+	// warmupCalls is how many requests warm up, if it is a number of them: the window opens when all users have
+	// made theirs.
+	warmupCalls int
 	// snapshot is a file that tells each second how the load goes; empty if none is to.
 	snapshot string
 }
@@ -32,7 +35,7 @@ const slicesMax = 100
 const callsMax = 100_000
 
 // parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due`, `slices=50`,
-// `calls=500` and `snapshot=FILE`.
+// `calls=500`, `warmup_calls=100` and `snapshot=FILE`.
 func parseConfig(argument string) (config, error) {
 	var parsed config
 	for _, part := range strings.Split(argument, ",") {
@@ -51,10 +54,12 @@ func parseConfig(argument string) (config, error) {
 			parsed.slices, err = strconv.Atoi(value)
 		case "calls":
 			parsed.calls, err = strconv.Atoi(value)
+		case "warmup_calls":
+			parsed.warmupCalls, err = strconv.Atoi(value)
 		case "snapshot":
 			parsed.snapshot = value
 		default:
-			err = errors.New("there are path, warmup, window, by, slices, calls and snapshot")
+			err = errors.New("there are path, warmup, window, by, slices, calls, warmup_calls and snapshot")
 		}
 		if err != nil {
 			return config{}, fmt.Errorf("--out wirebench: %q: %w", part, err)
@@ -71,6 +76,8 @@ func parseConfig(argument string) (config, error) {
 		return config{}, fmt.Errorf("--out wirebench: slices must be a number from 0 to %d", slicesMax)
 	case parsed.calls < 0 || parsed.calls > callsMax:
 		return config{}, fmt.Errorf("--out wirebench: calls must be a number from 0 to %d", callsMax)
+	case parsed.warmupCalls < 0:
+		return config{}, errors.New("--out wirebench: warmup_calls must not be negative")
 	}
 	return parsed, nil
 }

@@ -107,7 +107,7 @@ func (f *fold) report(driverVersion string, ended time.Time) (file, error) {
 	seconds := 0
 	if f.window != nil {
 		closed := f.window.closedAt(ended.UnixNano())
-		if f.config.calls > 0 && f.requests() >= int64(f.config.calls) {
+		if f.config.calls > 0 && f.requests() >= int64(f.config.calls+f.config.warmupCalls) {
 			closed = f.window.closedAt(f.lastEnd + 1)
 		}
 		made.Window = &fileWindow{closed.start, closed.end}

@@ -4,6 +4,7 @@ import (
 	"go.k6.io/k6/lib/netext/httpext"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/arrivals"
+	"wirebench.dev/k6/barrier"
 	"wirebench.dev/k6/sample"
 )
 
@@ -64,7 +65,7 @@ var meanings = map[string]meaning{
 type fold struct {
 	config config
 
-	window     *window // nil until a request was seen.
+	window     *window // nil until a request was seen, or a warm-up by calls has ended.
 	series     map[seriesKey]*series
 	stream     *stream // nil until a stream was seen; a load has streams of one operation.
 	operations map[string]struct{}
@@ -111,7 +112,15 @@ func (f *fold) add(batch []metrics.SampleContainer) {
 // or, where nothing is ever due, when the first request was sent. Then the first batch that has a request
 // decides: one that was sent before all of those but took so long that it comes in a later batch would
 // only move the window by less than k6's 50 ms between batches.
+//
+// After a warm-up by calls it opens when that has ended. Batches before hold nothing but warm-up.
 func (f *fold) openWindow(batch []metrics.SampleContainer) {
+	if f.config.warmupCalls > 0 {
+		if at, ended := barrier.WarmedUpAt(); ended {
+			f.window = openWindow(at, f.config)
+		}
+		return
+	}
 	first, seen := arrivals.StartedAt()
 	if seen {
 		f.window = openWindow(first, f.config)

@@ -98,7 +98,7 @@ func TestAPathThatCannotBeWrittenFailsAtTheStart(t *testing.T) {
 
 func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
 	for argument, words := range map[string]string{
-		"":                                 "there are path, warmup, window, by, slices, calls and snapshot",
+		"":                                 "there are path, warmup, window, by, slices, calls, warmup_calls and snapshot",
 		"window=1s":                        "path=FILE is missing",
 		"path=x":                           "window=DURATION must be given",
 		"path=x,window=soon":               "window=soon",
@@ -108,6 +108,7 @@ func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
 		"path=x,window=1s,by=start":        "one of due, end",
 		"path=x,window=1s,slices=101":      "0 to 100",
 		"path=x,window=1s,slices=-1":       "0 to 100",
+		"path=x,window=1s,warmup_calls=-1": "negative",
 	} {
 		if _, err := New(output.Params{ConfigArgument: argument}); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: want %q, got %v", argument, words, err)

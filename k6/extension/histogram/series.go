@@ -28,6 +28,9 @@ type series struct {
 
 func (s *series) add(taken request, in *window) {
 	s.total++
+	if in == nil {
+		return
+	}
 	moment := in.moment(taken)
 	if !in.holds(moment) {
 		return

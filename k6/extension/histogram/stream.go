@@ -26,7 +26,7 @@ func (s *stream) add(taken *sample.Items, in *window) {
 	}
 	previous := taken.PreviousUnixNS
 	for _, arrival := range taken.ArrivalsUnixNS {
-		if in.holds(arrival) {
+		if in != nil && in.holds(arrival) {
 			s.addInside(arrival, previous, asked, in)
 		}
 		previous = arrival

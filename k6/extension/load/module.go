@@ -14,6 +14,7 @@ import (
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/barrier"
 	"wirebench.dev/k6/sample"
 	"wirebench.dev/k6/secure"
 )
@@ -55,10 +56,12 @@ func (i *instance) Exports() modules.Exports {
 			i.due()
 			return sobek.Undefined()
 		},
-		"opened":  i.opened,
-		"failed":  i.failedRequest,
-		"explain": i.explain,
-		"secure":  i.secure,
+		"meet":         func(users int) { barrier.Meet(i.vu.Context(), users) },
+		"finishWarmup": func(users int) { barrier.FinishWarmup(i.vu.Context(), users) },
+		"opened":       i.opened,
+		"failed":       i.failedRequest,
+		"explain":      i.explain,
+		"secure":       i.secure,
 	}
 	return modules.Exports{Default: named, Named: named}
 }

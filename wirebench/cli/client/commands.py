@@ -12,19 +12,24 @@ from rich.console import Console
 from wirebench import clients
 from wirebench.cli.client.demo import run_demo
 from wirebench.cli.client.menu import read_line, run_menu
-from wirebench.cli.client.show import require, show_items, show_json, show_reply
-from wirebench.cli.options import CaCert, Cert, Json, Key, given_tls, help_without_command
+from wirebench.cli.client.show import require, require_timed, show_items, show_json, show_reply
+from wirebench.cli.client.timed import format_ms, time_call
+from wirebench.cli.options import CaCert, Cert, Json, Key, environment_address, given_tls, help_without_command
 from wirebench.clients import Client
 from wirebench.errors import UsageError
 from wirebench.tls import ClientTls
 
 _PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
 
-Host = Annotated[str, typer.Option("--host", help="Host of the service.")]
+Host = Annotated[str | None, typer.Option("--host", help="Host of the service; default: 127.0.0.1.")]
 Port = Annotated[int | None, typer.Option("--port", min=1, max=65_535, help="Port of the service, if not its default.")]
 Address = Annotated[
     str | None,
-    typer.Option("--address", metavar="HOST:PORT", help="Both in one; https:// before it: TLS."),
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Both in one; https:// before it: TLS. Default: WIREBENCH_REST, WIREBENCH_GRPC or WIREBENCH_SOCKET.",
+    ),
 ]
 Timeout = Annotated[float, typer.Option("--timeout-s", min=0.01, max=3600, help="How long to wait for the service.")]
 Demo = Annotated[bool, typer.Option("--demo", help="Create, list, fetch, update and delete three users.")]
@@ -72,18 +77,21 @@ class Connection:
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service refuses it or fails."""
         with self.open() as client:
-            reply = client.call(operation, fields)
-        data = require(reply)
+            timed = time_call(client, operation, fields)
+        require_timed(timed)
         if json:
-            show_json(data)
+            show_json(timed)
         else:
-            show_reply(Console(), reply)
+            show_reply(Console(), timed)
 
 
-def _address(transport: str, host: str, port: int | None, address: str | None) -> str:
-    if address and port:
-        raise UsageError("--address and --port exclude each other", "give --address HOST:PORT alone")
-    named_host = f"[{host}]" if ":" in host else host
+def _address(transport: str, host: str | None, port: int | None, address: str | None) -> str:
+    """Return where to connect to: as flags say, else as the environment says, else on this machine."""
+    if address and (host or port):
+        raise UsageError("--address excludes --host and --port", "give --address HOST:PORT alone")
+    if not (host or port):
+        address = address or environment_address(transport)
+    named_host = f"[{host}]" if host and ":" in host else host or "127.0.0.1"
     return address or f"{named_host}:{port or _PORTS[transport]}"
 
 
@@ -174,9 +182,11 @@ def _converse(connection: Connection, message: str | None, *, demo: bool) -> Non
 
 
 def _upper(client: Client, text: str) -> None:
-    data = require(client.call("echo.upper", {"text": text}))
-    sys.stdout.write(f"{data['text']}\n")
+    """Print what comes back; its response time goes to stderr, so that stdout is the text alone."""
+    timed = time_call(client, "echo.upper", {"text": text})
+    sys.stdout.write(f"{require_timed(timed)['text']}\n")
     sys.stdout.flush()
+    sys.stderr.write(f"{format_ms(timed.response_time_ms)}\n")
 
 
 def _upper_lines(client: Client) -> None:
@@ -198,7 +208,7 @@ def _make_group(transport: str, name: str) -> typer.Typer:
     def connect(  # noqa: PLR0913 - an option is an argument
         context: typer.Context,
         *,
-        host: Host = "127.0.0.1",
+        host: Host = None,
         port: Port = None,
         address: Address = None,
         timeout_s: Timeout = 5.0,
@@ -226,7 +236,8 @@ def _make_group(transport: str, name: str) -> typer.Typer:
 
 
 app = typer.Typer(
-    help="Talk to a service: one call, an interactive menu, or a demo.",
+    help="Talk to a service: one call, an interactive menu, or a demo. Shows the response time of each call; "
+    "over REST and gRPC, that of the first call includes connecting.",
     callback=help_without_command,
     invoke_without_command=True,
 )

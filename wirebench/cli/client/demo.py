@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from wirebench.cli.client.show import require, show_reply
+from wirebench.cli.client.show import require, require_timed, show_reply
+from wirebench.cli.client.timed import time_call
 from wirebench.clients import Client, ClientError
 from wirebench.clients.client import Fields
 from wirebench.errors import WirebenchError
@@ -67,6 +68,6 @@ def _cleaned_up(client: Client, ids: range) -> Iterator[None]:
 
 def _step(client: Client, console: Console, title: str, operation: str, fields: Fields) -> None:
     console.print(f"\n{title}", style="bold", highlight=False)
-    reply = client.call(operation, fields)
-    require(reply)
-    show_reply(console, reply)
+    timed = time_call(client, operation, fields)
+    require_timed(timed)
+    show_reply(console, timed)

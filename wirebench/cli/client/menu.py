@@ -9,6 +9,7 @@ from rich.console import Console
 
 from wirebench.cli.client.demo import run_demo
 from wirebench.cli.client.show import show_reply
+from wirebench.cli.client.timed import time_call
 from wirebench.clients import Client
 from wirebench.errors import WirebenchError
 
@@ -50,20 +51,20 @@ def _choose() -> str:
 
 def _create(client: Client, console: Console) -> None:
     user: dict[str, object] = {"id": _ask_id(), "name": _ask("name"), "email": _ask("email"), **_ask_optional()}
-    show_reply(console, client.call("users.create", {"user": user}))
+    show_reply(console, time_call(client, "users.create", {"user": user}))
 
 
 def _get(client: Client, console: Console) -> None:
-    show_reply(console, client.call("users.get", {"id": _ask_id()}))
+    show_reply(console, time_call(client, "users.get", {"id": _ask_id()}))
 
 
 def _list(client: Client, console: Console) -> None:
     """Show page after page, as long as there are any and the user wants them."""
     after_id = 0
     while True:
-        reply = client.call("users.list", {"limit": _PAGE_USERS, "after_id": after_id})
-        show_reply(console, reply)
-        users: Any = reply.data or []
+        timed = time_call(client, "users.list", {"limit": _PAGE_USERS, "after_id": after_id})
+        show_reply(console, timed)
+        users: Any = timed.reply.data or []
         if len(users) < _PAGE_USERS or read_line("more? [y/N]: ").strip().lower() not in ("y", "yes"):
             return
         after_id = users[-1]["id"]
@@ -74,11 +75,11 @@ def _update(client: Client, console: Console) -> None:
     print("an empty answer leaves the field as it is")  # noqa: T201
     answers = {name: read_line(f"{name}: ").strip() for name in ("name", "email")}
     changes = {name: answer for name, answer in answers.items() if answer}
-    show_reply(console, client.call("users.update", {"id": user_id, **changes, **_ask_optional()}))
+    show_reply(console, time_call(client, "users.update", {"id": user_id, **changes, **_ask_optional()}))
 
 
 def _delete(client: Client, console: Console) -> None:
-    show_reply(console, client.call("users.delete", {"id": _ask_id()}))
+    show_reply(console, time_call(client, "users.delete", {"id": _ask_id()}))
 
 
 def _ask(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from wirebench.cli.client.timed import TimedReply, format_ms
 from wirebench.cli.output import visible
 from wirebench.clients import Reply
 from wirebench.errors import WirebenchError
@@ -25,15 +27,25 @@ _CELL_CHARACTERS = 60
 
 
 def require(reply: Reply) -> Any:  # noqa: ANN401 - the data of any operation
-    """Return the data of a reply. Raises WirebenchError, in the service's words, if the operation was refused."""
+    """Return the data of a reply. Raises WirebenchError, in the service's words, if the operation failed."""
     if not reply.ok:
         raise WirebenchError(reply.message or reply.code)
     return reply.data
 
 
-def show_reply(console: Console, reply: Reply) -> None:
-    """Print what the service says, and what it returns: one record, or users."""
-    console.print(Text(visible(reply.message)), style=None if reply.ok else "red", soft_wrap=True)
+def require_timed(timed: TimedReply) -> Any:  # noqa: ANN401 - the data of any operation
+    """Return the data of a reply. Raises WirebenchError, with the response time, if the operation failed."""
+    reply = timed.reply
+    if not reply.ok:
+        raise WirebenchError(f"{reply.message or reply.code} ({format_ms(timed.response_time_ms)})")
+    return reply.data
+
+
+def show_reply(console: Console, timed: TimedReply) -> None:
+    """Print what the service says, its response time, and what it returns: one record, or users."""
+    reply = timed.reply
+    message = f"{visible(reply.message)} ({format_ms(timed.response_time_ms)})"
+    console.print(Text(message), style=None if reply.ok else "red", soft_wrap=True)
     if reply.data is not None:
         data: Any = reply.data
         show_records(console, data if isinstance(data, list) else [data])
@@ -54,22 +66,36 @@ def show_records(console: Console, records: list[Record]) -> None:
 
 
 def show_items(items: Iterable[object], *, json: bool) -> None:
-    """Print the records of a stream as they come, one a line: their values with tabs between them, or JSON."""
-    for number, item in enumerate(items):
+    """Print the records of a stream as they come, one a line: their values with tabs between them, or JSON.
+
+    The times of the first record and of the last go to stderr.
+    """
+    began_s = time.perf_counter()
+    count, first_ms = 0, 0.0
+    for count, item in enumerate(items, start=1):
         record: Any = item
+        first_ms = first_ms or _ms_since(began_s)
         if json:
             sys.stdout.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE).decode())
         else:
-            if not number:
+            if count == 1:
                 sys.stdout.write("\t".join(record) + "\n")
             sys.stdout.write("\t".join(map(_cell, record.values())) + "\n")
         sys.stdout.flush()
+    if count:
+        last_ms = _ms_since(began_s)
+        sys.stderr.write(f"records: {count:,}; first after {format_ms(first_ms)}, last after {format_ms(last_ms)}\n")
 
 
-def show_json(data: object) -> None:
-    """Print a reply's data as the JSON that the REST API has: bytes are base64."""
-    text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_base64)
+def show_json(timed: TimedReply) -> None:
+    """Print a reply's data as the JSON that the REST API has (bytes are base64), and its response time."""
+    shown = {"response_time_ms": round(timed.response_time_ms, 3), "data": timed.reply.data}
+    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_base64)
     sys.stdout.write(text.decode())
+
+
+def _ms_since(began_s: float) -> float:
+    return (time.perf_counter() - began_s) * 1000
 
 
 def _columns(records: list[Record]) -> list[str]:

@@ -55,7 +55,7 @@ def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) ->
 
 
 def _impossible_users(cell: Cell, load: Load) -> Iterator[Refusal]:
-    """Refuse kinds of clients that get no user, and streams that are due one by one."""
+    """Refuse kinds of clients that get no user, users that start too late, and streams that are due one by one."""
     kinds = load.workload(cell.operation).clients
     weights = [each.users for each in kinds.values()]
     # As k6/lib/work.js shares users out among the kinds.
@@ -66,6 +66,11 @@ def _impossible_users(cell: Cell, load: Load) -> Iterator[Refusal]:
             message = f"none of {cell.concurrency} users is one of the {name} of {cell.operation}"
             hint = "raise factors.concurrency, or the kind's share of the users"
             yield Refusal(("load", "workloads", cell.operation, "clients", name), message, hint)
+    if (spawn_s := load.spawn_s(cell.concurrency)) > load.warmup_s:
+        message = (
+            f"the last of {cell.concurrency} users starts after {spawn_s:g} s, the window after {load.warmup_s:g} s"
+        )
+        yield Refusal(("load", "spawn_rate_per_s"), message, "raise it, or lengthen load.warmup_s")
     if cell.is_stream and load.model in ("ramp", "replay"):
         message = f"{A_LOAD[load.model]} is of requests that end soon, and not of streams"
         yield Refusal(("load", "model"), message, "use a closed or an open load, or another operation")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirebench.scenario.contract import (
-    OPERATIONS,
-)
+from wirebench.scenario.contract import OPERATIONS, STREAM_OPERATIONS, Driver
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
 from wirebench.scenario.source import FieldPath
@@ -24,9 +22,17 @@ A_LOAD = {
 _KEYS_OF_MODELS = {
     "concurrency_max": "sweep",
     "calls": "calls",
+    "warmup_calls": "calls",
+    "spawn_rate_per_s": "closed",
     "from_rate_per_s": "ramp",
     "timing": "replay",
     "speedup": "replay",
+}
+
+#: Keys that not all drivers know: those that do, and what the others do instead.
+_KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
+    "timeout_s": (frozenset({"k6", "ghz", "oha"}), "has a timeout of its own"),
+    "spawn_rate_per_s": (frozenset({"k6", "locust"}), "starts all its users at once"),
 }
 
 
@@ -45,10 +51,12 @@ def unfit_load(scenario: Scenario) -> Iterator[Refusal]:
         hint = "remove factors.concurrency; load.concurrency_max says where a sweep ends"
         yield Refusal(("factors", "concurrency"), "a sweep has its own numbers of connections", hint)
     yield from _unfit_keys(load)
+    yield from _unfit_drivers(scenario)
     yield from _unfit_calls(scenario)
     yield from _unfit_shape(scenario)
     yield from _unshared_load(scenario)
     yield from _unknown_work(scenario)
+    yield from _unfit_phases(scenario)
 
 
 def _unfit_keys(load: Load) -> Iterator[Refusal]:
@@ -57,6 +65,15 @@ def _unfit_keys(load: Load) -> Iterator[Refusal]:
         if key in load.model_fields_set and load.model != model:
             message = f"{A_LOAD[load.model]} has no {key}"
             yield Refusal(("load", key), message, f"remove it, or set load.model to {model}")
+
+
+def _unfit_drivers(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse drivers that don't know a key of the load."""
+    for key, (able, message) in _KEYS_OF_DRIVERS.items():
+        if getattr(scenario.load, key) is not None:
+            for driver in sorted(all_levels(scenario.factors.driver) - able):
+                hint = f"remove load.{key}, or use {' or '.join(sorted(able))}"
+                yield Refusal(("factors", "driver"), f"{driver} {message}", hint)
 
 
 def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
@@ -74,7 +91,9 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         message = "nobody knows how long a number of calls takes, and so when to disrupt it"
         yield Refusal(("factors", "disruption"), message, "use a closed or an open load")
     if load.warmup_s:
-        yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "remove it")
+        yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls")
+    if load.warmup_calls and all_levels(scenario.factors.operation).intersection(STREAM_OPERATIONS):
+        yield Refusal(("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream")
     for driver in sorted(all_levels(scenario.factors.driver) - {"k6"}):
         message = f"{driver} sends for a time, and not a number of calls"
         yield Refusal(("factors", "driver"), message, "drive them by k6")
@@ -113,6 +132,19 @@ def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:
     for name in workloads:
         if name not in all_levels(asked):
             yield Refusal(("load", "workloads", name), "no cell has this workload", f"add {name} to factors.operation")
+
+
+def _unfit_phases(scenario: Scenario) -> Iterator[Refusal]:
+    """Refuse phases that have no end, or not all the same number of calls."""
+    load = scenario.load
+    for name, workload in load.workloads.items():
+        count = len(workload.phases)
+        if count and load.model != "calls":
+            message = f"{A_LOAD[load.model]} has no phases: no user knows when one ends"
+            yield Refusal(("load", "workloads", name, "phases"), message, "set load.model to calls, and load.calls")
+        elif count and (load.calls or 0) % count:
+            message = f"{load.calls} calls can't be divided among the {count} phases of {name}"
+            yield Refusal(("load", "calls"), message, f"make it a multiple of {count}")
 
 
 def _unshared_load(scenario: Scenario) -> Iterator[Refusal]:
