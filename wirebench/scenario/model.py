@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
+from wirebench.model.source import FieldPath, Source, dotted
 from wirebench.scenario.contract import (
     OPERATIONS,
     STREAM_ITEMS_MAX,
@@ -29,7 +30,6 @@ from wirebench.scenario.contract import (
     Transport,
 )
 from wirebench.scenario.payload import Payload
-from wirebench.scenario.source import FieldPath, Source, dotted
 from wirebench.scenario.workload import Workload, Workloads
 from wirebench.timing import Recording
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wirebench.model.source import FieldPath
 from wirebench.scenario.contract import (
     OPERATIONS,
 )
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
-from wirebench.scenario.source import FieldPath
 from wirebench.timing.recording import ENTRIES_MAX
 
 A_LOAD = {
