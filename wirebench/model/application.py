@@ -130,6 +130,16 @@ class Operation(Strict):
         """Whether it deletes what the load has created."""
         return self.find_input("created") is not None
 
+    @property
+    def varies(self) -> bool:
+        """Whether its requests differ from each other."""
+        return any(each.varies for each in self.inputs.values())
+
+    def size(self, payload: str | int) -> int | None:
+        """Return the number that a payload stands for; None if it stands for none."""
+        chosen = [each.choose(payload) for each in self.inputs.values() if each.takes(payload) and not each.of]
+        return next((each for each in chosen if isinstance(each, int)), None)
+
     def takes(self, payload: str | int) -> bool:
         """Return whether some input has a value for this payload."""
         return any(each.takes(payload) for each in self.inputs.values())

@@ -114,6 +114,11 @@ class Input(Strict):
         if self.of:
             yield from self.of.templates
 
+    @property
+    def varies(self) -> bool:
+        """Whether requests get different values, apart from what other inputs bring in."""
+        return self.generator not in ("text", "bytes", "payload", "stream", "repeat", "value")
+
     def takes(self, payload: str | int) -> bool:
         """Return whether it has a value for this payload."""
         if self.of and self.of.takes(payload):

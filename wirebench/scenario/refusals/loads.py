@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wirebench.model.application import builtin
 from wirebench.model.source import FieldPath
-from wirebench.scenario.contract import (
-    OPERATIONS,
-)
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
 from wirebench.timing.recording import ENTRIES_MAX
@@ -99,16 +97,16 @@ def _unfit_shape(scenario: Scenario) -> Iterator[Refusal]:
 
 def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse operations that are none, and workloads that have an operation's name or that nobody asks for."""
-    workloads, asked = scenario.load.workloads, scenario.factors.operation
+    workloads, asked, operations = scenario.load.workloads, scenario.factors.operation, builtin().operations
     for transport, levels in asked.items():
         for place, level in enumerate(levels):
             owner = () if transport == EVERY_TRANSPORT else (transport,)
             field: FieldPath = ("factors", "operation", *owner, place)
-            if level not in OPERATIONS and level not in workloads:
-                hint = f"choose from {', '.join((*OPERATIONS, *workloads))}; load.workloads can define others"
+            if level not in operations and level not in workloads:
+                hint = f"choose from {', '.join((*operations, *workloads))}; load.workloads can define others"
                 yield Refusal(field, f"there is no operation or workload {level!r}", hint)
-            if level == "users.delete":
-                hint = "write a sequence with users.create before it under load.workloads"
+            elif level in operations and operations[level].deletes:
+                hint = "write a sequence that creates users before it under load.workloads"
                 yield Refusal(field, "a load deletes only users that it has created", hint)
     for name in workloads:
         if name not in all_levels(asked):
