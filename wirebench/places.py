@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+#: An image that has the package installed says where the files are.
+ROOT = Path(os.environ.get("WIREBENCH_ROOT") or Path(__file__).resolve().parent.parent)
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPTS = ROOT / "k6"
 CONTRACT = ROOT / "proto" / "contract.binpb"

@@ -92,6 +92,8 @@ class Operation(Strict):
     rest: Rest | None = None
     grpc: Grpc | None = None
     socket: Socket | None = None
+    #: For the conformance check, which draws values of any field by its type: lists or ranges to draw from instead.
+    conformance: dict[_Name, Input] = _EMPTY
     #: Whether it is answered with many items, one after the other.
     stream: bool = False
     #: Whether it changes what the service keeps.
