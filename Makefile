@@ -37,7 +37,7 @@ K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.m
 PROJECTS := pyproject.toml proto/pyproject.toml services/pyproject.toml services/setup.py
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
 GO_CODE := k6/extension fortio services/go $(wildcard images/node/*/*.go)
-PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana) proto/generate.py
+PYTHON_CODE := $(wildcard wirebench services tests benchmarks grafana proto/*.py)
 
 ##@ Measure
 .PHONY: bench report serve doctor bench-self

@@ -10,7 +10,9 @@ import json
 import random
 import sys
 from pathlib import Path
+from typing import Self
 
+import openapi
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from wirebench.model.application import Application, builtin
@@ -23,8 +25,10 @@ _MANY = 3
 def main() -> None:
     """Read a set of descriptors, and write what is generated below a folder; stubs' descriptors beside the first."""
     annotated, output = map(Path, sys.argv[1:3])
-    files = [file for file in FileDescriptorSet.FromString(annotated.read_bytes()).file if "wirebench" in file.name]
+    every = FileDescriptorSet.FromString(annotated.read_bytes()).file
     application = builtin()
+    (output / "proto/openapi.yaml").write_text(openapi.describe(every, application), encoding="utf-8")
+    files = [file for file in every if file.name.startswith("wirebench/")]
     for file in files:
         _strip_rules(file)
     write_descriptors(annotated.parent / "plain.binpb", files)
@@ -82,7 +86,7 @@ class _Numbered(str):
 
     __slots__ = ()
 
-    def __new__(cls, place: int = 0) -> _Numbered:
+    def __new__(cls, place: int = 0) -> Self:
         return super().__new__(cls, f"1{{{{printf `%06d` .RequestNumber}}}}{place:03d}")
 
     def __add__(self, place: object) -> _Numbered:
