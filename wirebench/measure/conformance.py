@@ -263,7 +263,9 @@ class _Fields:
 
     def _id(self, given: Input) -> int:
         """Return an own id, one that is wrong, or to read one that is seeded."""
-        ids = [self.base + self.draw.randrange(_IDS_USED) + given.offset] * 8 + [0, -1, -_INT32_MAX - 1]
+        ids = [self.base + self.draw.randrange(_IDS_USED) + given.offset] * 8 + [-1, -_INT32_MAX - 1]
+        # A page from 0 on would show what other clients have created in a store that they share.
+        ids += [0] if given.count == 1 else []
         if given.seeded and not self.operation.writes:
             seeded = builtin().seeded[given.seeded]
             ids += [seeded.first + self.draw.randrange(seeded.count - 10), _INT32_MAX] * 4
