@@ -13,7 +13,7 @@ import { byName } from './lib/params.js';
 import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, compileExpectation, everyNth } from './lib/check.js';
-import { compile, fixed, map } from './lib/template.js';
+import { compile, fixed, isConstant, map } from './lib/template.js';
 
 const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
 export const options = buildOptions(settings);
@@ -34,8 +34,9 @@ const paramsOf = byName((name) => ({ tags: { name } }));
 
 // makeRequest returns how an operation's inputs become a frame, and what the reply should be.
 function makeRequest({ socket: { method, body, expect } }, known) {
-  const text = map(compile(body || {}, known), (filled) => JSON.stringify(filled));
-  return { method, body: fixed(text), isRight: compileExpectation(expect, known) };
+  const filled = compile(body || {}, known);
+  const made = isConstant(filled) ? map(filled, JSON.stringify) : filled;
+  return { method, body: fixed(made), isRight: compileExpectation(expect, known) };
 }
 
 const isDue = everyNth(settings.checkEvery);

@@ -6,7 +6,7 @@ import { find, makeInputs } from './inputs.js';
 import { byName } from './params.js';
 import { randomIntegers } from './random.js';
 
-// makeWork returns a virtual user's work: next() says what its next request is, as {operation, name, inputs, request},
+// makeWork returns a virtual user's work: next() says what its next request is, as {name, inputs, request},
 // where name is what it is counted under and request is what makeRequest(operation, known) has made of the operation
 // once, for the inputs that are the same each time; settle(step, ok) hears how it went.
 export function makeWork(settings, makeRequest) {
@@ -22,12 +22,13 @@ export function makeWork(settings, makeRequest) {
   });
   return {
     next() {
-      const { name, draw, request, settle } = prepared(ids.possible(order.next()));
-      return { name, inputs: draw(), request, settle };
+      const step = prepared(ids.possible(order.next()));
+      step.inputs = step.draw();
+      return step;
     },
-    settle({ inputs, settle }, ok) {
+    settle(step, ok) {
       if (ok) {
-        settle(inputs);
+        step.settle(step.inputs);
       } else {
         order.restart();
       }
@@ -79,7 +80,8 @@ function makeIds(settings, client, random) {
   const idsEach = Math.max(1, ...everyone.map((name) => idsOf(operations[name], settings)));
   const most = client.sequence ? 1 : Infinity;
   const deletes = Object.fromEntries(Object.keys(operations).map((name) => [name, find(operations[name], 'created')]));
-  const keeps = client.sequence !== undefined || work.some((name) => deletes[name]);
+  const mayDelete = work.some((name) => deletes[name]);
+  const keeps = client.sequence !== undefined || mayDelete;
   const created = {};
   const own = (kind) => created[kind] && created[kind][created[kind].length - 1];
   return {
@@ -93,7 +95,7 @@ function makeIds(settings, client, random) {
       return client.sequence && !room ? () => (own(kind) === undefined ? any() : own(kind) + offset) : any;
     },
     possible(name) {
-      const deleted = deletes[name];
+      const deleted = mayDelete && deletes[name];
       return deleted && own(deleted.kind) === undefined ? creatorOf(operations, deleted.kind) : name;
     },
     // settling returns what is to be done after an operation has succeeded.
