@@ -123,7 +123,9 @@ def _impossible_in_go(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         )
     if cell.store == "sqlite":
         yield Refusal(
-            written(factors, "store", cell), "in Go there is no store 'sqlite'", "set factors.store to memory or postgres"
+            written(factors, "store", cell),
+            "in Go there is no store 'sqlite'",
+            "set factors.store to memory or postgres",
         )
 
 
