@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from wirebench import clients
-from wirebench.drivers.driver import SEEDED_FIRST_ID
+from wirebench.model.application import builtin
 from wirebench.places import ROOT
 from wirebench.store import load_run
 
@@ -85,7 +85,7 @@ def test_a_service_answers(ports: dict[str, str], transport: str) -> None:
     """Each transport has the seeded users, on its port of this machine."""
     address = f"127.0.0.1:{ports[f'{transport.upper()}_PORT']}"
     with clients.connect(transport, address, timeout_s=20) as client:
-        assert client.call("users.get", {"id": SEEDED_FIRST_ID}).ok
+        assert client.call("users.get", {"id": builtin().seeded["users"].first}).ok
 
 
 def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], containers: dict[str, Any]) -> None:

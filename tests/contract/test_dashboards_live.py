@@ -25,8 +25,8 @@ from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S
 from tests.prometheus import Prometheus
 from tests.unit.report_run import cell
 from wirebench.drivers import K6, Driver, Ghz, Job
-from wirebench.drivers.driver import SEEDED_USERS
 from wirebench.drivers.live import Live
+from wirebench.model.application import builtin
 from wirebench.places import ROOT, TOOLS
 from wirebench.scenario import Load
 from wirebench.scenario.contract import Transport
@@ -115,7 +115,9 @@ class K6ForSomeWhoAreNot(K6):
     def arguments(self, job: Job) -> list[str | Path]:
         """Return the command line with more users than there are."""
         *command, script = super().arguments(job)
-        return [*command, "-e", f"USERS={SEEDED_USERS * 6 // 5}", script]
+        users = builtin().seeded["users"]
+        seeded = {"users": {"first": users.first, "count": users.count * 6 // 5}}
+        return [*command, "-e", f"SEEDED={json.dumps(seeded)}", script]
 
 
 def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
