@@ -62,6 +62,13 @@ def test_writes_keep_to_their_ids(operation: str) -> None:
     assert all(BASE <= each < BASE + ID_SPAN for each in written if each > 0)
 
 
+def test_users_are_marked_as_ours() -> None:
+    """What a killed run leaves behind is known by its email, whatever else is wrong with it."""
+    users = [request.fields["user"] for request in requests() if request.operation == "users.create"]
+
+    assert all(user["email"].endswith("@conformance.invalid") for user in users if user["email"])
+
+
 def test_clients_differ_in_their_ids_only() -> None:
     """Requests of two clients draw the same, so that their replies can be compared."""
     ours, others = requests(base=BASE), requests(base=BASE + ID_SPAN)

@@ -281,6 +281,8 @@ def _spoil(draw: random.Random, message: Descriptor, fields: Fields) -> None:
             _spoil(draw, field.message_type, each)
     elif field.is_repeated:
         fields[field.name] = draw.choice((["x"] * 51, ["x" * 65]))
+    elif field.name == "email":
+        fields[field.name] = draw.choice(("", f"{'x' * 254}{_EMAIL_DOMAIN}"))  # none that isn't known as ours
     elif field.type == FieldDescriptor.TYPE_STRING:
         # One over each limit, in characters that are one byte, or two.
         fields[field.name] = draw.choice(("", "\x00", *(letter * size for letter in "xé" for size in _TOO_LONG)))
