@@ -39,7 +39,7 @@ K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.m
 PROJECTS := pyproject.toml proto/pyproject.toml services/python/pyproject.toml
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
 GO_CODE := k6/extension fortio services/go benchmarks/bare-go $(wildcard images/node/*/*.go)
-PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana)
+PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py)
 
 ##@ Measure
 .PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self
@@ -204,10 +204,10 @@ format: setup-dev ## let ruff and gofmt write the code their way
 	@$(BIN)/ruff format
 	@gofmt -l -w $(GO_CODE)
 
-proto: setup-dev ## generate the code of proto/wirebench/v1: proto/python, and in services/go
-	@scripts/generate-proto proto/python services/go/internal/pb
+proto: setup-dev ## generate what follows from proto/ and applications/users.yaml: stubs, OpenAPI, files of drivers
+	@scripts/generate-proto
 
-proto-check: setup-dev ## check that the generated code is what proto would write
+proto-check: setup-dev ## check that the generated files are what proto would write
 	@$(BIN)/python -m pytest tests/unit/test_proto_drift.py
 
 dashboards: setup-dev ## generate grafana/generated from grafana/boards

@@ -7,31 +7,21 @@
 
 import grpc from 'k6/net/grpc';
 import load from 'k6/x/wirebench/load';
-import { ownAddress, readSettings } from './lib/settings.js';
+import { PROTOSET, ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { byName } from './lib/params.js';
 import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
-import { checkReply, everyNth } from './lib/check.js';
+import { checkReply, compileExpectation, everyNth } from './lib/check.js';
+import { compile, fixed } from './lib/template.js';
 
 const settings = readSettings({ address: '127.0.0.1:50051', codecs: ['protobuf'] });
 export const options = buildOptions(settings);
 
-const METHODS = {
-  'users.get': 'wirebench.v1.UserService/GetUser',
-  'users.create': 'wirebench.v1.UserService/CreateUser',
-  'users.update': 'wirebench.v1.UserService/UpdateUser',
-  'users.delete': 'wirebench.v1.UserService/DeleteUser',
-  'users.list': 'wirebench.v1.UserService/ListUsers',
-  'users.create_batch': 'wirebench.v1.UserService/CreateUserBatch',
-  'ledger.get_balance': 'wirebench.v1.LedgerService/GetBalance',
-  'echo.echo': 'wirebench.v1.EchoService/Echo',
-  'echo.upper': 'wirebench.v1.EchoService/Upper',
-};
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 
 const client = new grpc.Client();
-client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');
+client.loadProtoset(PROTOSET);
 
 const timeoutMs = settings.timeoutS * 1000;
 const connectParams = { plaintext: settings.tls === null, timeout: timeoutMs, maxReceiveSize: REPLY_BYTES_MAX };
@@ -48,7 +38,7 @@ let connected = false;
 
 export default function () {
   load.due();
-  work = work || makeWork(secured(settings));
+  work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
   const { params, paramsToCheck } = paramsOf(step.name);
   const toCheck = isDue();
@@ -61,7 +51,7 @@ export default function () {
   const ok = reply !== undefined && reply.status === grpc.StatusOK;
   work.settle(step, ok);
   if (toCheck && ok) {
-    checkReply(() => reply.message.success === true && step.check(reply.message.data, step.input));
+    checkReply(() => step.request.isRight(reply.message, step.inputs));
   }
 }
 
@@ -70,9 +60,14 @@ function connect() {
   connected = true;
 }
 
-function invoke({ operation, name, input }, params) {
+// makeRequest returns how an operation's inputs become a message, and what the reply should be.
+function makeRequest({ grpc: { call, message, expect } }, known) {
+  return { call, message: fixed(compile(message || {}, known)), isRight: compileExpectation(expect, known) };
+}
+
+function invoke({ name, request, inputs }, params) {
   const startMs = Date.now();
-  const reply = client.invoke(METHODS[operation], input, params);
+  const reply = client.invoke(request.call, request.message(inputs), params);
   if (reply.status !== grpc.StatusOK) {
     fail(name, reply, Date.now() - startMs);
   }

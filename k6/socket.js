@@ -7,12 +7,13 @@
 
 import load from 'k6/x/wirebench/load';
 import socket from 'k6/x/wirebench/socket';
-import { ownAddress, readSettings } from './lib/settings.js';
+import { PROTOSET, ownAddress, readSettings } from './lib/settings.js';
 import { buildOptions } from './lib/options.js';
 import { byName } from './lib/params.js';
 import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
-import { checkReply, everyNth } from './lib/check.js';
+import { checkReply, compileExpectation, everyNth } from './lib/check.js';
+import { compile, fixed, isConstant, map } from './lib/template.js';
 
 const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
 export const options = buildOptions(settings);
@@ -24,28 +25,37 @@ const client = new socket.Client({
   tls: settings.tls !== null,
 });
 if (settings.codec === 'protobuf') {
-  client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');
+  const called = Object.values(settings.application.operations).filter(({ socket, grpc }) => socket && grpc);
+  client.load(PROTOSET, Object.fromEntries(called.map(({ socket, grpc }) => [socket.method, grpc.call])));
 }
 
 // What goes with the requests that are counted under a name.
 const paramsOf = byName((name) => ({ tags: { name } }));
+
+// makeRequest returns how an operation's inputs become a frame, and what the reply should be.
+function makeRequest({ socket: { method, body, expect } }, known) {
+  const filled = compile(body || {}, known);
+  const made = isConstant(filled) ? map(filled, JSON.stringify) : filled;
+  return { method, body: fixed(made), isRight: compileExpectation(expect, known) };
+}
 
 const isDue = everyNth(settings.checkEvery);
 let work;
 
 export default function () {
   load.due();
-  work = work || makeWork(secured(settings));
+  work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
   if (!client.connected) {
     client.connect(ownAddress(settings));
   }
-  const reply = client.call(step.operation, step.input, step.name === step.operation ? undefined : paramsOf(step.name));
+  const { method, body, isRight } = step.request;
+  const reply = client.call(method, body(step.inputs), step.name === method ? undefined : paramsOf(step.name));
   if (settings.reopen) {
     client.close();
   }
   work.settle(step, reply.status === 0);
   if (isDue() && reply.status === 0) {
-    checkReply(() => step.check(reply.json(), step.input));
+    checkReply(() => isRight(reply.json(), step.inputs));
   }
 }

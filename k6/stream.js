@@ -8,11 +8,15 @@
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import load from 'k6/x/wirebench/load';
+import codec from 'k6/x/wirebench/codec';
 import stream from 'k6/x/wirebench/stream';
-import { ownAddress, readStreamSettings } from './lib/settings.js';
+import { PROTOSET, ownAddress, readStreamSettings } from './lib/settings.js';
 import { buildOptions, loadMs } from './lib/options.js';
 import { secured } from './lib/tls.js';
-import { checkReply, everyNth } from './lib/check.js';
+import { checkReply, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
+import { makeInputs } from './lib/inputs.js';
+import { randomIntegers } from './lib/random.js';
+import { compile, compileTarget, fixed, map } from './lib/template.js';
 
 const settings = readStreamSettings();
 export const options = buildOptions(settings);
@@ -25,25 +29,69 @@ const OVERTIME_MS = 20;
 // wait for items at the same moments: they begin evenly spread over the time of a stream, or of the warm-up.
 const spreadS = settings.streamRateLimit > 0 ? Math.min(settings.streamItems / settings.streamRateLimit, settings.warmupS) : 0;
 
+const binary = settings.transport === 'grpc' || settings.codec === 'protobuf';
+const messages = binary ? codec.load(PROTOSET) : undefined;
 const isDue = everyNth(settings.checkEvery);
+const operation = settings.application.operations[settings.operation];
 let client;
+let draw;
+let request;
 
 export default function () {
   load.due();
   if (client === undefined) {
     client = newClient();
+    const ids = { seeded: ({ first }) => () => first };
+    const inputs = makeInputs(operation, settings, ids, randomIntegers(settings.seed, exec.vu.idInTest));
+    draw = inputs.draw;
+    request = makeRequest[settings.transport](operation, inputs.known);
     sleep(settings.rate > 0 ? 0 : spreadS * ((exec.vu.idInTest - 1) / settings.concurrency));
   }
+  const inputs = draw();
   const reply = client.read({
-    limit: settings.streamItems,
-    rate_limit: settings.streamRateLimit,
+    name: settings.operation,
+    target: request.target(inputs),
+    body: request.body(inputs),
+    items: settings.streamItems,
     until: exec.scenario.startTime + loadMs(settings) + OVERTIME_MS,
     check: isDue(),
   });
   if (reply.status === 0) {
-    checkReply(() => reply.right);
+    checkReply(() => reply.items === settings.streamItems && (reply.first === null || isRight(reply, inputs)));
   }
 }
+
+// Each transport's way to ask for a stream, and what its items should be.
+const makeRequest = {
+  rest: ({ rest }, known) => ({
+    target: fixed(compileTarget(rest.request.split(' ')[1], known)),
+    body: () => null,
+    ...expecting(rest.expect.json, known),
+  }),
+  grpc: ({ grpc }, known) => ({
+    target: () => grpc.call,
+    body: fixed(map(compile(grpc.message, known), (filled) => messages.encode(grpc.call, filled))),
+    ...expecting(grpc.expect, known),
+  }),
+  socket: ({ socket, grpc }, known) => ({
+    target: () => socket.method,
+    body: messages
+      ? makeRequest.grpc({ grpc }, known).body
+      : fixed(map(compile(socket.body, known), (filled) => JSON.stringify(filled))),
+    ...expecting(socket.expect, known),
+  }),
+};
+
+const expecting = (expectation, known) => ({ expectation, isExpected: compileExpectation(expectation, known) });
+
+// isRight looks at the first and the last item, and whether as many are between them.
+function isRight({ first, last, items }, inputs) {
+  const ends = [first, last].map((item) => (messages ? dataOf(messages.decode(operation.grpc.call, item)) : JSON.parse(item)));
+  return ends.every((item) => request.isExpected(item, inputs)) && isConsecutive(request.expectation, ...ends, items);
+}
+
+// On the socket a message stands for its data, as JSON does.
+const dataOf = (message) => (settings.transport === 'socket' ? message.data : message);
 
 function newClient() {
   secured(settings);

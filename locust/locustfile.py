@@ -4,7 +4,7 @@ By hand:
 
     .tools/locust/bin/locust --headless --locustfile locust/locustfile.py --host http://127.0.0.1:5000 \
         --users 8 --spawn-rate 8 --run-time 3s --stop-timeout 10 --calls calls.json \
-        --requests requests.json   # [["GET", "/api/users/1000001", null, {"id": 1000001}]]
+        --requests requests.json   # [["GET", "/api/users/1000001", null, {"data.id": 1000001}]]
 
 FastHttpUser, because locust's other client is several times slower and would be what is measured. Each user keeps one
 connection and sends when it has its reply. A latency begins before the request is written, holds connecting where that
@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import operator
 import random
 import ssl
 from array import array
@@ -28,6 +29,8 @@ from locust import FastHttpUser, constant, events, task
 
 TIMEOUT_S = 10.0
 CHECK_EVERY = 100
+#: What stands for the id of a record to create.
+FRESH = str(2**31 - 1)
 
 ends_unix_ns = array("q")
 latencies_ns = array("q")
@@ -41,9 +44,11 @@ mismatches: list[str] = []
 def add_options(parser: Any) -> None:
     """Take what the load is; locust has options for the rest."""
     parser.add_argument(
-        "--requests", required=True, help="file of what to choose from, as JSON: [[method, path, body, expected data]]"
+        "--requests",
+        required=True,
+        help="file of what to choose from, as JSON: [[method, path, body, {path in the reply: value}]]",
     )
-    parser.add_argument("--create-from", type=int, help="number from here on the users that the requests create")
+    parser.add_argument("--create-from", type=int, help=f"put ids from here on in place of {FRESH}")
     parser.add_argument("--calls", required=True, help="file to write every request to, as JSON")
     parser.add_argument("--operation", default="request", help="how locust's own statistics name the requests")
     parser.add_argument("--cacert", help="PEM file of the authorities to trust over https, if not those of the system")
@@ -102,9 +107,8 @@ class Load(FastHttpUser):
         """Send one request, and look at every so many replies."""
         method, path, body, expected = self.random.choice(self.choices)
         if self.options.create_from is not None:
-            number = self.options.create_from + next(self.created)
-            expected = {"id": number, "name": f"User {number}", "email": f"user{number}@example.com"}
-            body = json.dumps({**json.loads(body), **expected})
+            number = str(self.options.create_from + next(self.created))
+            path, body, expected = json.loads(json.dumps([path, body, expected]).replace(FRESH, number))
         headers = {"Content-Type": "application/json"} if body else {}
         reply = self.client.request(method, path, name=self.options.operation, data=body, headers=headers)
         if self.until_check == 0 and reply.status_code in (200, 201):
@@ -131,6 +135,6 @@ def read_requests(path: str) -> list[list[Any]]:
 
 
 def answers(reply: Any, expected: dict[str, Any]) -> bool:
-    """Return whether a reply is an envelope whose data hold what is expected."""
-    envelope = reply.json()
-    return bool(envelope["success"]) and all(envelope["data"][name] == value for name, value in expected.items())
+    """Return whether the reply's JSON has these values at these paths."""
+    whole = reply.json()
+    return all(value == functools.reduce(operator.getitem, path.split("."), whole) for path, value in expected.items())

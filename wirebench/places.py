@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+#: An image that has the package installed says where the files are.
+ROOT = Path(os.environ.get("WIREBENCH_ROOT") or Path(__file__).resolve().parent.parent)
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPTS = ROOT / "k6"
-CONTRACT = ROOT / "proto" / "python" / "wirebench_proto" / "contract.binpb"
+CONTRACT = ROOT / "proto" / "contract.binpb"
 CHARTS = ROOT / "charts"
 #: What `make cluster-up` leaves: who may enter its cluster, and which images are in it.
 KUBECONFIG = ROOT / "build" / "cluster" / "kubeconfig"
@@ -18,3 +20,7 @@ TOOLS = ROOT / ".tools" / "bin"
 #: What `make driver-locust` installs, in a virtual environment of its own, and what its users do.
 LOCUST = ROOT / ".tools" / "locust"
 LOCUSTFILE = ROOT / "locust" / "locustfile.py"
+#: The built-in application: what its operations send and expect.
+APPLICATION = ROOT / "applications" / "users.yaml"
+#: What `make proto` writes of it for each driver that also runs by hand.
+GHZ_CONFIGURATIONS = ROOT / "ghz"

@@ -27,6 +27,7 @@ from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
+from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
@@ -318,8 +319,9 @@ def _left_out(plan: Plan, target: Target) -> Iterator[str]:
 
 def _not_alike(plan: Plan) -> Iterator[str]:
     """Say which drivers don't send quite what the others do."""
-    reading = {cell.driver for cell in plan.cells if cell.operation in ("users.get", "ledger.get_balance")}
-    yield from (CAN[name].not_random for name in sorted(reading) if CAN[name].not_random)
+    varied = {name for name, operation in builtin().operations.items() if operation.varies}
+    choosing = {cell.driver for cell in plan.cells if cell.operation in varied}
+    yield from (CAN[name].not_random for name in sorted(choosing) if CAN[name].not_random)
 
 
 def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress, before: Spent | None = None) -> None:

@@ -44,7 +44,9 @@ func serveHTTP(listener net.Listener) error {
 	return http.Serve(listener, mux)
 }
 
-type users struct{ pb.UnimplementedUserServiceServer }
+type users struct {
+	pb.UnimplementedUserServiceServer
+}
 
 // GetUser returns a constant.
 func (users) GetUser(context.Context, *pb.GetUserRequest) (*pb.GetUserResponse, error) {

@@ -1,6 +1,7 @@
 // Spot checks of replies: looking at every one would cost more than sending the request.
 
 import { Counter } from 'k6/metrics';
+import { compile, resolve } from './template.js';
 
 const mismatches = new Counter('wirebench_mismatches');
 
@@ -27,4 +28,61 @@ export function checkReply(right) {
     console.error(`a reply could not be checked: ${error}`);
   }
   mismatches.add(1);
+}
+
+const MATCHERS = {
+  empty: (actual, expected) => (actual === undefined || actual === null || actual.length === 0) === expected,
+  count: (actual, expected) => actual.length === expected,
+  above: (actual, expected) => actual > expected,
+  matches: holds,
+  // Of streams alone, whose first and last item tell of those between: see isConsecutive.
+  consecutive: () => true,
+};
+
+// compileExpectation returns a function of a reply's data and the inputs that says whether the data are as expected:
+// {path: value}, or {path: {matcher: value}}. In a path, * stands for all items of a list, and '' is everything.
+export function compileExpectation(expectation, known) {
+  const checks = Object.entries(expectation || {}).map(([path, expected]) => {
+    const isMatcher = expected !== null && typeof expected === 'object' && !Array.isArray(expected);
+    const [name, value] = isMatcher ? Object.entries(expected)[0] : ['', expected];
+    return { keys: keysOf(path), test: isMatcher ? MATCHERS[name] : same, expected: compile(value, known) };
+  });
+  return (data, inputs) => checks.every(({ keys, test, expected }) => testAt(data, keys, 0, test, resolve(expected, inputs)));
+}
+
+// isConsecutive says whether a stream's first and last item leave none of its items out.
+export function isConsecutive(expectation, first, last, items) {
+  const paths = Object.keys(expectation || {}).filter((path) => expectation[path].consecutive);
+  return paths.every((path) => keysOf(path).reduce(pick, last) - keysOf(path).reduce(pick, first) === items - 1);
+}
+
+const keysOf = (path) => (path === '' ? [] : path.split('.'));
+
+function testAt(data, keys, at, test, expected) {
+  if (at === keys.length) {
+    return test(data, expected);
+  }
+  if (keys[at] === '*') {
+    return data.every((item) => testAt(item, keys, at + 1, test, expected));
+  }
+  return testAt(pick(data, keys[at]), keys, at + 1, test, expected);
+}
+
+// k6's gRPC client writes the names of fields in camel case.
+function pick(data, name) {
+  return name in data ? data[name] : data[name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())];
+}
+
+// Whole numbers of 64 bits are texts in the JSON of protobuf.
+const same = (actual, expected) => actual === expected || (typeof actual !== typeof expected && String(actual) === String(expected));
+
+// holds says whether data have all that is expected, and as many items.
+function holds(actual, expected) {
+  if (Array.isArray(expected)) {
+    return actual.length === expected.length && expected.every((each, place) => holds(actual[place], each));
+  }
+  if (expected !== null && typeof expected === 'object') {
+    return Object.keys(expected).every((name) => holds(pick(actual, name), expected[name]));
+  }
+  return same(actual, expected);
 }

@@ -1,7 +1,7 @@
 // What the scripts are told by environment variables (k6 run -e NAME=value), the same for all scripts:
 //
 //   ADDRESS       host:port of the service, or several with commas between: users take them in turn
-//   OPERATION     one of OPERATIONS below, over and over; or instead
+//   OPERATION     one of the application's, over and over; or instead
 //   CLIENTS       kinds of clients as JSON, each with its share of the users and what they do:
 //                 [{"name": "readers", "users": 9, "mix": {"users.get": 8, "users.list": 2}},
 //                  {"name": "editors", "users": 1, "sequence": ["users.create", "users.update", "users.delete"]}]
@@ -25,36 +25,28 @@
 //   TLS_KEY       … and of its key
 //   TIMEOUT_S     a request that takes longer has failed
 //   SEED          of the random ids
-//   FIRST_USER    the lowest id of the users that are there …
-//   USERS         … and how many
-//   ACCOUNTS      how many accounts there are, from 1 on
-//   ID_BASE       users.create takes ids from here on
-//   PAYLOAD       of users that are created or updated: small, or profile (about 9 KB)
-//   PAYLOAD_BYTES of echo.echo and echo.upper
-//   LIST_USERS    how many users.list asks for
-//   BATCH_USERS   how many users.create_batch creates
+//   APPLICATION   what operations send and expect, if not application.json: another file of its form (its whole path)
+//   SEEDED        what is there before the load, if not what the application says: {"users": {"first": 1, "count": 10}}
+//   ID_BASE       what is created takes ids from here on
+//   PAYLOAD       one of the application's (small, profile, list, batch, 512k), or a number of bytes or users
 //   CHECK_EVERY   every so many requests of a user the reply's content is checked; 0 never
 //
-// and stream.js, which has one operation and therefore neither OPERATION nor CLIENTS:
+// and stream.js, whose OPERATION is a stream, and which has no CLIENTS:
 //
 //   TRANSPORT     rest, grpc, socket
 //   STREAM_ITEMS  the items of each stream; TIMEOUT_S is then the longest time without one
 //   STREAM_RATE_LIMIT  items a second of each stream; without it as fast as they can be read
 
 import exec from 'k6/execution';
+import { find } from './inputs.js';
 
-const OPERATIONS = [
-  'users.get',
-  'users.create',
-  'users.update',
-  'users.delete',
-  'users.list',
-  'users.create_batch',
-  'ledger.get_balance',
-  'echo.echo',
-  'echo.upper',
-];
-const CREATING = ['users.create', 'users.create_batch'];
+// PROTOSET are the messages of the application's protos, compiled.
+export const PROTOSET = '../proto/contract.binpb';
+
+const application = JSON.parse(open(__ENV.APPLICATION || import.meta.resolve('../application.json')));
+const [STREAMS, OPERATIONS] = [true, false].map((stream) =>
+  Object.keys(application.operations).filter((name) => (application.operations[name].stream || false) === stream),
+);
 const ADDRESSES = { rest: '127.0.0.1:5000', grpc: '127.0.0.1:50051', socket: '127.0.0.1:9000' };
 const CODECS = { rest: ['json'], grpc: ['protobuf'], socket: ['json', 'protobuf'] };
 const MAX_INT32 = 2147483647;
@@ -79,6 +71,7 @@ export function readStreamSettings() {
   return {
     ...common({ address: ADDRESSES[transport], codecs: CODECS[transport] }),
     transport,
+    operation: oneOf('OPERATION', STREAMS, STREAMS[0]),
     streamItems: whole('STREAM_ITEMS', 1, 100000, 1000),
     streamRateLimit: whole('STREAM_RATE_LIMIT', 0, 1000000, 0),
   };
@@ -86,6 +79,7 @@ export function readStreamSettings() {
 
 function common({ address, codecs }) {
   const settings = {
+    application,
     addresses: text('ADDRESS', address).split(','),
     concurrency: whole('CONCURRENCY', 1, 10000, 1),
     rate: whole('RATE', 0, 1000000, 0),
@@ -101,14 +95,9 @@ function common({ address, codecs }) {
     tls: readTLS(),
     timeoutS: number('TIMEOUT_S', 0.001, 600, 10),
     seed: whole('SEED', 0, MAX_INT32, 1),
-    firstUser: whole('FIRST_USER', 1, MAX_INT32, 1000001),
-    users: whole('USERS', 1, MAX_INT32, 10000),
-    accounts: whole('ACCOUNTS', 1, MAX_INT32, 10000),
+    seeded: json('SEEDED', '{}'),
     idBase: whole('ID_BASE', 1, MAX_INT32, 10000000),
-    payload: oneOf('PAYLOAD', ['small', 'profile'], 'small'),
-    payloadBytes: whole('PAYLOAD_BYTES', 1, 64 * 1024 * 1024, 100),
-    listUsers: whole('LIST_USERS', 1, 10000, 20),
-    batchUsers: whole('BATCH_USERS', 1, 10000, 500),
+    payload: text('PAYLOAD', 'default'),
     checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),
   };
   if (settings.warmupCalls > 0 && settings.calls === 0) {
@@ -136,12 +125,7 @@ function clients() {
     const operation = oneOf('OPERATION', OPERATIONS, OPERATIONS[0]);
     return [checked({ users: 1, sequence: [operation] })];
   }
-  let kinds;
-  try {
-    kinds = JSON.parse(given);
-  } catch (error) {
-    throw new Error(`CLIENTS must be JSON: ${error.message}`);
-  }
+  const kinds = json('CLIENTS', '');
   if (!Array.isArray(kinds) || kinds.length === 0) {
     throw new Error('CLIENTS must be a list of kinds of clients');
   }
@@ -154,8 +138,10 @@ function checked(kind) {
   if (unknown !== undefined || operations.length === 0 || !(kind.users > 0)) {
     throw new Error(`CLIENTS: each needs users, and a sequence, phases or mix of ${OPERATIONS.join(', ')}`);
   }
-  if (operations.includes('users.delete') && !operations.some((each) => CREATING.includes(each))) {
-    throw new Error('users.delete needs users.create before it: a load deletes only what it has created');
+  const having = (generator) => operations.find((each) => find(application.operations[each], generator));
+  if (having('created') && !having('fresh')) {
+    const creating = OPERATIONS.find((each) => find(application.operations[each], 'fresh'));
+    throw new Error(`${having('created')} needs ${creating} before it: a load deletes only what it has created`);
   }
   return kind;
 }
@@ -180,6 +166,14 @@ function readTLS() {
 function text(name, otherwise) {
   const given = __ENV[name];
   return given === undefined || given === '' ? otherwise : given;
+}
+
+function json(name, otherwise) {
+  try {
+    return JSON.parse(text(name, otherwise));
+  } catch (error) {
+    throw new Error(`${name} must be JSON: ${error.message}`);
+  }
 }
 
 function oneOf(name, choices, otherwise) {

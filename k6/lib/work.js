@@ -1,34 +1,39 @@
 // What a virtual user does, request by request: one operation over and over, a sequence of them,
-// phases that all users go through together, or a random mix; and which users its operations are about.
+// phases that all users go through together, or a random mix; and which records its operations are about.
 
 import exec from 'k6/execution';
 import load from 'k6/x/wirebench/load';
-import { makeOperations } from './operations.js';
+import { find, makeInputs } from './inputs.js';
+import { byName } from './params.js';
 import { randomIntegers } from './random.js';
 import { operationsOf } from './settings.js';
 
-// makeWork returns a virtual user's work: next() says what its next request is, as {operation, name,
-// input, check}, where name is what it is counted under; settle(step, ok) hears how it went.
-export function makeWork(settings) {
+// makeWork returns a virtual user's work: next() says what its next request is, as {name, inputs, request},
+// where name is what it is counted under and request is what makeRequest(operation, known) has made of the operation
+// once, for the inputs that are the same each time; settle(step, ok) hears how it went.
+export function makeWork(settings, makeRequest) {
   const random = randomIntegers(settings.seed, exec.vu.idInTest);
   const client = clientOf(settings);
   const ids = makeIds(settings, client, random);
-  const operations = makeOperations(settings, ids);
   const order = orderOf(client, settings, random);
   const prefix = client.name ? `${client.name}/` : '';
+  const prepared = byName((operation) => {
+    const definition = settings.application.operations[operation];
+    const { known, draw } = makeInputs(definition, settings, ids, random);
+    return { name: prefix + operation, draw, request: makeRequest(definition, known), settle: ids.settling(definition) };
+  });
   let warmupLeft = settings.warmupCalls;
   return {
     next() {
       if (settings.warmupCalls > 0 && warmupLeft-- === 0) {
         load.finishWarmup(settings.concurrency);
       }
-      const operation = ids.possible(order.next());
-      const input = operations[operation].input();
-      return { operation, name: prefix + operation, input, check: operations[operation].check };
+      const { name, draw, request, settle } = prepared(ids.possible(order.next()));
+      return { name, inputs: draw(), request, settle };
     },
-    settle({ operation, input }, ok) {
+    settle(step, ok) {
       if (ok) {
-        ids.settle(operation, input);
+        step.settle(step.inputs);
       } else {
         order.restart();
       }
@@ -94,50 +99,70 @@ function atRandom(mix, random) {
   };
 }
 
-// makeIds returns the choice of users. In a sequence, what follows a create is about the user that it
-// created. In phases, users are read in the order that they were created in, and the newest is deleted. In
-// a mix, deletes are about users that this virtual user has created itself; where it has none, it creates
+// makeIds returns the choice of records. In a sequence, what follows a create is about the record that it
+// created. In phases, records are read in the order that they were created in, and the newest is deleted. In
+// a mix, deletes are about records that this virtual user has created itself; where it has none, it creates
 // one instead.
 function makeIds(settings, client, random) {
-  const { firstUser, users, accounts, idBase, batchUsers } = settings;
-  const operations = operationsOf(client);
-  const idsEach = settings.clients.some(creates('users.create_batch')) ? batchUsers : 1;
-  const created = [];
+  const { application, idBase } = settings;
+  const { operations } = application;
+  const seeded = { ...application.seeded, ...settings.seeded };
+  const everyone = settings.clients.flatMap(operationsOf);
+  const idsEach = Math.max(1, ...everyone.map((name) => idsOf(operations[name], settings)));
+  const most = client.sequence ? 1 : Infinity;
+  const deletes = Object.fromEntries(Object.keys(operations).map((name) => [name, find(operations[name], 'created')]));
+  const keeps = client.mix === undefined || operationsOf(client).some((name) => deletes[name]);
+  const created = {};
   let reads = 0;
-  const own = () => created[created.length - 1];
-  const any = (room = 1) => firstUser + random(Math.max(1, users - room + 1));
+  const own = (kind) => created[kind] && created[kind][created[kind].length - 1];
+  // The one in turn; of a sequence there is one.
+  const inTurnOf = (kind) => created[kind][reads++ % created[kind].length];
   return {
-    any,
-    account: () => 1 + random(accounts),
+    own,
     fresh: () => idBase + exec.scenario.iterationInTest * idsEach,
-    toRead() {
-      if (client.mix || own() === undefined) {
-        return any();
-      }
-      return client.phases ? created[reads++ % created.length] : own();
+    // Ids of records that were there before the load, with so many from them on.
+    seeded(kind, room, offset) {
+      const { first, count } = seeded[kind];
+      const below = Math.max(1, count - (room || 1) + 1);
+      const any = () => first + random(below) + offset;
+      return client.mix || room ? any : () => (own(kind) === undefined ? any() : inTurnOf(kind) + offset);
     },
-    toDelete: own,
-    possible: (operation) => (operation === 'users.delete' && own() === undefined ? 'users.create' : operation),
-    settle(operation, input) {
-      if (operation === 'users.delete') {
-        created.pop();
-      } else if (operations.includes('users.delete') || !client.mix) {
-        remember(created, operation, input, client.sequence ? 1 : Infinity);
+    possible(name) {
+      const deleted = deletes[name];
+      return deleted && own(deleted.kind) === undefined ? creatorOf(operations, deleted.kind) : name;
+    },
+    // settling returns what is to be done after an operation has succeeded.
+    settling(operation) {
+      const [deleted, fresh] = [find(operation, 'created'), find(operation, 'fresh')];
+      if (deleted) {
+        return () => created[deleted.kind].pop();
       }
+      if (!fresh || !keeps) {
+        return () => {};
+      }
+      return (inputs) => {
+        const kept = (created[fresh.kind] = created[fresh.kind] || []);
+        kept.push(inputs[fresh.name]);
+        if (kept.length > most) {
+          kept.shift();
+        }
+      };
     },
   };
 }
 
-function creates(operation) {
-  return (client) => operationsOf(client).includes(operation);
+function creatorOf(operations, kind) {
+  return Object.keys(operations).find((name) => (find(operations[name], 'fresh') || {}).kind === kind);
 }
 
-function remember(created, operation, input, most) {
-  const id = operation === 'users.create' ? input.user.id : operation === 'users.create_batch' ? input.users[0].id : undefined;
-  if (id !== undefined) {
-    created.push(id);
-    if (created.length > most) {
-      created.shift();
-    }
+// idsOf returns how many ids a request of an operation takes.
+function idsOf(operation, settings) {
+  const fresh = find(operation, 'fresh');
+  if (!fresh || !operation.inputs[fresh.name].count) {
+    return fresh ? 1 : 0;
   }
+  const nothing = () => 0;
+  const { known } = makeInputs(operation, settings, { seeded: () => nothing, own: nothing, fresh: nothing }, nothing);
+  const { count } = operation.inputs[fresh.name];
+  return typeof count === 'number' ? count : known[count.slice(1, -1)];
 }

@@ -7,10 +7,10 @@ import urllib.request
 from typing import Any
 
 import pytest
+from wirebench_services.application.seed import FIRST_SEEDED_ID
 
 from tests.cluster.conftest import CONTEXT, KUBECONFIG, NAMESPACE, Cluster, wait_until
 from wirebench import clients
-from wirebench.drivers.driver import SEEDED_FIRST_ID
 from wirebench.places import ROOT
 
 #: By transport: the port of this machine that leads to the service.
@@ -36,9 +36,9 @@ def test_a_service_answers_on_this_machine(cluster: Cluster, transport: str) -> 
     """Its NodePort is mapped to loopback, and it has the seeded users."""
     assert pods(cluster, transport)
     with clients.connect(transport, f"127.0.0.1:{PORTS[transport]}", timeout_s=20) as client:
-        reply = client.call("users.get", {"id": SEEDED_FIRST_ID})
+        reply = client.call("users.get", {"id": FIRST_SEEDED_ID})
     assert reply.ok
-    assert SEEDED_FIRST_ID == reply.data["id"]  # type: ignore[index]
+    assert FIRST_SEEDED_ID == reply.data["id"]  # type: ignore[index]
 
 
 @pytest.mark.parametrize(("release", "namespace"), [("wirebench", NAMESPACE), ("observability", OBSERVABILITY)])

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wirebench_services.application.seed import FIRST_SEEDED_ID
 
 from wirebench import clients
-from wirebench.drivers.driver import SEEDED_FIRST_ID
 from wirebench.places import ROOT
 from wirebench.store import load_run
 
@@ -85,7 +85,7 @@ def test_a_service_answers(ports: dict[str, str], transport: str) -> None:
     """Each transport has the seeded users, on its port of this machine."""
     address = f"127.0.0.1:{ports[f'{transport.upper()}_PORT']}"
     with clients.connect(transport, address, timeout_s=20) as client:
-        assert client.call("users.get", {"id": SEEDED_FIRST_ID}).ok
+        assert client.call("users.get", {"id": FIRST_SEEDED_ID}).ok
 
 
 def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], containers: dict[str, Any]) -> None:
@@ -194,10 +194,10 @@ def test_the_client_calls_them_from_a_container(
     ports: dict[str, str], containers: dict[str, Any], transport: str
 ) -> None:
     """It finds each service by its name, shows the response time, and leaves no container; the services stay."""
-    done = make("compose-client", ports, f"ARGS={transport} get {SEEDED_FIRST_ID} --json")
+    done = make("compose-client", ports, f"ARGS={transport} get {FIRST_SEEDED_ID} --json")
     assert 0 == done.returncode, done.stdout + done.stderr
     shown = json.loads(done.stdout[done.stdout.index("{") :])
-    assert SEEDED_FIRST_ID == shown["data"]["id"]
+    assert FIRST_SEEDED_ID == shown["data"]["id"]
     assert shown["response_time_ms"] > 0
     running = docker("ps", "--all", "--quiet", "--no-trunc", *OURS).split()
     assert {each["Id"] for each in containers.values()} == set(running)

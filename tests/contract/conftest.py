@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.services import KINDS, Kind, Service, fresh_ids, started
+from tests.contract.services import KINDS, Service, fresh_ids, started
 from tests.postgres import PostgresServer, url_file
 from wirebench.clients import Client, ClientError
 
@@ -51,50 +51,6 @@ def answers(service: Service) -> bool:
             return client.call("echo.upper", {"text": "alive"}).ok
     except ClientError:
         return False
-
-
-#: Tests of what is below operations: in Go, that is the stock server's own (test_stock_go.py).
-_NOT_IN_GO = {
-    "test_a_slow_client_keeps_nobody_waiting_for_long",
-    "test_a_stop_ends_streams",
-    "test_a_watch_does_not_hold_up_a_stop",
-    "test_a_watch_that_has_just_begun_does_not_hold_up_a_stop",
-    "test_bytes_that_are_no_message",
-    "test_cancelling_what_is_not_read",
-    "test_clients_need_a_certificate_where_one_is_asked_for",
-    "test_clients_that_leave",
-    "test_clients_that_never_speak_do_not_hold_up_a_stop",
-    "test_clients_that_stay_do_not_hold_up_a_stop",
-    "test_counts_are_what_was_sent",
-    "test_garbage",
-    "test_heads_at_the_limit",
-    "test_limits_of_http",
-    "test_methods_that_are_not_allowed",
-    "test_methods_that_http_does_not_know",
-    "test_plain_text_is_hung_up_on",
-    "test_readers_that_stop_reading",
-    "test_slow_clients_are_given_up",
-    "test_stalled_handshakes_keep_nobody_waiting",
-    "test_stopping_begins_with_readiness",
-    "test_streams_are_counted_once",
-    "test_the_admin_port_is_for_reading",
-    "test_the_metrics_of_the_design",
-    "test_unknown_paths",
-    "test_usage_at_a_moment",
-    "test_weak_ciphers",
-    "test_what_can_not_be_served_is_refused",
-    "test_what_the_cgroup_uses",
-}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out the cases in Go of tests that aren't about them."""
-    items[:] = [item for item in items if not (getattr(item, "originalname", "") in _NOT_IN_GO and _is_in_go(item))]
-
-
-def _is_in_go(item: pytest.Item) -> bool:
-    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return any(isinstance(value, Kind) and value.implementation == "go" for value in values)
 
 
 @pytest.fixture(scope="session")

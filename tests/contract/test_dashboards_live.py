@@ -25,7 +25,6 @@ from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S
 from tests.prometheus import Prometheus
 from tests.unit.report_run import cell
 from wirebench.drivers import K6, Driver, Ghz, Job
-from wirebench.drivers.driver import SEEDED_USERS
 from wirebench.drivers.live import Live
 from wirebench.places import ROOT, TOOLS
 from wirebench.scenario import Load
@@ -115,7 +114,7 @@ class K6ForSomeWhoAreNot(K6):
     def arguments(self, job: Job) -> list[str | Path]:
         """Return the command line with more users than there are."""
         *command, script = super().arguments(job)
-        return [*command, "-e", f"USERS={SEEDED_USERS * 6 // 5}", script]
+        return [*command, "-e", 'SEEDED={"users": {"first": 1000001, "count": 12000}}', script]
 
 
 def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:

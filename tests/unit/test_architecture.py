@@ -12,6 +12,7 @@ from wirebench.places import ROOT
 
 #: From left to right, as a measurement goes.
 STAGES = (
+    "model",
     "timing",
     "scenario",
     "targets",

@@ -15,8 +15,9 @@ from wirebench.drivers import ghz as ghz_module
 from wirebench.drivers.every_call import Part
 from wirebench.drivers.ghz import call_data
 from wirebench.errors import WirebenchError
+from wirebench.model.application import builtin
 from wirebench.scenario import Cell, Load
-from wirebench.scenario.drivers import DRIVERS as FACTS
+from wirebench.scenario.drivers import has
 
 CELL = Cell(
     transport="grpc",
@@ -79,7 +80,7 @@ def test_parts_of_a_creating_load_never_share_an_id() -> None:
     assert [f"3{part}" for part in range(10)] == prefixes
 
 
-@pytest.mark.parametrize("operation", sorted(FACTS["ghz"].operations or ()))
+@pytest.mark.parametrize("operation", [each for each in builtin().operations if has("ghz", each)])
 def test_every_operation_that_ghz_may_send_has_data(operation: str) -> None:
     """What a plan lets ghz drive has call data that fit the request's message."""
     job = replace(JOB, cell=replace(JOB.cell, operation=operation))

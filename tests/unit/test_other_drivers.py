@@ -17,6 +17,7 @@ from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.application import builtin
 from wirebench.runner import prepare, start_info
 from wirebench.scenario import Cell, Load, make_plan, read_scenario
 from wirebench.scenario import drivers as facts
@@ -74,7 +75,8 @@ def value(arguments: Sequence[str], flag: str) -> str:
         for transport in TRANSPORTS
         for name in OTHERS
         if name in TRANSPORTS[transport].drivers
-        for operation in sorted(facts.DRIVERS[name].operations or ())
+        for operation in builtin().operations
+        if facts.has(name, operation)
     ],
 )
 def test_every_operation_that_may_be_asked_for_has_a_command(

@@ -1,4 +1,4 @@
-"""The generated code in the repository is what the contract generates."""
+"""The generated files in the repository are what the contract and the application file generate."""
 
 import subprocess
 from pathlib import Path
@@ -6,28 +6,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WRITTEN_BY_HAND = {"__init__.py", "py.typed"}
+WRITTEN_BY_HAND = {"__init__.py", "py.typed", "README.md"}
+#: Folders with nothing else in them.
+GENERATED_FOLDERS = ("proto/python/wirebench_proto", "services/go/internal/pb", "ghz")
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return the folders with what `make proto` would write, by language."""
-    folders = {name: tmp_path_factory.mktemp(name) for name in ("python", "go")}
-    subprocess.run([ROOT / "scripts/generate-proto", folders["python"], folders["go"]], check=True, timeout=120)
-    return {"python": folders["python"] / "wirebench_proto", "go": folders["go"]}
+def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, bytes]:
+    """Return the files that `make proto` would write, by their paths in the project."""
+    folder = tmp_path_factory.mktemp("generated")
+    subprocess.run([ROOT / "scripts/generate-proto", folder], check=True, timeout=120)
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("language", "committed"), [("python", "proto/python/wirebench_proto"), ("go", "services/go/internal/pb")]
-)
-def test_generated_code_is_current(generated: dict[str, Path], language: str, committed: str) -> None:
-    """`make proto` would change no file, add none and leave none behind."""
-    expected = {path.name: path.read_bytes() for path in generated[language].iterdir()}
-    actual = {
-        path.name: path.read_bytes()
-        for path in (ROOT / committed).iterdir()
-        if path.is_file() and path.name not in WRITTEN_BY_HAND
+def test_generated_files_are_current(generated: dict[Path, bytes]) -> None:
+    """`make proto` would change no file, and add none."""
+    stale = {
+        str(path)
+        for path, expected in generated.items()
+        if not (ROOT / path).exists() or (ROOT / path).read_bytes() != expected
     }
 
-    stale = {name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name)}
     assert set() == stale, "run: make proto"
+
+
+def test_nothing_generated_is_left_behind(generated: dict[Path, bytes]) -> None:
+    """What is no longer generated is gone."""
+    there = {path.relative_to(ROOT) for folder in GENERATED_FOLDERS for path in (ROOT / folder).glob("*.*")}
+
+    assert set() == {path for path in there - generated.keys() if path.name not in WRITTEN_BY_HAND}

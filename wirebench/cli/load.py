@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -28,14 +28,13 @@ from wirebench.generator import pods
 from wirebench.interrupts import STOPPING, interruptible
 from wirebench.measure import Observation, Subject, make_record
 from wirebench.measure.record import Record
+from wirebench.model.application import builtin
 from wirebench.scenario import Cell, Load
 from wirebench.scenario.contract import (
     CLOSING_RUNTIMES,
     TRANSPORTS,
-    WRITING_OPERATIONS,
     Balancing,
     Driver,
-    Operation,
     Transport,
 )
 from wirebench.scenario.drivers import DRIVERS
@@ -51,8 +50,6 @@ DURATION_S_MIN = 1.0
 #: ghz sends a load in parts of 20 s, and each takes a moment to start: half an hour is what the Job's deadline allows.
 DURATION_S_MAX = 1800.0
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
-#: Writing loads need ids that nobody has had, on a service that has had other loads before: `wirebench run` sees to it.
-OPERATIONS = tuple(operation for operation in get_args(Operation) if operation not in WRITING_OPERATIONS)
 _SEED_MAX = 2**31 - 1
 #: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
 _OBSERVERS = {"Prometheus": "http://127.0.0.1:9090", "Grafana": "http://127.0.0.1:3000/d/wirebench-generators"}
@@ -63,7 +60,7 @@ class _Asked:
     """The load that is asked for; `rate_per_s` is None where it is as fast as replies come."""
 
     driver: Driver
-    operation: Operation
+    operation: str
     concurrency: int
     rate_per_s: int | None
     balancing: Balancing
@@ -81,7 +78,7 @@ def load(  # noqa: PLR0913 - one parameter an option
     ] = 8,
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s",
     driver: Annotated[Driver | None, typer.Option(help="Default: ghz for grpc, k6 for the others.")] = None,
-    operation: Annotated[str, typer.Option(help=f"One of {', '.join(OPERATIONS)}.")] = OPERATIONS[0],
+    operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get",
     balancing: Annotated[
         Balancing, typer.Option(help="By the cluster (service), by the client (headless), or one pod alone.")
     ] = "service",
@@ -101,7 +98,7 @@ def load(  # noqa: PLR0913 - one parameter an option
     repetitions and without a verdict.
     """
     chosen = _checked_driver(transport, driver, operation)
-    asked = _Asked(chosen, cast("Operation", operation), concurrency, rate, balancing, duration_s(duration))
+    asked = _Asked(chosen, operation, concurrency, rate, balancing, duration_s(duration))
     access, images = cluster_access(context, kubeconfig, values or [])
     cluster = Deployed(access, images)
     with interruptible(STOPPING):
@@ -144,9 +141,11 @@ def _checked_driver(transport: Transport, driver: Driver | None, operation: str)
     possible = [name for name in TRANSPORTS[transport].drivers if DRIVERS[name].in_clusters]
     if driver is not None and driver not in possible:
         raise UsageError(f"{transport} has no driver {driver!r}", f"choose from {', '.join(possible)}")
-    if operation not in OPERATIONS:
+    # Writing loads need ids that nobody has had, on a service that has had other loads: `wirebench run` sees to it.
+    reading = [name for name, each in builtin().operations.items() if not (each.writes or each.stream)]
+    if operation not in reading:
         raise UsageError(
-            f"--operation: {operation!r} is not one of {', '.join(OPERATIONS)}",
+            f"--operation: {operation!r} is not one of {', '.join(reading)}",
             "`wirebench run` measures writes as well",
         )
     return driver or possible[-1]

@@ -14,7 +14,7 @@ import grpc
 
 from wirebench.clients.address import Address
 from wirebench.clients.client import Client, ClientError, Fields, Reply
-from wirebench.clients.messages import Operation, decode_message, encode_message, find_operation, find_stream
+from wirebench.clients.messages import Operation, decode_message, encode_message, find_operation
 from wirebench.clients.peer import Peer
 from wirebench.clients.stream import ItemStream
 from wirebench.tls import ClientTls
@@ -56,7 +56,7 @@ class GrpcClient(Client):
         request = encode_message(found, fields)
         try:
             # Without serializers a method takes and gives bytes.
-            method: Callable[..., bytes] = self.channel.unary_unary(found.method)
+            method: Callable[..., bytes] = self.channel.unary_unary(f"/{found.grpc.call}")
             response = method(request, timeout=self._peer.timeout_s)
         except grpc.RpcError as error:
             return self._refusal(error)
@@ -64,11 +64,11 @@ class GrpcClient(Client):
 
     def stream(self, operation: str, fields: Fields) -> ItemStream:
         """Return the items of an operation whose reply is a stream. Raises ClientError."""
-        found = find_stream(operation)
+        found = find_operation(operation, stream=True)
         return ItemStream(self._items(found, encode_message(found, fields)))
 
     def _items(self, found: Operation, request: bytes) -> Generator[object, None, Reply]:
-        method: Callable[..., Any] = self.channel.unary_stream(found.method)
+        method: Callable[..., Any] = self.channel.unary_stream(f"/{found.grpc.call}")
         call = method(request)
         patience = _Patience(call, self._peer.timeout_s)
         try:

@@ -4,69 +4,62 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from google.protobuf import json_format
+from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
-from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 
 from wirebench.clients.client import ClientError, Fields
-
-_BYTES_FIELDS = ("avatar", "payload")
+from wirebench.model.application import Grpc, Rest, Socket, builtin
+from wirebench.places import CONTRACT
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of the contract: its gRPC method and its messages."""
+    """An operation of the application: its requests on each transport, and its messages."""
 
-    method: str
+    rest: Rest
+    grpc: Grpc
+    socket: Socket
     request: type[Message]
     response: type[Message]
+    message: Descriptor
 
 
-_USERS = "/wirebench.v1.UserService"
-_LEDGER = "/wirebench.v1.LedgerService"
-_ECHO = "/wirebench.v1.EchoService"
-_OPERATIONS = {
-    "users.create": Operation(f"{_USERS}/CreateUser", users_pb2.CreateUserRequest, users_pb2.CreateUserResponse),
-    "users.get": Operation(f"{_USERS}/GetUser", users_pb2.GetUserRequest, users_pb2.GetUserResponse),
-    "users.update": Operation(f"{_USERS}/UpdateUser", users_pb2.UpdateUserRequest, users_pb2.UpdateUserResponse),
-    "users.delete": Operation(f"{_USERS}/DeleteUser", users_pb2.DeleteUserRequest, users_pb2.DeleteUserResponse),
-    "users.list": Operation(f"{_USERS}/ListUsers", users_pb2.ListUsersRequest, users_pb2.ListUsersResponse),
-    "users.create_batch": Operation(
-        f"{_USERS}/CreateUserBatch", users_pb2.CreateUserBatchRequest, users_pb2.CreateUserBatchResponse
-    ),
-    "ledger.get_balance": Operation(
-        f"{_LEDGER}/GetBalance", ledger_pb2.GetBalanceRequest, ledger_pb2.GetBalanceResponse
-    ),
-    "echo.echo": Operation(f"{_ECHO}/Echo", echo_pb2.EchoRequest, echo_pb2.EchoResponse),
-    "echo.upper": Operation(f"{_ECHO}/Upper", echo_pb2.UpperRequest, echo_pb2.UpperResponse),
-}
-
-#: Those whose reply is a stream; the response is one item.
-_STREAMS = {
-    "ledger.stream_transactions": Operation(
-        f"{_LEDGER}/StreamTransactions", ledger_pb2.StreamTransactionsRequest, ledger_pb2.StreamTransactionsResponse
-    ),
-}
+def find_operation(name: str, *, stream: bool = False) -> Operation:
+    """Return the operation of a name: one with a single reply, or a stream. Raises ClientError."""
+    known = [each for each, operation in builtin().operations.items() if operation.stream == stream]
+    if name not in known:
+        raise ClientError(f"no {'stream' if stream else 'operation'} {name!r}", f"there are {', '.join(known)}")
+    return _load_operation(name)
 
 
-def find_operation(name: str) -> Operation:
-    """Return the operation of a name. Raises ClientError."""
-    operation = _OPERATIONS.get(name)
-    if operation is None:
-        raise ClientError(f"no operation {name!r}", f"the contract has {', '.join(_OPERATIONS)}")
-    return operation
+@functools.cache
+def _load_operation(name: str) -> Operation:
+    found = builtin().operations[name]
+    if not (found.rest and found.grpc and found.socket):
+        raise ClientError(f"{name} is not on all transports", "complete it in the application file")
+    service, _, method = found.grpc.call.partition("/")
+    described = _descriptors()[0].FindServiceByName(service).methods_by_name[method]
+    request, response = map(message_factory.GetMessageClass, (described.input_type, described.output_type))
+    return Operation(found.rest, found.grpc, found.socket, request, response, described.input_type)
 
 
-def find_stream(name: str) -> Operation:
-    """Return the operation of a name whose reply is a stream. Raises ClientError."""
-    operation = _STREAMS.get(name)
-    if operation is None:
-        raise ClientError(f"no stream {name!r}", f"the contract has {', '.join(_STREAMS)}")
-    return operation
+@functools.cache
+def _descriptors() -> tuple[DescriptorPool, frozenset[str]]:
+    """Return the contract's messages, and the names of their fields that are bytes."""
+    pool = DescriptorPool()
+    files = FileDescriptorSet.FromString(CONTRACT.read_bytes()).file
+    for file in files:
+        pool.Add(file)
+    fields = (field for file in files for message in file.message_type for field in message.field)
+    return pool, frozenset(field.name for field in fields if field.type == FieldDescriptor.TYPE_BYTES)
 
 
 def encode_json(fields: object) -> bytes:
@@ -108,7 +101,8 @@ def data_of_json(value: Any) -> object:  # noqa: ANN401 - any JSON
     if isinstance(value, list):
         return [data_of_json(item) for item in value]
     if isinstance(value, dict):
-        return {name: _bytes_of(item) if name in _BYTES_FIELDS else item for name, item in value.items()}
+        in_base64 = _descriptors()[1]
+        return {name: _bytes_of(item) if name in in_base64 else item for name, item in value.items()}
     return value
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import re
 import socket
 from collections.abc import Generator, Iterator, Mapping
 from http import HTTPStatus
@@ -22,10 +21,10 @@ from wirebench.clients.messages import (
     encode_json,
     encode_message,
     find_operation,
-    find_stream,
 )
 from wirebench.clients.peer import Peer, has_ended
 from wirebench.clients.stream import ItemStream
+from wirebench.model.template import find_placeholders, render_text
 from wirebench.scenario.contract import Codec
 from wirebench.tls import ClientTls
 
@@ -46,25 +45,6 @@ _CODES = {
     500: "internal",
     503: "unavailable",
     504: "deadline_exceeded",
-}
-
-
-class _Route(NamedTuple):
-    method: str
-    path: str
-
-
-_STREAM_PATHS = {"ledger.stream_transactions": "/transactions/stream"}
-_ROUTES = {
-    "users.create": _Route("POST", "/api/users"),
-    "users.get": _Route("GET", "/api/users/{id}"),
-    "users.update": _Route("PUT", "/api/users/{id}"),
-    "users.delete": _Route("DELETE", "/api/users/{id}"),
-    "users.list": _Route("GET", "/api/users"),
-    "users.create_batch": _Route("POST", "/api/users/batch"),
-    "ledger.get_balance": _Route("GET", "/accounts/{account_id}/balance"),
-    "echo.echo": _Route("POST", "/echo"),
-    "echo.upper": _Route("POST", "/upper"),
 }
 
 
@@ -96,23 +76,22 @@ class RestClient(Client):
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation. Raises ClientError."""
         found = find_operation(operation)
-        route = _ROUTES[operation]
-        in_path = re.findall(r"{(\w+)}", route.path)
-        path = route.path.format(**{name: quote(str(fields.get(name, 0)), safe="") for name in in_path})
-        rest = {name: value for name, value in fields.items() if name not in in_path}
+        method, path, rest = _route(found, fields)
         headers = {"Accept": _MEDIA_TYPES[self._codec]}
-        if route.method == "GET":
-            return self._reply(found, self.request("GET", f"{path}?{urlencode(rest)}" if rest else path, None, headers))
-        if route.method == "DELETE":
-            return self._reply(found, self.request("DELETE", path, None, headers))
+        if found.rest.body is None:
+            return self._reply(
+                found, self.request(method, f"{path}?{urlencode(rest)}" if rest else path, None, headers)
+            )
         headers["Content-Type"] = _MEDIA_TYPES[self._codec]
-        return self._reply(found, self.request(route.method, path, self._body(operation, fields, rest), headers))
+        return self._reply(found, self.request(method, path, self._body(found, fields, rest), headers))
 
-    def _body(self, operation: str, fields: Fields, rest: Fields) -> bytes:
+    def _body(self, found: Operation, fields: Fields, rest: Fields) -> bytes:
         """Return a request's body: in protobuf the whole message, in JSON what the path doesn't say."""
         if self._codec == "protobuf":
-            return encode_message(find_operation(operation), fields)
-        return encode_json(rest.get("user", {}) if operation == "users.create" else rest)
+            return encode_message(found, fields)
+        # A body that is one input is that field, and not an object around it.
+        only = next(find_placeholders(found.rest.body))[0] if isinstance(found.rest.body, str) else None
+        return encode_json(rest.get(only, {}) if only else rest)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -123,8 +102,8 @@ class RestClient(Client):
 
     def stream(self, operation: str, fields: Fields) -> ItemStream:
         """Return the items of an operation whose reply is a stream. Raises ClientError."""
-        find_stream(operation)
-        return ItemStream(self._items(f"{_STREAM_PATHS[operation]}?{urlencode(fields)}"))
+        _, path, rest = _route(find_operation(operation, stream=True), fields)
+        return ItemStream(self._items(f"{path}?{urlencode(rest)}"))
 
     def _items(self, path: str) -> Generator[object, None, Reply]:
         with self._failures():
@@ -199,6 +178,14 @@ class RestClient(Client):
         except (ValueError, KeyError):
             received = f"{response.status} ".encode() + response.body
             raise self._peer.not_spoken(_PROTOCOL, received) from None
+
+
+def _route(found: Operation, fields: Fields) -> tuple[str, str, Fields]:
+    """Return method and path of a request, and the fields that are not in the path."""
+    in_path = {name for name, _ in find_placeholders(found.rest.path)}
+    values = {name: fields.get(name, 0) for name in in_path}
+    path = render_text(found.rest.path, values, lambda text: quote(text, safe=""))
+    return found.rest.method, path, {name: value for name, value in fields.items() if name not in in_path}
 
 
 def _read(response: http.client.HTTPResponse) -> Response:

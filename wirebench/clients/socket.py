@@ -17,7 +17,6 @@ from wirebench.clients.messages import (
     encode_json,
     encode_message,
     find_operation,
-    find_stream,
 )
 from wirebench.clients.peer import Peer, has_ended
 from wirebench.clients.stream import ItemStream
@@ -77,7 +76,7 @@ class SocketClient(Client):
         """Carry out an operation. Raises ClientError."""
         found = find_operation(operation)
         body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
-        frame = self.receive_frame(self._send(operation, body))
+        frame = self.receive_frame(self._send(found.socket.method, body))
         if frame.flags:  # this operation is no stream
             raise self._peer.not_spoken(_PROTOCOL, repr(frame).encode())
         code = _CODES[frame.status]
@@ -87,12 +86,12 @@ class SocketClient(Client):
 
     def stream(self, operation: str, fields: Fields) -> ItemStream:
         """Return the items of an operation whose reply is a stream. Raises ClientError."""
-        found = find_stream(operation)
+        found = find_operation(operation, stream=True)
         body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
-        return ItemStream(self._items(operation, found, body))
+        return ItemStream(self._items(found, body))
 
-    def _items(self, operation: str, found: Operation, body: bytes) -> Generator[object, None, Reply]:
-        request_id = self._send(operation, body)
+    def _items(self, found: Operation, body: bytes) -> Generator[object, None, Reply]:
+        request_id = self._send(found.socket.method, body)
         try:
             while (frame := self.receive_frame(request_id)).flags:
                 yield self._data(found, frame)
@@ -101,11 +100,11 @@ class SocketClient(Client):
             raise
         return Reply(_CODES[frame.status], frame.message)
 
-    def _send(self, operation: str, body: bytes) -> int:
+    def _send(self, method: str, body: bytes) -> int:
         """Send a request and return its id."""
         self._reconnect_if_closed()
         self._last_id += 1
-        self.send_frame(self._last_id, operation, body)
+        self.send_frame(self._last_id, method, body)
         return self._last_id
 
     def _cancel(self, request_id: int) -> None:

@@ -13,21 +13,9 @@ from wirebench.processes import Child
 from wirebench.scenario import Cell, Load
 from wirebench.tls import ClientTls
 
-#: The users that every store starts with, which reads pick from: the first id, and how many.
-SEEDED_FIRST_ID = 1_000_001
-SEEDED_USERS = 10_000
-#: The accounts of the ledger, from 1 on.
-SEEDED_ACCOUNTS = 10_000
-
 #: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
 CREATED_FIRST_ID = 10_000_000
 ID_STEP = 1_000_000
-
-#: How many users a batch creates and a list has, and how many bytes an echo carries, where a cell doesn't say.
-BATCH_USERS = 500
-LIST_USERS = 20
-ECHO_BYTES = 100
-
 
 #: What installs the drivers that every user needs; of the others each has a make target of its own.
 SETUP = "make setup"

@@ -20,7 +20,7 @@ from wirebench.drivers.calls import Calls, Outcome, read_columns
 from wirebench.drivers.driver import Job
 from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
 from wirebench.drivers.histogram_file import OK
-from wirebench.drivers.requests import RPCS, as_rest, messages
+from wirebench.drivers.requests import draw_inputs, operation_of
 from wirebench.files import write_whole
 from wirebench.places import TOOLS
 
@@ -69,14 +69,14 @@ def _output(part: Part) -> Path:
 
 
 def _request(job: Job, part: Part) -> list[str | Path]:
-    """Return the flags that say what is sent: the first of the messages that other drivers choose from."""
-    cell, message = job.cell, messages(job)[0]
+    """Return the flags that say what is sent: the first of the requests that other drivers choose from."""
+    cell, operation, inputs = job.cell, operation_of(job), draw_inputs(job)[0]
     payload = part.folder / "payload.json"
-    if cell.transport == "grpc":
-        write_whole(payload, json.dumps(message))
+    if cell.transport == "grpc" and operation.grpc:
+        write_whole(payload, json.dumps(operation.request_grpc(inputs)))
         target = f"https://{job.address}" if job.tls else job.address
-        return ["-target", target, "-grpc-method", RPCS[cell.operation], "-payload", payload]
-    request = as_rest(cell.operation, message)
+        return ["-target", target, "-grpc-method", operation.grpc.call, "-payload", payload]
+    request = operation.request_rest(inputs)
     flags: list[str | Path] = ["-target", f"{rest_url(job)}{request.path}"]
     if request.body:
         write_whole(payload, request.body)

@@ -22,10 +22,10 @@ from wirebench.drivers import codes
 from wirebench.drivers.calls import Calls
 from wirebench.drivers.driver import ID_STEP, SETUP, Job
 from wirebench.drivers.every_call import EveryCall, Part, tls_flags
-from wirebench.drivers.requests import RPCS, messages, new_user
+from wirebench.drivers.requests import draw_inputs, operation_of
 from wirebench.errors import WirebenchError
 from wirebench.files import write_whole
-from wirebench.places import CONTRACT, TOOLS
+from wirebench.places import CONTRACT, GHZ_CONFIGURATIONS, TOOLS
 
 DETAILS_MAX = 1_000_000
 
@@ -51,9 +51,8 @@ class Ghz(EveryCall):
         write_whole(data, call_data(job, part.number))
         concurrency = str(job.cell.concurrency)
         flags: dict[str, str | Path] = {
-            # Compiled, because ghz's own parser is older than `optional` in proto3.
+            "--config": GHZ_CONFIGURATIONS / f"{job.cell.operation}.json",
             "--protoset": CONTRACT,
-            "--call": RPCS[job.cell.operation],
             "--data-file": data,
             "--concurrency": concurrency,
             "--connections": str(job.cell.connections or job.cell.concurrency),
@@ -121,9 +120,8 @@ def call_data(job: Job, part: int) -> str:
 
     `part` is which part of the load it is, if it is split: parts create different users.
     """
-    if job.cell.operation == "users.create":
-        # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto
-        # JSON takes for an id: a template is no JSON number.
-        return json.dumps(new_user(job, f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"))
-    found = messages(job)
+    # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto JSON takes
+    # for an id: a template is no JSON number.
+    fresh = f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"
+    found = [operation_of(job).request_grpc(inputs) for inputs in draw_inputs(job, fresh)]
     return json.dumps(found if len(found) > 1 else found[0])

@@ -11,14 +11,13 @@ from pathlib import Path
 import orjson
 
 from wirebench import processes
-from wirebench.drivers.driver import SEEDED_ACCOUNTS, SEEDED_FIRST_ID, SEEDED_USERS, SETUP, Job
+from wirebench.drivers.driver import SETUP, Job
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
 from wirebench.files import write_whole
 from wirebench.places import K6_SCRIPTS, TOOLS
 from wirebench.processes import Child, ProcessError
 from wirebench.scenario.arrivals import all_ns
-from wirebench.scenario.payload import size
 from wirebench.tls import ClientTls
 
 #: A failed threshold is a result, not a crash. Our scripts have none; a user's own may.
@@ -107,9 +106,6 @@ class K6:
             **_tls_settings(job.tls),
             "SEED": job.seed,
             "ID_BASE": job.id_base,
-            "FIRST_USER": SEEDED_FIRST_ID,
-            "USERS": SEEDED_USERS,
-            "ACCOUNTS": SEEDED_ACCOUNTS,
         }
         settings = [
             part for name, value in environment.items() if value is not None for part in ("-e", f"{name}={value}")
@@ -137,9 +133,10 @@ def _arrivals(job: Job) -> Path:
 
 def _work(job: Job) -> dict[str, str | int | None]:
     """Return the variables that say what the users do."""
-    operation, payload = job.cell.operation, job.cell.payload
+    operation = job.cell.operation
     if job.cell.is_stream:
         return {
+            "OPERATION": operation,
             "TRANSPORT": job.cell.transport,
             "STREAM_ITEMS": job.cell.stream_items,
             "STREAM_RATE_LIMIT": job.cell.stream_rate_limit_per_s,
@@ -153,13 +150,9 @@ def _work(job: Job) -> dict[str, str | int | None]:
         }
         for name, each in workload.kinds.items()
     ]
-    echo = next((each for each in workload.operations if each.startswith("echo.")), "echo.echo")
     return {
         **({"OPERATION": operation} if workload.operations == (operation,) else {"CLIENTS": json.dumps(kinds)}),
-        "PAYLOAD": payload if payload in ("small", "profile") else None,
-        "PAYLOAD_BYTES": size(echo, payload),
-        "LIST_USERS": size("users.list", payload),
-        "BATCH_USERS": size("users.create_batch", payload),
+        "PAYLOAD": job.cell.payload,
     }
 
 

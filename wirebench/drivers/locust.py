@@ -12,17 +12,20 @@ import json
 import math
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from wirebench.drivers import codes
 from wirebench.drivers.calls import Calls, Outcome, read_columns
 from wirebench.drivers.driver import ID_STEP, Job
 from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
 from wirebench.drivers.histogram_file import OK
-from wirebench.drivers.requests import Message, as_rest, messages, new_user
+from wirebench.drivers.requests import draw_inputs, expected_values, operation_of
 from wirebench.files import write_whole
 from wirebench.places import LOCUST, LOCUSTFILE
 
 _STOP_TIMEOUT_S = 15
+#: What stands for a fresh id in a request; the locustfile puts ids in its place.
+_FRESH = 2**31 - 1
 #: How long users take to be there: the run's time begins before them.
 _SPAWN_S = 1
 
@@ -63,7 +66,7 @@ class Locust(EveryCall):
             "--calls": _output(part),
             "--seed": str(job.seed),
         }
-        if job.cell.operation == "users.create":
+        if operation_of(job).creates:
             flags["--create-from"] = str(job.id_base + part.number * ID_STEP)
         pairs = (each for pair in flags.items() for each in pair)
         return [self.path(), "--headless", "--only-summary", *pairs, *tls_flags(job.tls)]
@@ -73,26 +76,11 @@ class Locust(EveryCall):
         return read_columns(_output(part), of_outcome)
 
 
-def _requests(job: Job) -> list[tuple[str, str, str | None, Message]]:
-    """Return what users choose from: method, path, body, and what has to be in the data of the reply."""
-    operation = job.cell.operation
-    if operation == "users.create":
-        return [("POST", "/api/users", json.dumps(new_user(job, 0)["user"]), {})]
-    choices = []
-    for message in messages(job):
-        request = as_rest(operation, message)
-        choices.append((request.method, request.path, request.body, _expected(operation, message)))
-    return choices
-
-
-def _expected(operation: str, message: Message) -> Message:
-    """Return what has to be in the data of the reply: what was sent, unless the operation changes it."""
-    match operation:
-        case "users.list":
-            return {}
-        case "echo.upper":
-            return {"text": message["text"].upper()}
-    return message
+def _requests(job: Job) -> list[tuple[str, str, str | None, dict[str, Any]]]:
+    """Return what users choose from: method, path, body, and values that the reply must have, by path."""
+    operation = operation_of(job)
+    drawn = draw_inputs(job, _FRESH)
+    return [(*operation.request_rest(inputs), expected_values(operation, inputs)) for inputs in drawn]
 
 
 def _output(part: Part) -> Path:

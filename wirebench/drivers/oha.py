@@ -25,7 +25,7 @@ from wirebench.drivers.calls import Calls, Outcome
 from wirebench.drivers.driver import Job
 from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
 from wirebench.drivers.histogram_file import OK
-from wirebench.drivers.requests import as_rest, messages
+from wirebench.drivers.requests import draw_inputs, operation_of
 from wirebench.errors import WirebenchError
 from wirebench.files import write_whole
 from wirebench.places import TOOLS
@@ -53,7 +53,7 @@ class Oha(EveryCall):
     def arguments(self, job: Job, part: Part) -> list[str | Path]:
         """Return the command line, which can be repeated by hand; oha picks from the URLs at random, by itself."""
         cell = job.cell
-        requests = [as_rest(cell.operation, message) for message in messages(job)]
+        requests = [operation_of(job).request_rest(inputs) for inputs in draw_inputs(job)]
         urls = part.folder / "urls.txt"
         write_whole(urls, "\n".join(f"{rest_url(job)}{each.path}" for each in requests))
         flags: list[str | Path] = [

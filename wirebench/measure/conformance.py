@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
 from wirebench.clients import Client, ClientError, Reply, connect
-from wirebench.drivers.driver import SEEDED_FIRST_ID, SEEDED_USERS
+from wirebench.clients.messages import find_operation
 from wirebench.errors import WirebenchError
+from wirebench.model.application import Operation, builtin
+from wirebench.model.inputs import Input
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import TRANSPORTS
 from wirebench.tls import ClientTls
@@ -26,9 +30,10 @@ _IDS_USED = 12
 #: What marks users as ours: left-overs of a killed run are known by it.
 _EMAIL_DOMAIN = "@conformance.invalid"
 _INT32_MAX = 2**31 - 1
-_STREAMS = ("ledger.stream_transactions",)
-#: 2026-01-01T00:00:00Z, when the ledger's day begins.
-_FIRST_TRANSACTION_S = 1_767_225_600
+#: How many requests have something wrong in them, and how often a field that may be left out is there.
+_WRONG_SHARE = 0.25
+_GIVEN_SHARE = 0.5
+_TOO_LONG = (65, 201, 255, 501, 10_001)
 _TEXTS = (
     "Ada Lovelace",
     "Zoë Ångström",
@@ -128,7 +133,7 @@ class _Subject:
 
     def answer(self, request: _Request) -> Reply:
         """Carry out a request, and return the reply as any other client would have got it."""
-        reply = self._read(request) if request.operation in _STREAMS else self._client.call(*request)
+        reply = self._read(request) if request.operation in builtin().streams else self._client.call(*request)
         message = re.sub(r"\d+", lambda match: self._neutral(int(match[0])), reply.message)
         return Reply(reply.code, message, self._comparable(request, reply.data))
 
@@ -140,7 +145,7 @@ class _Subject:
         return Reply(ended.code, ended.message, data)
 
     def clear(self) -> None:
-        """Delete our users. Raises WirebenchError if there are others."""
+        """Delete our users, which is the built-in application's way. Raises WirebenchError if there are others."""
         # Ours are at most as many as the ids that are used: if there is a foreign one, it is among these.
         reply = self._client.call("users.list", {"after_id": self.base - 1, "limit": _IDS_USED + 1})
         users: Any = reply.data or []
@@ -201,110 +206,85 @@ def _shorten(text: str) -> str:
 
 
 def _script(draw: random.Random, base: int, *, writes: bool) -> Iterator[_Request]:
-    """Yield requests without end."""
-    makers: dict[Callable[[random.Random, int], _Request], int] = {
-        _get: 4, _list: 2, _balance: 2, _transactions: 2, _echo: 2, _upper: 2,
-    }  # fmt: skip
-    if writes:
-        makers |= {_create: 5, _update: 3, _delete: 2, _create_batch: 2}
+    """Yield requests without end: of every operation, most often of those that create something to work on."""
+    operations = {name: each for name, each in builtin().operations.items() if writes or not each.writes}
+    weights = [5 if each.creates and not each.find_input("repeat") else 2 for each in operations.values()]
     while True:
-        (make,) = draw.choices(list(makers), list(makers.values()))
-        yield make(draw, base)
+        ((name, operation),) = draw.choices(list(operations.items()), weights)
+        message = find_operation(name, stream=operation.stream).message
+        fields = _Fields(draw, base, operation).fill(message)
+        if draw.random() < _WRONG_SHARE:
+            _spoil(draw, message, fields)
+        yield _Request(name, fields)
 
 
-def _get(draw: random.Random, base: int) -> _Request:
-    return _Request("users.get", {"id": _any_id(draw, base)})
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """Draws fields of a request: by the inputs of the same name, and by their types."""
+
+    draw: random.Random
+    base: int
+    operation: Operation
+
+    def fill(self, message: Descriptor) -> Fields:
+        """Return a message that is valid as far as types tell, but for ids; what may be left out sometimes is."""
+        return {field.name: self._value(field) for field in message.fields if self._is_given(field)}
+
+    def _is_given(self, field: FieldDescriptor) -> bool:
+        given = self.operation.inputs.get(field.name)
+        # A stream without a limit is too many items.
+        may_be_absent = field.has_presence or field.is_repeated
+        if not may_be_absent or field.message_type or (given and given.stream == "items"):
+            return True
+        return self.draw.random() < _GIVEN_SHARE
+
+    def _value(self, field: FieldDescriptor) -> Any:  # noqa: ANN401 - any field
+        if field.is_repeated:
+            return [self._one(field) for _ in range(self.draw.randrange(4))]
+        return self._one(field)
+
+    def _one(self, field: FieldDescriptor) -> Any:  # noqa: ANN401, PLR0911 - any field, a line a type
+        hint, given = self.operation.conformance.get(field.name), self.operation.inputs.get(field.name)
+        if field.message_type:
+            return self.fill(field.message_type)
+        if hint:
+            return self.draw.choice(hint.list or (self.draw.randint(*(hint.range or (0, 0))),))
+        if given and given.generator in ("seeded", "fresh", "created"):
+            return self._id(given)
+        if given and given.range:
+            return self.draw.choice((self.draw.randint(*given.range), given.range[1] + 1, 0, -1))
+        if field.name == "email":
+            return f"user{self.draw.randrange(1000)}{_EMAIL_DOMAIN}"
+        if field.type == FieldDescriptor.TYPE_STRING:
+            return self.draw.choice(_TEXTS)
+        if field.type == FieldDescriptor.TYPE_BYTES:
+            return self.draw.randbytes(self.draw.choice((1, 16, 100, 4096)))
+        return self.draw.choice((1, 3, 10, 128, -1, 1_000_001))
+
+    def _id(self, given: Input) -> int:
+        """Return an own id, one that is wrong, or to read one that is seeded."""
+        ids = [self.base + self.draw.randrange(_IDS_USED) + given.offset] * 8 + [-1, -_INT32_MAX - 1]
+        # A page from 0 on would show what other clients have created in a store that they share.
+        ids += [0] if given.count == 1 else []
+        if given.seeded and not self.operation.writes:
+            seeded = builtin().seeded[given.seeded]
+            ids += [seeded.first + self.draw.randrange(seeded.count - 10), _INT32_MAX] * 4
+        return self.draw.choice(ids)
 
 
-def _list(draw: random.Random, base: int) -> _Request:
-    ours = base + draw.randrange(_IDS_USED) - 1
-    seeded = SEEDED_FIRST_ID + draw.randrange(SEEDED_USERS - 10)
-    after_id = draw.choice((ours, ours, seeded, -1, _INT32_MAX))
-    return _Request("users.list", {"after_id": after_id, "limit": draw.choice((1, 3, 5, 10, -1, 1_000_001))})
-
-
-def _balance(draw: random.Random, _base: int) -> _Request:
-    return _Request("ledger.get_balance", {"account_id": draw.choice((1 + draw.randrange(10_000), 10_001, 0, -1))})
-
-
-def _transactions(draw: random.Random, _base: int) -> _Request:
-    """Ask for few transactions, which are several pages of the services' all the same; some requests are wrong."""
-    fields = {
-        "since": draw.choice((_FIRST_TRANSACTION_S + draw.randrange(90_000), 0, _INT32_MAX, -1)),
-        "rate_limit": draw.choice((1_000_000, 100_000, 20_000, 0)),
-        "limit": draw.choice((1, 10, 128, 300, 0, 100_001)),
-    }
-    # All transactions would be too many.
-    given = {name: value for name, value in fields.items() if name == "limit" or draw.random() < 0.5}  # noqa: PLR2004
-    return _Request("ledger.stream_transactions", given)
-
-
-def _create(draw: random.Random, base: int) -> _Request:
-    return _Request("users.create", {"user": _any_user(draw, base)})
-
-
-def _create_batch(draw: random.Random, base: int) -> _Request:
-    return _Request("users.create_batch", {"users": [_any_user(draw, base) for _ in range(draw.randrange(4))]})
-
-
-def _update(draw: random.Random, base: int) -> _Request:
-    changes = _any_user(draw, base)
-    kept = [name for name in changes if name != "id" and draw.random() < 0.5]  # noqa: PLR2004 - as likely as not
-    return _Request("users.update", {"id": _own_or_absent_id(draw, base), **{name: changes[name] for name in kept}})
-
-
-def _delete(draw: random.Random, base: int) -> _Request:
-    return _Request("users.delete", {"id": _own_or_absent_id(draw, base)})
-
-
-def _echo(draw: random.Random, _base: int) -> _Request:
-    return _Request("echo.echo", {"payload": draw.randbytes(draw.choice((0, 1, 100, 4096)))})
-
-
-def _upper(draw: random.Random, _base: int) -> _Request:
-    return _Request("echo.upper", {"text": draw.choice(("", "hello", "\x00", *_TEXTS)) * draw.choice((1, 1, 50))})
-
-
-def _own_or_absent_id(draw: random.Random, base: int) -> int:
-    return draw.choice((*[base + draw.randrange(_IDS_USED)] * 8, 0, -1, -_INT32_MAX - 1))
-
-
-def _any_id(draw: random.Random, base: int) -> int:
-    return draw.choice((_own_or_absent_id(draw, base), SEEDED_FIRST_ID + draw.randrange(SEEDED_USERS), _INT32_MAX))
-
-
-def _any_user(draw: random.Random, base: int) -> Fields:
-    """Return a user that is mostly valid: each field may be missing, empty or too long."""
-    user: Fields = {
-        "id": base + draw.randrange(_IDS_USED),
-        "name": draw.choice(_TEXTS),
-        "email": f"user{draw.randrange(1000)}{_EMAIL_DOMAIN}",
-        "phone": draw.choice(("+44 20 7946 0000", "")),
-        "address": draw.choice(_TEXTS),
-        "bio": draw.choice(_TEXTS) * 100,
-        "tags": [draw.choice(_TEXTS) for _ in range(draw.randrange(4))],
-        "avatar": draw.randbytes(draw.choice((0, 16, 4096))),
-    }
-    for name in ("phone", "address", "bio", "tags", "avatar"):
-        if draw.random() < 0.5:  # noqa: PLR2004 - as likely as not
-            del user[name]
-    if draw.random() < 0.25:  # noqa: PLR2004 - a quarter has something wrong
-        name, value = draw.choice(_WRONG)
-        user[name] = value
-    return user
-
-
-#: One wrong field each. Wrong types aren't among them: protobuf can't say them.
-_WRONG: tuple[tuple[str, object], ...] = (
-    ("id", 0),
-    ("id", -5),
-    ("name", ""),
-    ("email", ""),
-    ("name", "x" * 201),
-    ("email", f"{'x' * 254}{_EMAIL_DOMAIN}"),
-    ("phone", "1" * 65),
-    ("address", "é" * 501),
-    ("tags", ["tag"] * 51),
-    ("tags", ["t" * 65]),
-    ("avatar", bytes(65_537)),
-)
+def _spoil(draw: random.Random, message: Descriptor, fields: Fields) -> None:
+    """Make one field too long, too many or empty. Wrong types aren't among them: protobuf can't say them."""
+    field = draw.choice(list(message.fields))
+    if field.message_type:
+        inner: Any = fields[field.name]
+        for each in inner if isinstance(inner, list) else [inner]:
+            _spoil(draw, field.message_type, each)
+    elif field.is_repeated:
+        fields[field.name] = draw.choice((["x"] * 51, ["x" * 65]))
+    elif field.name == "email":
+        fields[field.name] = draw.choice(("", f"{'x' * 254}{_EMAIL_DOMAIN}"))  # none that isn't known as ours
+    elif field.type == FieldDescriptor.TYPE_STRING:
+        # One over each limit, in characters that are one byte, or two.
+        fields[field.name] = draw.choice(("", "\x00", *(letter * size for letter in "xé" for size in _TOO_LONG)))
+    elif field.type == FieldDescriptor.TYPE_BYTES:
+        fields[field.name] = draw.choice((b"", bytes(65_537)))

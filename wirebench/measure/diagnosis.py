@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from wirebench.clients import connect
 from wirebench.drivers import HistogramFile, Job
-from wirebench.drivers.driver import SEEDED_FIRST_ID
 from wirebench.drivers.histogram_file import OK
 from wirebench.errors import WirebenchError
+from wirebench.model.application import builtin
 
 
 def explained(file: HistogramFile, job: Job) -> HistogramFile:
@@ -25,7 +25,7 @@ def _ask(job: Job) -> str:
     cell, address = job.cell, (*job.replicas, job.address)[0]
     try:
         with connect(cell.transport, address, codec=cell.codec, tls=job.tls) as client:
-            client.call("users.get", {"id": SEEDED_FIRST_ID})
+            client.call("users.get", {"id": builtin().seeded["users"].first})
     except WirebenchError as error:
         return f"{error.message}: {error.hint}"
     return ""

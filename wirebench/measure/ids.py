@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wirebench import clients
-from wirebench.drivers.driver import BATCH_USERS, CREATED_FIRST_ID, ID_STEP
+from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.scenario import Cell, Load, Plan, PlannedCell, payload
-from wirebench.scenario.contract import CREATING_OPERATIONS
+from wirebench.model.application import builtin
+from wirebench.scenario import Cell, Load, Plan, PlannedCell
 from wirebench.targets import Endpoint
 
 _INT32_MAX = 2**31 - 1
@@ -88,12 +88,9 @@ def _steps(cell: Cell, load: Load) -> int:
 
     Every request of a load takes as many ids as its largest creation does, so that all of them know their own.
     """
-    creating = CREATING_OPERATIONS.intersection(load.workload(cell.operation).operations)
-    if not creating:
-        return 0
-    batch = "users.create_batch"
-    per_request = payload.size(batch, cell.payload) or BATCH_USERS if batch in creating else 1
-    requests_per_s = _BATCHES_PER_S_MAX if batch in creating else _CREATED_PER_S_MAX
+    operations = load.workload(cell.operation).operations
+    per_request = max(builtin().ids_each(operation, cell.payload) for operation in operations)
+    requests_per_s = _BATCHES_PER_S_MAX if per_request > 1 else _CREATED_PER_S_MAX
     calls = (load.calls or 0) + (load.warmup_calls or 0)
     requests = calls * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)
     return math.ceil(per_request * requests / ID_STEP)

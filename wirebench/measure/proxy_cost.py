@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from wirebench.clients import Client, connect
-from wirebench.drivers.driver import SEEDED_FIRST_ID
+from wirebench.model.application import builtin
 from wirebench.processes import on_cores
 from wirebench.scenario import Cell
 from wirebench.tls import ClientTls
@@ -56,6 +56,6 @@ def _differ_ms(clients: list[Client], first: int) -> float:
     took_ms = [0.0, 0.0]
     for which in (first, 1 - first):
         before = time.perf_counter()
-        clients[which].call("users.get", {"id": SEEDED_FIRST_ID})
+        clients[which].call("users.get", {"id": builtin().seeded["users"].first})
         took_ms[which] = (time.perf_counter() - before) * 1e3
     return took_ms[1] - took_ms[0]

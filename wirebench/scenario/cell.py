@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from wirebench.model.application import builtin
 from wirebench.scenario.contract import (
-    STREAM_OPERATIONS,
     Balancing,
     Codec,
     Connection,
@@ -135,7 +135,7 @@ class Cell:
     @property
     def is_stream(self) -> bool:
         """Whether its requests are answered with many items each."""
-        return self.operation in STREAM_OPERATIONS
+        return self.operation in builtin().streams
 
     @property
     def is_disrupted(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the contract offers: transports, their runtimes, drivers and codecs, and the operations."""
+"""What can be chosen: transports, their runtimes, drivers and codecs. What is sent stands in the application file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ Connection = Literal["keep", "reopen"]
 LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay"]
 #: The models whose rate changes in the window, which makes figures over all of it mean something else.
 Shape = Literal["ramp", "replay"]
-Operation = Literal[
-    "users.get", "users.create", "users.update", "users.delete", "users.list", "users.create_batch",
-    "ledger.get_balance", "echo.echo", "echo.upper",
-]  # fmt: skip
-#: What answers a request with many items, one after the other.
-StreamOperation = Literal["ledger.stream_transactions"]
 #: `server`: clients check the service's certificate; `mutual`: and the service theirs.
 Tls = Literal["none", "server", "mutual"]
 Store = Literal["memory", "sqlite", "postgres"]
@@ -45,11 +39,6 @@ COMES_WITH: dict[str, tuple[str, ...]] = {
     "implementation": ("runtime", "threads"),
     "runtime": ("implementation", "threads"),
 }
-
-STREAM_OPERATIONS: tuple[StreamOperation, ...] = get_args(StreamOperation)
-OPERATIONS: tuple[Operation | StreamOperation, ...] = (*get_args(Operation), *STREAM_OPERATIONS)
-CREATING_OPERATIONS: frozenset[Operation] = frozenset({"users.create", "users.create_batch"})
-WRITING_OPERATIONS: frozenset[Operation] = CREATING_OPERATIONS | {"users.update", "users.delete"}
 
 #: How many items a stream has where a scenario doesn't say it, and how many there are.
 STREAM_ITEMS = 1000

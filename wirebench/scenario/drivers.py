@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from wirebench.model.application import Operation, builtin
 from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
+
+
+def _all(_: Operation) -> bool:
+    return True
+
+
+def _numbered(operation: Operation) -> bool:
+    """Return whether a count of requests is all that it takes to make each request a new one."""
+    return not (operation.stream or operation.deletes or (operation.creates and operation.find_input("repeat")))
+
+
+def _reading(operation: Operation) -> bool:
+    """Return whether it can be the same request again and again."""
+    return not (operation.stream or operation.writes)
+
+
+def _by_url(operation: Operation) -> bool:
+    """Return whether its requests differ by nothing but the URL."""
+    return _reading(operation) and not (operation.rest and operation.rest.body and operation.varies)
 
 
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
     """What a load tool can do; a reason is why it can't, and empty if it can.
 
-    `operations` is None if it has them all. It reopens connections on the transports of `reopens`. `json_only`
+    `sends` is whether it can send an operation. It reopens connections on the transports of `reopens`. `json_only`
     is about REST.
     """
 
-    operations: frozenset[str] | None = None
+    sends: Callable[[Operation], bool] = _all
     no_other_operation: str = ""
     no_open_load: str = ""
     reopens: frozenset[Transport] = frozenset()
@@ -35,10 +55,6 @@ class DriverFacts:
 #: Memory of a driver without users.
 _DRIVER_MIB = 60
 
-#: What is the same request again and again; and what differs by nothing but the URL.
-_CONSTANT = frozenset({"users.get", "ledger.get_balance", "echo.echo", "echo.upper"})
-_BY_URL = _CONSTANT | {"users.list"}
-
 DRIVERS: dict[Driver, DriverFacts] = {
     "k6": DriverFacts(
         reopens=frozenset(TRANSPORTS),
@@ -49,25 +65,25 @@ DRIVERS: dict[Driver, DriverFacts] = {
         user_kib={"rest": 640, "grpc": 800, "socket": 560},
     ),
     "ghz": DriverFacts(
-        operations=_BY_URL | {"users.update", "users.create"},
+        sends=_numbered,
         no_other_operation="it sends one call over and over, and numbers what it creates",
         no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
         in_clusters=True,
     ),
     "fortio": DriverFacts(
-        operations=_CONSTANT,
+        sends=_reading,
         no_other_operation="it sends the same request over and over",
         not_random="fortio requests the same user each time, where others choose one at random",
         no_open_load="measures a fixed rate from the actual send, so an open load by it has no response time",
         reopens=frozenset({"rest"}),
     ),
     "oha": DriverFacts(
-        operations=_BY_URL,
+        sends=_by_url,
         no_other_operation="of a request, it varies the URL alone",
         reopens=frozenset({"rest"}),
     ),
     "locust": DriverFacts(
-        operations=_BY_URL | {"users.update", "users.create"},
+        sends=_numbered,
         no_other_operation="its users send one request over and over, and number what they create",
         no_open_load="paces its users by their replies, so an open load by it has no response time",
     ),
@@ -100,5 +116,6 @@ def who_can(transport: Transport, *, rate: bool = False, reopen: bool = False, o
 
 def has(driver: Driver, operation: str) -> bool:
     """Return whether a driver can send an operation."""
-    operations = DRIVERS[driver].operations
-    return operations is None or operation in operations
+    if operation in builtin().operations:
+        return DRIVERS[driver].sends(builtin().operations[operation])
+    return driver == "k6"  # a workload

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from wirebench.errors import UsageError
+from wirebench.model.source import read_yaml
 from wirebench.scenario.mistakes import describe
 from wirebench.scenario.model import WINDOW_S_MAX, WINDOW_S_MIN, Scenario
-from wirebench.scenario.source import FieldPath, Source
 from wirebench.timing import read_recording
-
-FILE_BYTES_MAX = 1_000_000
-
-_TAG = "tag:yaml.org,2002:"
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader; a value that its type can't hold is a YAML error with a line, like all others."""
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's
-        try:
-            return super().construct_object(node, deep)
-        except (ValueError, LookupError, AttributeError):
-            problem = f"this is no {node.tag.removeprefix(_TAG)}"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 
 def read_scenario(path: Path, timing: Path | None = None) -> Scenario:
@@ -35,23 +18,7 @@ def read_scenario(path: Path, timing: Path | None = None) -> Scenario:
 
     Raises UsageError, with the line and the fix.
     """
-    text = _read(path)
-    try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        lines = _lines_of(node, path) if node else {}
-        data = loader.construct_document(node) if node else None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UsageError(f"{path}:{line}: not valid YAML: {error.problem}", "correct the line") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise UsageError(f"{path}:{line}: not valid YAML: {error.reason}", "correct the line") from None
-    except RecursionError:
-        raise UsageError(f"{path}:1: nested too deeply", "a scenario has three levels") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{path}:1: a scenario is a mapping", "start with the keys `question` and `factors`")
-    source = Source(path, lines)
+    data, source = read_yaml(path, "a scenario", "`wirebench list` shows the scenarios that come with wirebench")
     try:
         return _with_recording(Scenario.model_validate(data, context=source), path, timing)
     except ValidationError as error:
@@ -90,49 +57,3 @@ def _with_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scen
         replayed = load.model_copy(update={"window_s": window_s}).replaying(part, timing_path)
         return scenario.model_copy(update={"load": replayed})
     raise UsageError(f"{scenario.where(('load', field))}: {problem}", hint)
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-        if len(content) > FILE_BYTES_MAX:
-            raise UsageError(f"{path}: over {FILE_BYTES_MAX} bytes", "that is no scenario file")
-        return content.decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text", "a scenario is a YAML text file") from None
-    except OSError as error:
-        hint = "`wirebench list` shows the scenarios that come with wirebench"
-        raise UsageError(f"{path}: {error.strerror}", hint) from None
-
-
-def _lines_of(root: yaml.Node, path: Path) -> dict[FieldPath, int]:
-    """Return the line of every key and item; refuse keys that stand twice, of which YAML would keep the last."""
-    lines: dict[FieldPath, int] = {}
-    seen = set()
-
-    def visit(node: yaml.Node, at: FieldPath) -> None:
-        lines.setdefault(at, node.start_mark.line + 1)
-        if node in seen:  # an alias: it may stand for as much as it likes, and for itself
-            return
-        seen.add(node)
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                inner = (*at, _word(key, path))
-                if inner in lines:
-                    raise UsageError(f"{path}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")
-                lines[inner] = key.start_mark.line + 1
-                visit(value, inner)
-        elif isinstance(node, yaml.SequenceNode):
-            for index, item in enumerate(node.value):
-                visit(item, (*at, index))
-
-    visit(root, ())
-    return lines
-
-
-def _word(key: yaml.Node, path: Path) -> str:
-    """Return a key. Raises UsageError for one that isn't text, as YAML reads it: `1`, `on`, `[a]`."""
-    if not isinstance(key, yaml.ScalarNode) or key.tag not in (f"{_TAG}str", f"{_TAG}merge"):
-        raise UsageError(f"{path}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
-    return str(key.value)

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from wirebench.findings import in_words
+from wirebench.model.source import FieldPath, Source
 from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Load, Network, Scenario
-from wirebench.scenario.source import FieldPath, Source
 
 _SECTIONS: dict[str, type[BaseModel]] = {"": Scenario, "factors": Factors, "factors.network": Network, "load": Load}
 

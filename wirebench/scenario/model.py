@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
+from wirebench.model.application import builtin
+from wirebench.model.source import FieldPath, Source, dotted
 from wirebench.scenario.contract import (
-    OPERATIONS,
     STREAM_ITEMS_MAX,
     STREAM_RATE_LIMIT_MAX,
     TRANSPORTS,
@@ -21,7 +22,6 @@ from wirebench.scenario.contract import (
     Driver,
     Implementation,
     LoadModel,
-    Operation,
     Placement,
     Shape,
     Store,
@@ -29,7 +29,6 @@ from wirebench.scenario.contract import (
     Transport,
 )
 from wirebench.scenario.payload import Payload
-from wirebench.scenario.source import FieldPath, Source, dotted
 from wirebench.scenario.workload import Workload, Workloads
 from wirebench.timing import Recording
 
@@ -233,8 +232,8 @@ class Load(_Strict):
 
     def workload(self, operation: str) -> Workload:
         """Return what a level of `operation` stands for. Raises KeyError for one that stands for nothing."""
-        if operation in OPERATIONS:
-            return Workload.model_construct(sequence=(cast("Operation", operation),))
+        if operation in builtin().operations:
+            return Workload.model_construct(sequence=(operation,))
         return self.workloads[operation]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from wirebench.scenario.contract import CREATING_OPERATIONS, Operation
+from wirebench.model.application import builtin
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=30)]
 _Weight = Annotated[int, Field(ge=1, le=10_000)]
@@ -19,6 +19,17 @@ class _Strict(BaseModel):
 
 def _tuple_of_list(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
     return tuple(value) if isinstance(value, list) else value
+
+
+def _operation(name: str) -> str:
+    known = [each for each, operation in builtin().operations.items() if not operation.stream]
+    if name not in known:
+        raise ValueError(f"must be one of {', '.join(known)} (it is {name!r})")
+    return name
+
+
+#: An operation that can follow others: any but streams.
+Operation = Annotated[str, AfterValidator(_operation)]
 
 
 class _Work(_Strict):
@@ -36,10 +47,12 @@ class _Work(_Strict):
     def _check(self) -> None:
         if sum(map(bool, (self.sequence, self.phases, self.mix))) != 1:
             raise ValueError("needs either a sequence of operations, or phases, or a mix")
-        at = self.operations.index("users.delete") if "users.delete" in self.operations else None
-        before = self.operations if self.mix else self.operations[:at]
-        if at is not None and not CREATING_OPERATIONS.intersection(before):
-            raise ValueError("users.delete needs users.create before it: a load deletes only what it has created")
+        known = builtin().operations
+        for place, name in enumerate(self.operations):
+            before = self.operations if self.mix else self.operations[:place]
+            if known[name].deletes and not any(known[each].creates for each in before):
+                creating = next(each for each, operation in known.items() if operation.creates)
+                raise ValueError(f"{name} needs {creating} before it: a load deletes only what it has created")
 
 
 class Client(_Work):

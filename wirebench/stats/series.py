@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from wirebench.scenario.payload import size
+from wirebench.model.application import builtin
 from wirebench.stats.names import Factors
 from wirebench.stats.summary import CellSummary
 from wirebench.store import Gate
@@ -62,7 +62,8 @@ def level_of(factors: Factors, factor: str) -> float | None:
     """Return the level of a factor as a number; None if it is none. A payload's is what it measures."""
     level = factors[factor]
     if factor == "payload":
-        level = size(str(factors["operation"]), level) if isinstance(level, int | str) else None
+        operation = builtin().operations.get(str(factors["operation"]))
+        level = operation.size(level) if operation and isinstance(level, int | str) else None
     return level if isinstance(level, int | float) and not isinstance(level, bool) else None
 
 

@@ -1,10 +1,11 @@
 // Package codec is the JavaScript module k6/x/wirebench/codec: protobuf bodies for k6's own HTTP client.
 //
 //	import codec from 'k6/x/wirebench/codec';
-//	const messages = codec.load(['../proto'], 'wirebench/v1/users.proto');
+//	const messages = codec.load('../proto/contract.binpb');
+//	const call = 'wirebench.v1.UserService/CreateUser';
 //	export default function () {
-//	  const reply = http.post(url, messages.encode('users.create', { user }), { responseType: 'binary' });
-//	  messages.decode('users.create', reply.body).id;
+//	  const reply = http.post(url, messages.encode(call, { user }), { responseType: 'binary' });
+//	  messages.decode(call, reply.body).data.id;
 //	}
 package codec
 
@@ -45,13 +46,13 @@ func (i *instance) Exports() modules.Exports {
 	return modules.Exports{Default: named, Named: named}
 }
 
-// load compiles proto files, and returns what encodes and decodes the messages of their operations.
-func (i *instance) load(importPaths []string, files ...string) (*Messages, error) {
+// load reads compiled proto files, and returns what encodes and decodes the messages of their methods.
+func (i *instance) load(path string) (*Messages, error) {
 	environment := i.vu.InitEnv()
 	if environment == nil {
 		return nil, errors.New("codec.load works in the init context only")
 	}
-	schema, err := i.module.schemas.Load(i.vu.Context(), environment, importPaths, files)
+	schema, err := i.module.schemas.Load(environment, path)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +65,8 @@ type Messages struct {
 	schema  *contract.Schema
 }
 
-// Encode returns the request message of an operation as an ArrayBuffer.
-func (m *Messages) Encode(operation string, request sobek.Value) (sobek.ArrayBuffer, error) {
+// Encode returns the request message of a gRPC method as an ArrayBuffer.
+func (m *Messages) Encode(method string, request sobek.Value) (sobek.ArrayBuffer, error) {
 	object, ok := request.(*sobek.Object)
 	if !ok {
 		return sobek.ArrayBuffer{}, errors.New("messages.encode: a request must be an object")
@@ -74,12 +75,12 @@ func (m *Messages) Encode(operation string, request sobek.Value) (sobek.ArrayBuf
 	if err != nil {
 		return sobek.ArrayBuffer{}, err
 	}
-	body, err := m.schema.Encode(operation, text)
+	body, err := m.schema.Encode(method, text)
 	return m.runtime.NewArrayBuffer(body), err
 }
 
-// Decode returns the `data` of an operation's response message as a JavaScript value.
-func (m *Messages) Decode(operation string, body sobek.Value) (any, error) {
+// Decode returns the response message of a gRPC method as a JavaScript value.
+func (m *Messages) Decode(method string, body sobek.Value) (any, error) {
 	if common.IsNullish(body) {
 		return nil, errors.New("messages.decode: there is no body")
 	}
@@ -87,7 +88,7 @@ func (m *Messages) Decode(operation string, body sobek.Value) (any, error) {
 	if !ok {
 		return nil, errors.New("messages.decode: a body must be an ArrayBuffer")
 	}
-	text, err := m.schema.Decode(operation, buffer.Bytes())
+	text, err := m.schema.Decode(method, buffer.Bytes())
 	if err != nil {
 		return nil, err
 	}

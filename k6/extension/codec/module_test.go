@@ -28,11 +28,11 @@ func newRuntime(t *testing.T) func(string) (sobek.Value, error) {
 	return runtime.VU.RuntimeField.RunString
 }
 
-const load = `const messages = codec.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');`
+const load = `const messages = codec.load('../proto/contract.binpb'), get = 'wirebench.v1.UserService/GetUser';`
 
 func TestARequestIsItsMessage(t *testing.T) {
 	run := newRuntime(t)
-	got, err := run(load + `Array.from(new Uint8Array(messages.encode('users.get', { id: 7 }))).join()`)
+	got, err := run(load + `Array.from(new Uint8Array(messages.encode(get, { id: 7 }))).join()`)
 	if err != nil || got.String() != "8,7" {
 		t.Errorf("want the message's bytes 8,7, got %v (%v)", got, err)
 	}
@@ -41,7 +41,7 @@ func TestARequestIsItsMessage(t *testing.T) {
 func TestAReplyIsItsData(t *testing.T) {
 	run := newRuntime(t)
 	// success: true, data: {id: 7, name: "A"}.
-	got, err := run(load + `const user = messages.decode('users.get', new Uint8Array([8, 1, 26, 5, 8, 7, 18, 1, 65]).buffer);
+	got, err := run(load + `const user = messages.decode(get, new Uint8Array([8, 1, 26, 5, 8, 7, 18, 1, 65]).buffer).data;
 		[user.id, user.name].join()`)
 	if err != nil || got.String() != "7,A" {
 		t.Errorf("want the data's fields, got %v (%v)", got, err)
@@ -50,13 +50,14 @@ func TestAReplyIsItsData(t *testing.T) {
 
 func TestMisuseThrows(t *testing.T) {
 	for script, words := range map[string]string{
-		`codec.load(['../proto'], 'nothing.proto')`:               "nothing.proto",
-		load + `messages.encode('users.fly', {})`:                 `no message for operation "users.fly"`,
-		load + `messages.encode('users.get', 7)`:                  "a request must be an object",
-		load + `messages.encode('users.get', { name: 'A' })`:      "body does not fit GetUserRequest",
-		load + `messages.decode('users.get', null)`:               "there is no body",
-		load + `messages.decode('users.get', 'text')`:             "a body must be an ArrayBuffer",
-		load + `messages.decode('users.get', new ArrayBuffer(3))`: "proto",
+		`codec.load('nothing.binpb')`:                     "nothing.binpb",
+		`codec.load('rest.js')`:                           "rest.js is no set of descriptors",
+		load + `messages.encode('users.Fly', {})`:         `no gRPC method "users.Fly"`,
+		load + `messages.encode(get, 7)`:                  "a request must be an object",
+		load + `messages.encode(get, { name: 'A' })`:      "body does not fit GetUserRequest",
+		load + `messages.decode(get, null)`:               "there is no body",
+		load + `messages.decode(get, 'text')`:             "a body must be an ArrayBuffer",
+		load + `messages.decode(get, new ArrayBuffer(3))`: "proto",
 	} {
 		if _, err := newRuntime(t)(script); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: want an error with %q, got %v", script, words, err)

@@ -24,7 +24,9 @@ type Client struct {
 	instance *instance
 	settings clientSettings
 	schema   *contract.Schema
-	address  string
+	// The gRPC method that has the messages of each of the protocol's methods.
+	messagesOf map[string]string
+	address    string
 
 	connection *connection
 	// The outcome of connecting belongs to the next request, as it does for REST and gRPC: its time, so
@@ -33,17 +35,18 @@ type Client struct {
 	openingError error
 }
 
-// Load compiles the proto files that the protobuf codec needs. It belongs in the init context.
-func (c *Client) Load(importPaths []string, files ...string) error {
+// Load reads what the protobuf codec needs: compiled proto files, and by name of a method the gRPC method
+// whose messages it takes and gives. It belongs in the init context.
+func (c *Client) Load(path string, messagesOf map[string]string) error {
 	environment := c.instance.vu.InitEnv()
 	if environment == nil {
 		return errors.New("client.load must be called in the init context")
 	}
-	loaded, err := c.instance.module.schemas.Load(c.instance.vu.Context(), environment, importPaths, files)
+	loaded, err := c.instance.module.schemas.Load(environment, path)
 	if err != nil {
 		return fmt.Errorf("client.%w", err)
 	}
-	c.schema = loaded
+	c.schema, c.messagesOf = loaded, messagesOf
 	return nil
 }
 
@@ -146,7 +149,7 @@ func (c *Client) encode(calls []call) ([]frame.Request, error) {
 			return nil, err
 		}
 		if c.settings.protobuf {
-			if body, err = c.schema.Encode(given.method, body); err != nil {
+			if body, err = c.schema.Encode(c.messagesOf[given.method], body); err != nil {
 				return nil, fmt.Errorf("client.call: %w", err)
 			}
 		}

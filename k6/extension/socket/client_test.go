@@ -12,9 +12,13 @@ import (
 
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
-	"wirebench.dev/k6/contract"
 	"wirebench.dev/k6/frame"
 )
+
+// load gives a client its messages.
+const load = `load('../proto/contract.binpb', {
+	'users.get': 'wirebench.v1.UserService/GetUser', 'users.list': 'wirebench.v1.UserService/ListUsers',
+})`
 
 const jsonClient = `const client = new socket.Client({codec: 'json', timeout: '300ms'});`
 
@@ -40,8 +44,7 @@ func TestTheCodecIsSettledByThePreface(t *testing.T) {
 			_, _ = io.ReadFull(connection, preface)
 			prefaces <- string(preface)
 		})
-		vu := newVU(t, `const client = new socket.Client({codec: '`+codec+`'});
-			client.load(['../proto'], 'wirebench/v1/users.proto');`)
+		vu := newVU(t, `const client = new socket.Client({codec: '`+codec+`'}); client.`+load)
 		vu.run(fmt.Sprintf(`client.connect('%s'); client.call('users.get', {id: 1})`, address))
 		if got := <-prefaces; got != want {
 			t.Errorf("%s: want %q, got %q", codec, want, got)
@@ -60,8 +63,7 @@ func TestProtobufBodiesAreMessagesAndReadLikeJSON(t *testing.T) {
 		}
 		return frame.Reply{Body: response}
 	})
-	vu := newVU(t, `const client = new socket.Client({codec: 'protobuf'});
-		client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/echo.proto');`)
+	vu := newVU(t, `const client = new socket.Client({codec: 'protobuf'}); client.`+load)
 	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
 	// A JavaScript object made of a Go map has its keys in no order.
 	vu.run(`const user = client.call('users.get', {id: 7}).json()`)
@@ -73,18 +75,6 @@ func TestProtobufBodiesAreMessagesAndReadLikeJSON(t *testing.T) {
 	}
 	if got := vu.run(`client.call('users.list', {after_id: 1}).json().length`).ToInteger(); got != 0 {
 		t.Errorf("an empty list must read as one, got length %d", got)
-	}
-}
-
-func TestEveryOperationHasItsMessages(t *testing.T) {
-	address := answering(t, func(frame.Request) frame.Reply { return frame.Reply{} })
-	vu := newVU(t, `const client = new socket.Client({codec: 'protobuf'});
-		client.load(['../proto'], 'wirebench/v1/users.proto', 'wirebench/v1/ledger.proto', 'wirebench/v1/echo.proto');`)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
-	for operation := range contract.GRPCMethods {
-		if got := vu.run(`client.call('` + operation + `', {}).status`).ToInteger(); got != 0 {
-			t.Errorf("%s: want status 0, got %d", operation, got)
-		}
 	}
 }
 
@@ -350,7 +340,7 @@ func TestMisuseThrows(t *testing.T) {
 	vu := newVU(t, jsonClient+`
 		const binary = new socket.Client({codec: 'protobuf'});
 		const partial = new socket.Client({codec: 'protobuf'});
-		partial.load(['../proto'], 'wirebench/v1/users.proto');`)
+		partial.`+load)
 	address := answering(t, func(frame.Request) frame.Reply { return frame.Reply{} })
 	for _, test := range [][2]string{
 		{`new socket.Client({codec: 'xml'})`, "codec must be"},
@@ -361,10 +351,10 @@ func TestMisuseThrows(t *testing.T) {
 		{`client.call('users.get', 7)`, "body must be"},
 		{`client.call('users.get', {}, {timeout: 1})`, "unknown parameter"},
 		{`client.pipeline([{body: {}}])`, "has no method"},
-		{`binary.connect('` + address + `'); binary.call('users.get', {})`, "client.call: protobuf needs its proto files"},
-		{`partial.connect('` + address + `'); partial.call('echo.echo', {})`, "no message for operation"},
+		{`binary.connect('` + address + `'); binary.call('users.get', {})`, "client.call: protobuf needs its messages"},
+		{`partial.connect('` + address + `'); partial.call('echo.echo', {})`, "no gRPC method"},
 		{`partial.call('users.get', {identity: 7})`, "does not fit GetUserRequest"},
-		{`client.load(['../proto'], 'wirebench/v1/users.proto')`, "init context"},
+		{`client.` + load, "init context"},
 	} {
 		if got := vu.throws(test[0]); !strings.Contains(got, test[1]) {
 			t.Errorf("%s: want %q in %q", test[0], test[1], got)

@@ -17,16 +17,16 @@ type Reply struct {
 	// Message is the server's, or says why there is no reply.
 	Message string `js:"message"`
 
-	operation string
-	body      []byte
-	schema    *contract.Schema // nil if the body is JSON.
-	end       time.Time
-	duration  time.Duration
+	body     []byte
+	schema   *contract.Schema // nil if the body is JSON.
+	messages string           // The gRPC method that has the messages.
+	end      time.Time
+	duration time.Duration
 }
 
-func (c *Client) reply(operation string, reply frame.Reply, end time.Time) *Reply {
+func (c *Client) reply(method string, reply frame.Reply, end time.Time) *Reply {
 	made := &Reply{
-		Status: int(reply.Status), Message: reply.Message, operation: operation, body: reply.Body, end: end,
+		Status: int(reply.Status), Message: reply.Message, messages: c.messagesOf[method], body: reply.Body, end: end,
 	}
 	if c.settings.protobuf {
 		made.schema = c.schema
@@ -43,7 +43,7 @@ func (r *Reply) JSON() (any, error) {
 	text := r.body
 	if r.schema != nil {
 		var err error
-		if text, err = r.schema.Decode(r.operation, r.body); err != nil {
+		if text, err = r.schema.DecodeData(r.messages, r.body); err != nil {
 			return nil, err
 		}
 	}

@@ -56,8 +56,9 @@ type Result struct {
 	Items int64 `js:"items"`
 	// Cancelled is whether it was cancelled because the load was over; it counts neither as success nor as failure.
 	Cancelled bool `js:"cancelled"`
-	// Right is whether a stream that succeeded had the items that it should.
-	Right bool `js:"right"`
+	// First and Last are items of a stream that is to be checked: JSON as text, or a message as an ArrayBuffer.
+	First any `js:"first"`
+	Last  any `js:"last"`
 }
 
 // Read reads one stream to its end. What goes wrong on the wire is a status and counts as a failed
@@ -82,8 +83,8 @@ func (c *Client) Read(params sobek.Value) (*Result, error) {
 		over := time.AfterFunc(time.Until(asked.until), func() { cancel(errLoadOver) })
 		defer over.Stop()
 	}
-	seen := newInspection(asked, c.settings.binary())
-	came := c.begin(state, tags, asked.limit)
+	seen := inspection{kept: asked.check}
+	came := c.begin(state, tags, asked.items)
 	go watch(ctx, cancel, came, c.settings.timeout)
 	ended := c.wire.read(ctx, state, asked.request, func(item []byte) {
 		came.add()
@@ -97,7 +98,10 @@ func (c *Client) Read(params sobek.Value) (*Result, error) {
 
 	ended, over := ended.blamed(context.Cause(ctx), c.settings.timeout)
 	c.emit(state, tags, ended, over, came.sent.Add(took), took)
-	return &Result{ended.status, ended.message, seen.count, over, seen.right()}, nil
+	return &Result{
+		ended.status, ended.message, seen.count, over,
+		shown(vu.Runtime(), seen.first, c.settings.binary()), shown(vu.Runtime(), seen.last, c.settings.binary()),
+	}, nil
 }
 
 // binary is whether items are protobuf.

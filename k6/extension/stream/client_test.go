@@ -12,8 +12,8 @@ import (
 func TestItemsAreTimed(t *testing.T) {
 	slow := ledgertest.Behaviour{First: 60 * time.Millisecond, Gap: 20 * time.Millisecond}
 	onAllTransports(t, slow, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
-		got := vu.read("limit: 10, check: true")
-		if *got != (Result{Items: 10, Right: true}) {
+		got := vu.read(10, "check: true")
+		if got.Status != 0 || got.Items != 10 || got.First == nil || got.Last == nil {
 			t.Errorf("unexpected %+v", got)
 		}
 		seen := vu.measured()
@@ -35,7 +35,7 @@ func TestItemsAreTimed(t *testing.T) {
 
 func TestManyItemsAreAllCounted(t *testing.T) {
 	onAllTransports(t, ledgertest.Behaviour{}, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
-		if got := vu.read("limit: 20000, check: true"); got.Status != 0 || got.Items != 20_000 || !got.Right {
+		if got := vu.read(20000, "check: true"); got.Status != 0 || got.Items != 20_000 {
 			t.Errorf("unexpected %+v", got)
 		}
 		if seen := vu.measured(); len(seen.first) != 1 || len(seen.gaps) != 19_999 {
@@ -58,7 +58,7 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onAllTransports(t, wrong.behaves, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
-				got := vu.read("limit: 10")
+				got := vu.read(10, "")
 				if got.Status != wrong.status || got.Items != wrong.items || got.Cancelled {
 					t.Errorf("unexpected %+v", got)
 				}
@@ -81,7 +81,7 @@ func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
 	for _, transport := range ledgertest.Transports {
 		vu := newVU(t)
 		vu.client(transport, "127.0.0.1:1", "")
-		if got := vu.read("limit: 10"); got.Status != statusUnavailable || !strings.Contains(got.Message, "connection refused") {
+		if got := vu.read(10, ""); got.Status != statusUnavailable || !strings.Contains(got.Message, "connection refused") {
 			t.Errorf("%s: unexpected %+v", transport, got)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAStreamIsCancelledWhenTheLoadIsOver(t *testing.T) {
 	slow := ledgertest.Behaviour{Gap: 50 * time.Millisecond}
 	onAllTransports(t, slow, func(t *testing.T, vu *vu, server *ledgertest.Server) {
 		start := time.Now()
-		got := vu.read("limit: 1000, until: Date.now() + 180")
+		got := vu.read(1000, "until: Date.now() + 180")
 		if took := time.Since(start); !got.Cancelled || got.Items == 0 || took > 2*time.Second {
 			t.Errorf("unexpected %+v after %s", got, took)
 		}
@@ -106,7 +106,7 @@ func TestAStreamIsCancelledWhenTheLoadIsOver(t *testing.T) {
 			t.Error("the server goes on")
 		}
 		// And the client is fit for another one.
-		if got := vu.read("limit: 2"); got.Status != statusOK || got.Items != 2 {
+		if got := vu.read(2, ""); got.Status != statusOK || got.Items != 2 {
 			t.Errorf("unexpected %+v", got)
 		}
 	})
@@ -114,9 +114,9 @@ func TestAStreamIsCancelledWhenTheLoadIsOver(t *testing.T) {
 
 func TestConnectionsAreKeptOrReopened(t *testing.T) {
 	onAllTransports(t, ledgertest.Behaviour{}, func(t *testing.T, vu *vu, server *ledgertest.Server) {
-		vu.read("limit: 3")
-		vu.read("limit: 3")
-		vu.read("limit: 3")
+		vu.read(3, "")
+		vu.read(3, "")
+		vu.read(3, "")
 		if server.Connections.Load() != 1 {
 			t.Errorf("want one connection, got %d", server.Connections.Load())
 		}
@@ -124,47 +124,21 @@ func TestConnectionsAreKeptOrReopened(t *testing.T) {
 	for _, transport := range []string{"grpc", "socket"} { // For REST k6's own option does it.
 		server, vu := ledgertest.Start(t, transport, ledgertest.Behaviour{}), newVU(t)
 		vu.client(transport, server.Address, "reopen: true")
-		vu.read("limit: 3")
-		vu.read("limit: 3")
+		vu.read(3, "")
+		vu.read(3, "")
 		if server.Connections.Load() != 2 {
 			t.Errorf("%s: want two connections, got %d", transport, server.Connections.Load())
 		}
 	}
 }
 
-func TestWrongItemsAreNoticed(t *testing.T) {
-	onAllTransports(t, ledgertest.Behaviour{Skip: 4}, func(t *testing.T, vu *vu, _ *ledgertest.Server) {
-		if got := vu.read("limit: 10"); got.Status != statusOK || got.Right {
-			t.Errorf("want too few items noticed, got %+v", got)
-		}
-		// Without a number to hold them against, by their ids.
-		vu.client("socket", ledgertest.Start(t, "socket", ledgertest.Behaviour{}).Address, "")
-		if got := vu.read("check: true"); got.Status != statusOK || !got.Right {
-			t.Errorf("want nothing wrong with no items, got %+v", got)
-		}
-	})
-}
-
-func TestAGapBetweenIdsIsNoticed(t *testing.T) {
-	for _, binary := range []bool{false, true} {
-		seen := newInspection(task{check: true}, binary)
-		for _, id := range []string{"1", "2", "4"} {
-			item := []byte(`{"id": ` + id + `, "time": 1, "reference": "TX"}`)
-			if binary {
-				item = []byte{10, 8, 8, id[0] - '0', 16, 1, 58, 2, 'T', 'X'}
-			}
-			seen.take(item)
-			if id == "2" && !seen.right() {
-				t.Errorf("binary %t: want two items in a row right", binary)
-			}
-		}
-		if seen.right() {
-			t.Errorf("binary %t: want the gap noticed", binary)
-		}
-		seen.take([]byte("nonsense"))
-		if seen.right() {
-			t.Errorf("binary %t: want nonsense noticed", binary)
-		}
+func TestTheFirstAndTheLastItemAreKeptToBeChecked(t *testing.T) {
+	seen := inspection{kept: true}
+	for _, item := range []string{"one", "two", "three"} {
+		seen.take([]byte(item))
+	}
+	if string(seen.first) != "one" || string(seen.last) != "three" || seen.count != 3 {
+		t.Errorf("unexpected %+v", seen)
 	}
 }
 
@@ -175,6 +149,8 @@ func TestWrongScriptsThrow(t *testing.T) {
 		"new stream.Client({ transport: 'rest', address: 'a:1', timeout: 'soon' })":  "timeout must be a duration",
 		"new stream.Client({ transport: 'rest', address: 'a:1', speed: 1 })":         `unknown setting "speed"`,
 		"new stream.Client({ transport: 'rest', address: 'a:1' }).read({ rate: 1 })": `unknown parameter "rate"`,
+		"new stream.Client({ transport: 'rest', address: 'a:1' }).read({ body: 1 })": "body must be a text or an ArrayBuffer",
+		"new stream.Client({ transport: 'rest', address: 'a:1' }).read({})":          "name and target are missing",
 	} {
 		_, err := newVU(t).VU.RuntimeField.RunString(script)
 		if err == nil || !strings.Contains(err.Error(), words) {

@@ -31,11 +31,11 @@ func (w *grpcWire) read(ctx context.Context, state *lib.State, ask request, item
 			return outcome{statusUnavailable, words(err)}
 		}
 	}
-	stream, err := w.connection.NewStream(ctx, &description, grpcMethod, grpc.ForceCodecV2(bytesCodec{}))
+	stream, err := w.connection.NewStream(ctx, &description, "/"+ask.target, grpc.ForceCodecV2(bytesCodec{}))
 	if err != nil {
 		return outcomeOf(err)
 	}
-	message := ask.protobuf()
+	message := ask.body
 	if err = stream.SendMsg(&message); err == nil {
 		err = stream.CloseSend()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
+	"google.golang.org/protobuf/encoding/protowire"
 	"wirebench.dev/k6/ledgertest"
 	"wirebench.dev/k6/sample"
 )
@@ -18,7 +20,9 @@ import (
 // vu is a k6 VU to run lines of JavaScript in, with what it measured.
 type vu struct {
 	*modulestest.Runtime
-	t       testing.TB
+	t testing.TB
+	// request asks for a stream of so many items.
+	request func(items int) string
 	samples chan metrics.SampleContainer
 }
 
@@ -48,12 +52,31 @@ func newVU(t *testing.T) *vu {
 func (v *vu) client(transport, address, more string) {
 	v.t.Helper()
 	v.run(fmt.Sprintf("var client = new stream.Client({ transport: %q, address: %q, %s })", transport, address, more))
+	v.request = func(items int) string {
+		message := fmt.Sprintf("new Uint8Array(%s).buffer", asJSON(protowire.AppendVarint([]byte{3 << 3}, uint64(items))))
+		switch {
+		case transport == "rest":
+			return fmt.Sprintf("target: '/transactions/stream?limit=%d'", items)
+		case transport == "grpc":
+			return "target: 'wirebench.v1.LedgerService/StreamTransactions', body: " + message
+		case strings.Contains(more, "protobuf"):
+			return "target: 'ledger.stream_transactions', body: " + message
+		default:
+			return fmt.Sprintf(`target: 'ledger.stream_transactions', body: '{"limit":%d}'`, items)
+		}
+	}
 }
 
-// read has the client read a stream.
-func (v *vu) read(params string) *Result {
+// asJSON returns bytes as a list of numbers.
+func asJSON(content []byte) string {
+	return strings.ReplaceAll(fmt.Sprint(content), " ", ",")
+}
+
+// read has the client read a stream of so many items.
+func (v *vu) read(items int, more string) *Result {
 	v.t.Helper()
-	result, ok := v.run("client.read({" + params + "})").(*Result)
+	script := fmt.Sprintf("client.read({ name: 'stream', items: %d, %s, %s })", items, v.request(items), more)
+	result, ok := v.run(script).(*Result)
 	if !ok {
 		v.t.Fatal("no result")
 	}

@@ -1,10 +1,10 @@
-// Package stream is the JavaScript module k6/x/wirebench/stream: it reads the ledger's stream of
-// transactions on any of the transports, and notes when each item came.
+// Package stream is the JavaScript module k6/x/wirebench/stream: it reads streams on any of the transports,
+// and notes when each item came.
 //
 //	import stream from 'k6/x/wirebench/stream';
 //	const client = new stream.Client({ transport: 'rest', address: '127.0.0.1:5000', timeout: '10s' });
 //	export default function () {
-//	  const { status, items, right } = client.read({ limit: 1000, rate_limit: 100 });
+//	  const { status, items } = client.read({ name: 'ledger', target: '/transactions/stream?limit=1000' });
 //	}
 //
 // k6's own modules can't measure it: k6/http hands a reply over when the whole body is there, and

@@ -76,20 +76,26 @@ type task struct {
 	request
 	// name is the operation that the stream is counted under.
 	name string
+	// items is how many the stream should have, as far as that is known.
+	items int64
 	// until is when the load is over, and the stream with it; zero if it has no end.
 	until time.Time
-	// check has the items of the stream looked at.
+	// check keeps items of the stream for the script to look at.
 	check bool
 }
 
 func parseTask(runtime *sobek.Runtime, value sobek.Value) (task, error) {
-	parsed := task{name: method}
+	var parsed task
 	err := eachKey(runtime, value, func(key string, given sobek.Value) error {
 		switch key {
-		case "limit":
-			parsed.limit = given.ToInteger()
-		case "rate_limit":
-			parsed.rateLimit = given.ToInteger()
+		case "target":
+			parsed.target = given.String()
+		case "body":
+			var err error
+			parsed.body, err = parseBody(given)
+			return err
+		case "items":
+			parsed.items = given.ToInteger()
 		case "until":
 			parsed.until = time.UnixMilli(given.ToInteger())
 		case "name":
@@ -101,6 +107,9 @@ func parseTask(runtime *sobek.Runtime, value sobek.Value) (task, error) {
 		}
 		return nil
 	})
+	if err == nil && (parsed.name == "" || parsed.target == "") {
+		err = errors.New("client.read: name and target are missing")
+	}
 	return parsed, err
 }
 

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 
 	"go.k6.io/k6/lib"
 )
@@ -22,22 +21,20 @@ const (
 
 // restWire reads Server-Sent Events by net/http, over the transport that k6/http has.
 type restWire struct {
-	root   url.URL
+	root   string
 	events *events
 }
 
 func newREST(given settings) *restWire {
-	root := url.URL{Scheme: "http", Host: given.address, Path: restPath}
+	scheme := "http"
 	if given.tls {
-		root.Scheme = "https"
+		scheme = "https"
 	}
-	return &restWire{root, newEvents()}
+	return &restWire{scheme + "://" + given.address, newEvents()}
 }
 
 func (w *restWire) read(ctx context.Context, state *lib.State, ask request, item func([]byte)) outcome {
-	address := w.root
-	address.RawQuery = ask.query()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.root+ask.target, nil)
 	if err != nil {
 		return outcome{statusInvalidArgument, err.Error()}
 	}

@@ -20,15 +20,11 @@ func newSocket(given settings) *socketWire {
 }
 
 func (w *socketWire) read(ctx context.Context, state *lib.State, ask request, item func([]byte)) outcome {
-	body := ask.json()
-	if w.streamer.Protobuf {
-		body = ask.protobuf()
-	}
 	dialer := state.Dialer
 	if w.tls {
 		dialer = secure.Dialer{Plain: state.Dialer, Config: state.TLSConfig}
 	}
-	status, message := w.streamer.Read(ctx, dialer, method, body, item)
+	status, message := w.streamer.Read(ctx, dialer, ask.target, ask.body, item)
 	return outcome{int(status), message}
 }
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1awirebench_proto/echo.proto\x12\x0cwirebench.v1\"\x1a\n\x07Payload\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\"\x14\n\x04Text\x12\x0c\n\x04text\x18\x01 \x01(\t\"\x1e\n\x0b\x45\x63hoRequest\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\"U\n\x0c\x45\x63hoResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12#\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x15.wirebench.v1.Payload\"\x1c\n\x0cUpperRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\"S\n\rUpperResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.Text2\x8e\x01\n\x0b\x45\x63hoService\x12=\n\x04\x45\x63ho\x12\x19.wirebench.v1.EchoRequest\x1a\x1a.wirebench.v1.EchoResponse\x12@\n\x05Upper\x12\x1a.wirebench.v1.UpperRequest\x1a\x1b.wirebench.v1.UpperResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1awirebench_proto/echo.proto\x12\x0cwirebench.v1\"#\n\x07Payload\x12\x18\n\x07payload\x18\x01 \x01(\x0cR\x07payload\"\x1a\n\x04Text\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\"\'\n\x0b\x45\x63hoRequest\x12\x18\n\x07payload\x18\x01 \x01(\x0cR\x07payload\"m\n\x0c\x45\x63hoResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12)\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x15.wirebench.v1.PayloadR\x04\x64\x61ta\"\"\n\x0cUpperRequest\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\"k\n\rUpperResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.TextR\x04\x64\x61ta2\x8e\x01\n\x0b\x45\x63hoService\x12=\n\x04\x45\x63ho\x12\x19.wirebench.v1.EchoRequest\x1a\x1a.wirebench.v1.EchoResponse\x12@\n\x05Upper\x12\x1a.wirebench.v1.UpperRequest\x1a\x1b.wirebench.v1.UpperResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,17 +32,17 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'wirebench_proto.echo_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PAYLOAD']._serialized_start=44
-  _globals['_PAYLOAD']._serialized_end=70
-  _globals['_TEXT']._serialized_start=72
-  _globals['_TEXT']._serialized_end=92
-  _globals['_ECHOREQUEST']._serialized_start=94
-  _globals['_ECHOREQUEST']._serialized_end=124
-  _globals['_ECHORESPONSE']._serialized_start=126
-  _globals['_ECHORESPONSE']._serialized_end=211
-  _globals['_UPPERREQUEST']._serialized_start=213
-  _globals['_UPPERREQUEST']._serialized_end=241
-  _globals['_UPPERRESPONSE']._serialized_start=243
-  _globals['_UPPERRESPONSE']._serialized_end=326
-  _globals['_ECHOSERVICE']._serialized_start=329
-  _globals['_ECHOSERVICE']._serialized_end=471
+  _globals['_PAYLOAD']._serialized_end=79
+  _globals['_TEXT']._serialized_start=81
+  _globals['_TEXT']._serialized_end=107
+  _globals['_ECHOREQUEST']._serialized_start=109
+  _globals['_ECHOREQUEST']._serialized_end=148
+  _globals['_ECHORESPONSE']._serialized_start=150
+  _globals['_ECHORESPONSE']._serialized_end=259
+  _globals['_UPPERREQUEST']._serialized_start=261
+  _globals['_UPPERREQUEST']._serialized_end=295
+  _globals['_UPPERRESPONSE']._serialized_start=297
+  _globals['_UPPERRESPONSE']._serialized_end=404
+  _globals['_ECHOSERVICE']._serialized_start=407
+  _globals['_ECHOSERVICE']._serialized_end=549
 # @@protoc_insertion_point(module_scope)

@@ -54,14 +54,14 @@ class EchoServiceServicer:
     """
 
     def Echo(self, request, context):
-        """INVALID_ARGUMENT (no payload).
+        """Returns the payload. INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Upper(self, request, context):
-        """INVALID_ARGUMENT (no text).
+        """Returns the text in upper case. INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,9 +36,9 @@ class EchoServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> EchoServiceAsyncStub: ...
     Echo: _grpc.UnaryUnaryMultiCallable[_echo_pb2.EchoRequest, _echo_pb2.EchoResponse]
-    """INVALID_ARGUMENT (no payload)."""
+    """Returns the payload. INVALID_ARGUMENT."""
     Upper: _grpc.UnaryUnaryMultiCallable[_echo_pb2.UpperRequest, _echo_pb2.UpperResponse]
-    """INVALID_ARGUMENT (no text)."""
+    """Returns the text in upper case. INVALID_ARGUMENT."""
 
 @_typing.type_check_only
 class EchoServiceAsyncStub(EchoServiceStub):
@@ -48,9 +48,9 @@ class EchoServiceAsyncStub(EchoServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Echo: _aio.UnaryUnaryMultiCallable[_echo_pb2.EchoRequest, _echo_pb2.EchoResponse]  # type: ignore[assignment]
-    """INVALID_ARGUMENT (no payload)."""
+    """Returns the payload. INVALID_ARGUMENT."""
     Upper: _aio.UnaryUnaryMultiCallable[_echo_pb2.UpperRequest, _echo_pb2.UpperResponse]  # type: ignore[assignment]
-    """INVALID_ARGUMENT (no text)."""
+    """Returns the text in upper case. INVALID_ARGUMENT."""
 
 class EchoServiceServicer(metaclass=_abc_1.ABCMeta):
     """EchoService gives back what it gets: the cost of a transport with as little
@@ -63,7 +63,7 @@ class EchoServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _echo_pb2.EchoRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_echo_pb2.EchoResponse, _abc.Awaitable[_echo_pb2.EchoResponse]]:
-        """INVALID_ARGUMENT (no payload)."""
+        """Returns the payload. INVALID_ARGUMENT."""
 
     @_abc_1.abstractmethod
     def Upper(
@@ -71,6 +71,6 @@ class EchoServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _echo_pb2.UpperRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_echo_pb2.UpperResponse, _abc.Awaitable[_echo_pb2.UpperResponse]]:
-        """INVALID_ARGUMENT (no text)."""
+        """Returns the text in upper case. INVALID_ARGUMENT."""
 
 def add_EchoServiceServicer_to_server(servicer: EchoServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -24,25 +24,25 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cwirebench_proto/ledger.proto\x12\x0cwirebench.v1\"k\n\x07\x42\x61lance\x12\x12\n\naccount_id\x18\x01 \x01(\x05\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x10\n\x08\x63urrency\x18\x03 \x01(\t\x12\x15\n\rbalance_cents\x18\x04 \x01(\x05\x12\x14\n\x0ctransactions\x18\x05 \x01(\x05\"\xa7\x01\n\x0bTransaction\x12\n\n\x02id\x18\x01 \x01(\x05\x12\x0c\n\x04time\x18\x02 \x01(\x05\x12\x17\n\x0f\x66rom_account_id\x18\x03 \x01(\x05\x12\x15\n\rto_account_id\x18\x04 \x01(\x05\x12\x14\n\x0c\x61mount_cents\x18\x05 \x01(\x05\x12\x10\n\x08\x63urrency\x18\x06 \x01(\t\x12\x11\n\treference\x18\x07 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\"\'\n\x11GetBalanceRequest\x12\x12\n\naccount_id\x18\x01 \x01(\x05\"[\n\x12GetBalanceResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12#\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x15.wirebench.v1.Balance\"\x7f\n\x19StreamTransactionsRequest\x12\x12\n\x05since\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x17\n\nrate_limit\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\x05limit\x18\x03 \x01(\x05H\x02\x88\x01\x01\x42\x08\n\x06_sinceB\r\n\x0b_rate_limitB\x08\n\x06_limit\"E\n\x1aStreamTransactionsResponse\x12\'\n\x04\x64\x61ta\x18\x01 \x01(\x0b\x32\x19.wirebench.v1.Transaction2\xcb\x01\n\rLedgerService\x12O\n\nGetBalance\x12\x1f.wirebench.v1.GetBalanceRequest\x1a .wirebench.v1.GetBalanceResponse\x12i\n\x12StreamTransactions\x12\'.wirebench.v1.StreamTransactionsRequest\x1a(.wirebench.v1.StreamTransactionsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cwirebench_proto/ledger.proto\x12\x0cwirebench.v1\"\xa3\x01\n\x07\x42\x61lance\x12\x1d\n\naccount_id\x18\x01 \x01(\x05R\taccountId\x12\x14\n\x05owner\x18\x02 \x01(\tR\x05owner\x12\x1a\n\x08\x63urrency\x18\x03 \x01(\tR\x08\x63urrency\x12#\n\rbalance_cents\x18\x04 \x01(\x05R\x0c\x62\x61lanceCents\x12\"\n\x0ctransactions\x18\x05 \x01(\x05R\x0ctransactions\"\xfc\x01\n\x0bTransaction\x12\x0e\n\x02id\x18\x01 \x01(\x05R\x02id\x12\x12\n\x04time\x18\x02 \x01(\x05R\x04time\x12&\n\x0f\x66rom_account_id\x18\x03 \x01(\x05R\rfromAccountId\x12\"\n\rto_account_id\x18\x04 \x01(\x05R\x0btoAccountId\x12!\n\x0c\x61mount_cents\x18\x05 \x01(\x05R\x0b\x61mountCents\x12\x1a\n\x08\x63urrency\x18\x06 \x01(\tR\x08\x63urrency\x12\x1c\n\treference\x18\x07 \x01(\tR\treference\x12 \n\x0b\x64\x65scription\x18\x08 \x01(\tR\x0b\x64\x65scription\"2\n\x11GetBalanceRequest\x12\x1d\n\naccount_id\x18\x01 \x01(\x05R\taccountId\"s\n\x12GetBalanceResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12)\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x15.wirebench.v1.BalanceR\x04\x64\x61ta\"\x98\x01\n\x19StreamTransactionsRequest\x12\x19\n\x05since\x18\x01 \x01(\x05H\x00R\x05since\x88\x01\x01\x12\"\n\nrate_limit\x18\x02 \x01(\x05H\x01R\trateLimit\x88\x01\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05H\x02R\x05limit\x88\x01\x01\x42\x08\n\x06_sinceB\r\n\x0b_rate_limitB\x08\n\x06_limit\"K\n\x1aStreamTransactionsResponse\x12-\n\x04\x64\x61ta\x18\x01 \x01(\x0b\x32\x19.wirebench.v1.TransactionR\x04\x64\x61ta2\xcb\x01\n\rLedgerService\x12O\n\nGetBalance\x12\x1f.wirebench.v1.GetBalanceRequest\x1a .wirebench.v1.GetBalanceResponse\x12i\n\x12StreamTransactions\x12\'.wirebench.v1.StreamTransactionsRequest\x1a(.wirebench.v1.StreamTransactionsResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'wirebench_proto.ledger_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_BALANCE']._serialized_start=46
-  _globals['_BALANCE']._serialized_end=153
-  _globals['_TRANSACTION']._serialized_start=156
-  _globals['_TRANSACTION']._serialized_end=323
-  _globals['_GETBALANCEREQUEST']._serialized_start=325
-  _globals['_GETBALANCEREQUEST']._serialized_end=364
-  _globals['_GETBALANCERESPONSE']._serialized_start=366
-  _globals['_GETBALANCERESPONSE']._serialized_end=457
-  _globals['_STREAMTRANSACTIONSREQUEST']._serialized_start=459
-  _globals['_STREAMTRANSACTIONSREQUEST']._serialized_end=586
-  _globals['_STREAMTRANSACTIONSRESPONSE']._serialized_start=588
-  _globals['_STREAMTRANSACTIONSRESPONSE']._serialized_end=657
-  _globals['_LEDGERSERVICE']._serialized_start=660
-  _globals['_LEDGERSERVICE']._serialized_end=863
+  _globals['_BALANCE']._serialized_start=47
+  _globals['_BALANCE']._serialized_end=210
+  _globals['_TRANSACTION']._serialized_start=213
+  _globals['_TRANSACTION']._serialized_end=465
+  _globals['_GETBALANCEREQUEST']._serialized_start=467
+  _globals['_GETBALANCEREQUEST']._serialized_end=517
+  _globals['_GETBALANCERESPONSE']._serialized_start=519
+  _globals['_GETBALANCERESPONSE']._serialized_end=634
+  _globals['_STREAMTRANSACTIONSREQUEST']._serialized_start=637
+  _globals['_STREAMTRANSACTIONSREQUEST']._serialized_end=789
+  _globals['_STREAMTRANSACTIONSRESPONSE']._serialized_start=791
+  _globals['_STREAMTRANSACTIONSRESPONSE']._serialized_end=866
+  _globals['_LEDGERSERVICE']._serialized_start=869
+  _globals['_LEDGERSERVICE']._serialized_end=1072
 # @@protoc_insertion_point(module_scope)

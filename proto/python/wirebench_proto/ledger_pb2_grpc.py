@@ -54,14 +54,14 @@ class LedgerServiceServicer:
     """
 
     def GetBalance(self, request, context):
-        """INVALID_ARGUMENT, NOT_FOUND.
+        """Returns what an account holds. INVALID_ARGUMENT, NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamTransactions(self, request, context):
-        """In the order of time. INVALID_ARGUMENT.
+        """Streams transactions in the order of time. INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,9 +36,9 @@ class LedgerServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> LedgerServiceAsyncStub: ...
     GetBalance: _grpc.UnaryUnaryMultiCallable[_ledger_pb2.GetBalanceRequest, _ledger_pb2.GetBalanceResponse]
-    """INVALID_ARGUMENT, NOT_FOUND."""
+    """Returns what an account holds. INVALID_ARGUMENT, NOT_FOUND."""
     StreamTransactions: _grpc.UnaryStreamMultiCallable[_ledger_pb2.StreamTransactionsRequest, _ledger_pb2.StreamTransactionsResponse]
-    """In the order of time. INVALID_ARGUMENT."""
+    """Streams transactions in the order of time. INVALID_ARGUMENT."""
 
 @_typing.type_check_only
 class LedgerServiceAsyncStub(LedgerServiceStub):
@@ -48,9 +48,9 @@ class LedgerServiceAsyncStub(LedgerServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetBalance: _aio.UnaryUnaryMultiCallable[_ledger_pb2.GetBalanceRequest, _ledger_pb2.GetBalanceResponse]  # type: ignore[assignment]
-    """INVALID_ARGUMENT, NOT_FOUND."""
+    """Returns what an account holds. INVALID_ARGUMENT, NOT_FOUND."""
     StreamTransactions: _aio.UnaryStreamMultiCallable[_ledger_pb2.StreamTransactionsRequest, _ledger_pb2.StreamTransactionsResponse]  # type: ignore[assignment]
-    """In the order of time. INVALID_ARGUMENT."""
+    """Streams transactions in the order of time. INVALID_ARGUMENT."""
 
 class LedgerServiceServicer(metaclass=_abc_1.ABCMeta):
     """LedgerService tells what accounts hold and what moved between them in one
@@ -63,7 +63,7 @@ class LedgerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _ledger_pb2.GetBalanceRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ledger_pb2.GetBalanceResponse, _abc.Awaitable[_ledger_pb2.GetBalanceResponse]]:
-        """INVALID_ARGUMENT, NOT_FOUND."""
+        """Returns what an account holds. INVALID_ARGUMENT, NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def StreamTransactions(
@@ -71,6 +71,6 @@ class LedgerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _ledger_pb2.StreamTransactionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_ledger_pb2.StreamTransactionsResponse], _abc.AsyncIterator[_ledger_pb2.StreamTransactionsResponse]]:
-        """In the order of time. INVALID_ARGUMENT."""
+        """Streams transactions in the order of time. INVALID_ARGUMENT."""
 
 def add_LedgerServiceServicer_to_server(servicer: LedgerServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

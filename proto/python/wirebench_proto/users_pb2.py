@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bwirebench_proto/users.proto\x12\x0cwirebench.v1\"\xb7\x01\n\x04User\x12\n\n\x02id\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05\x65mail\x18\x03 \x01(\t\x12\x12\n\x05phone\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x07\x61\x64\x64ress\x18\x05 \x01(\tH\x01\x88\x01\x01\x12\x10\n\x03\x62io\x18\x06 \x01(\tH\x02\x88\x01\x01\x12\x0c\n\x04tags\x18\x07 \x03(\t\x12\x13\n\x06\x61vatar\x18\x08 \x01(\x0cH\x03\x88\x01\x01\x42\x08\n\x06_phoneB\n\n\x08_addressB\x06\n\x04_bioB\t\n\x07_avatar\"5\n\x11\x43reateUserRequest\x12 \n\x04user\x18\x01 \x01(\x0b\x32\x12.wirebench.v1.User\"X\n\x12\x43reateUserResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.User\"\x1c\n\x0eGetUserRequest\x12\n\n\x02id\x18\x01 \x01(\x05\"U\n\x0fGetUserResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.User\"\xe1\x01\n\x11UpdateUserRequest\x12\n\n\x02id\x18\x01 \x01(\x05\x12\x11\n\x04name\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\x05\x65mail\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05phone\x18\x04 \x01(\tH\x02\x88\x01\x01\x12\x14\n\x07\x61\x64\x64ress\x18\x05 \x01(\tH\x03\x88\x01\x01\x12\x10\n\x03\x62io\x18\x06 \x01(\tH\x04\x88\x01\x01\x12\x0c\n\x04tags\x18\x07 \x03(\t\x12\x13\n\x06\x61vatar\x18\x08 \x01(\x0cH\x05\x88\x01\x01\x42\x07\n\x05_nameB\x08\n\x06_emailB\x08\n\x06_phoneB\n\n\x08_addressB\x06\n\x04_bioB\t\n\x07_avatar\"X\n\x12UpdateUserResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.User\"\x1f\n\x11\x44\x65leteUserRequest\x12\n\n\x02id\x18\x01 \x01(\x05\"X\n\x12\x44\x65leteUserResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.User\"3\n\x10ListUsersRequest\x12\r\n\x05limit\x18\x01 \x01(\x05\x12\x10\n\x08\x61\x66ter_id\x18\x02 \x01(\x05\"W\n\x11ListUsersResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x03(\x0b\x32\x12.wirebench.v1.User\";\n\x16\x43reateUserBatchRequest\x12!\n\x05users\x18\x01 \x03(\x0b\x32\x12.wirebench.v1.User\"]\n\x17\x43reateUserBatchResponse\x12\x0f\n\x07success\x18\x01 \x01(\x08\x12\x0f\n\x07message\x18\x02 \x01(\t\x12 \n\x04\x64\x61ta\x18\x03 \x03(\x0b\x32\x12.wirebench.v1.User2\xf6\x03\n\x0bUserService\x12O\n\nCreateUser\x12\x1f.wirebench.v1.CreateUserRequest\x1a .wirebench.v1.CreateUserResponse\x12\x46\n\x07GetUser\x12\x1c.wirebench.v1.GetUserRequest\x1a\x1d.wirebench.v1.GetUserResponse\x12O\n\nUpdateUser\x12\x1f.wirebench.v1.UpdateUserRequest\x1a .wirebench.v1.UpdateUserResponse\x12O\n\nDeleteUser\x12\x1f.wirebench.v1.DeleteUserRequest\x1a .wirebench.v1.DeleteUserResponse\x12L\n\tListUsers\x12\x1e.wirebench.v1.ListUsersRequest\x1a\x1f.wirebench.v1.ListUsersResponse\x12^\n\x0f\x43reateUserBatch\x12$.wirebench.v1.CreateUserBatchRequest\x1a%.wirebench.v1.CreateUserBatchResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bwirebench_proto/users.proto\x12\x0cwirebench.v1\"\xeb\x01\n\x04User\x12\x0e\n\x02id\x18\x01 \x01(\x05R\x02id\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n\x05\x65mail\x18\x03 \x01(\tR\x05\x65mail\x12\x19\n\x05phone\x18\x04 \x01(\tH\x00R\x05phone\x88\x01\x01\x12\x1d\n\x07\x61\x64\x64ress\x18\x05 \x01(\tH\x01R\x07\x61\x64\x64ress\x88\x01\x01\x12\x15\n\x03\x62io\x18\x06 \x01(\tH\x02R\x03\x62io\x88\x01\x01\x12\x12\n\x04tags\x18\x07 \x03(\tR\x04tags\x12\x1b\n\x06\x61vatar\x18\x08 \x01(\x0cH\x03R\x06\x61vatar\x88\x01\x01\x42\x08\n\x06_phoneB\n\n\x08_addressB\x06\n\x04_bioB\t\n\x07_avatar\";\n\x11\x43reateUserRequest\x12&\n\x04user\x18\x01 \x01(\x0b\x32\x12.wirebench.v1.UserR\x04user\"p\n\x12\x43reateUserResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.UserR\x04\x64\x61ta\" \n\x0eGetUserRequest\x12\x0e\n\x02id\x18\x01 \x01(\x05R\x02id\"m\n\x0fGetUserResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.UserR\x04\x64\x61ta\"\x95\x02\n\x11UpdateUserRequest\x12\x0e\n\x02id\x18\x01 \x01(\x05R\x02id\x12\x17\n\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n\x05\x65mail\x18\x03 \x01(\tH\x01R\x05\x65mail\x88\x01\x01\x12\x19\n\x05phone\x18\x04 \x01(\tH\x02R\x05phone\x88\x01\x01\x12\x1d\n\x07\x61\x64\x64ress\x18\x05 \x01(\tH\x03R\x07\x61\x64\x64ress\x88\x01\x01\x12\x15\n\x03\x62io\x18\x06 \x01(\tH\x04R\x03\x62io\x88\x01\x01\x12\x12\n\x04tags\x18\x07 \x03(\tR\x04tags\x12\x1b\n\x06\x61vatar\x18\x08 \x01(\x0cH\x05R\x06\x61vatar\x88\x01\x01\x42\x07\n\x05_nameB\x08\n\x06_emailB\x08\n\x06_phoneB\n\n\x08_addressB\x06\n\x04_bioB\t\n\x07_avatar\"p\n\x12UpdateUserResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.UserR\x04\x64\x61ta\"#\n\x11\x44\x65leteUserRequest\x12\x0e\n\x02id\x18\x01 \x01(\x05R\x02id\"p\n\x12\x44\x65leteUserResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x12.wirebench.v1.UserR\x04\x64\x61ta\"C\n\x10ListUsersRequest\x12\x14\n\x05limit\x18\x01 \x01(\x05R\x05limit\x12\x19\n\x08\x61\x66ter_id\x18\x02 \x01(\x05R\x07\x61\x66terId\"o\n\x11ListUsersResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x03(\x0b\x32\x12.wirebench.v1.UserR\x04\x64\x61ta\"B\n\x16\x43reateUserBatchRequest\x12(\n\x05users\x18\x01 \x03(\x0b\x32\x12.wirebench.v1.UserR\x05users\"u\n\x17\x43reateUserBatchResponse\x12\x18\n\x07success\x18\x01 \x01(\x08R\x07success\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12&\n\x04\x64\x61ta\x18\x03 \x03(\x0b\x32\x12.wirebench.v1.UserR\x04\x64\x61ta2\xf6\x03\n\x0bUserService\x12O\n\nCreateUser\x12\x1f.wirebench.v1.CreateUserRequest\x1a .wirebench.v1.CreateUserResponse\x12\x46\n\x07GetUser\x12\x1c.wirebench.v1.GetUserRequest\x1a\x1d.wirebench.v1.GetUserResponse\x12O\n\nUpdateUser\x12\x1f.wirebench.v1.UpdateUserRequest\x1a .wirebench.v1.UpdateUserResponse\x12O\n\nDeleteUser\x12\x1f.wirebench.v1.DeleteUserRequest\x1a .wirebench.v1.DeleteUserResponse\x12L\n\tListUsers\x12\x1e.wirebench.v1.ListUsersRequest\x1a\x1f.wirebench.v1.ListUsersResponse\x12^\n\x0f\x43reateUserBatch\x12$.wirebench.v1.CreateUserBatchRequest\x1a%.wirebench.v1.CreateUserBatchResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,31 +32,31 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'wirebench_proto.users_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_USER']._serialized_start=46
-  _globals['_USER']._serialized_end=229
-  _globals['_CREATEUSERREQUEST']._serialized_start=231
-  _globals['_CREATEUSERREQUEST']._serialized_end=284
-  _globals['_CREATEUSERRESPONSE']._serialized_start=286
-  _globals['_CREATEUSERRESPONSE']._serialized_end=374
-  _globals['_GETUSERREQUEST']._serialized_start=376
-  _globals['_GETUSERREQUEST']._serialized_end=404
-  _globals['_GETUSERRESPONSE']._serialized_start=406
-  _globals['_GETUSERRESPONSE']._serialized_end=491
-  _globals['_UPDATEUSERREQUEST']._serialized_start=494
-  _globals['_UPDATEUSERREQUEST']._serialized_end=719
-  _globals['_UPDATEUSERRESPONSE']._serialized_start=721
-  _globals['_UPDATEUSERRESPONSE']._serialized_end=809
-  _globals['_DELETEUSERREQUEST']._serialized_start=811
-  _globals['_DELETEUSERREQUEST']._serialized_end=842
-  _globals['_DELETEUSERRESPONSE']._serialized_start=844
-  _globals['_DELETEUSERRESPONSE']._serialized_end=932
-  _globals['_LISTUSERSREQUEST']._serialized_start=934
-  _globals['_LISTUSERSREQUEST']._serialized_end=985
-  _globals['_LISTUSERSRESPONSE']._serialized_start=987
-  _globals['_LISTUSERSRESPONSE']._serialized_end=1074
-  _globals['_CREATEUSERBATCHREQUEST']._serialized_start=1076
-  _globals['_CREATEUSERBATCHREQUEST']._serialized_end=1135
-  _globals['_CREATEUSERBATCHRESPONSE']._serialized_start=1137
-  _globals['_CREATEUSERBATCHRESPONSE']._serialized_end=1230
-  _globals['_USERSERVICE']._serialized_start=1233
-  _globals['_USERSERVICE']._serialized_end=1735
+  _globals['_USER']._serialized_end=281
+  _globals['_CREATEUSERREQUEST']._serialized_start=283
+  _globals['_CREATEUSERREQUEST']._serialized_end=342
+  _globals['_CREATEUSERRESPONSE']._serialized_start=344
+  _globals['_CREATEUSERRESPONSE']._serialized_end=456
+  _globals['_GETUSERREQUEST']._serialized_start=458
+  _globals['_GETUSERREQUEST']._serialized_end=490
+  _globals['_GETUSERRESPONSE']._serialized_start=492
+  _globals['_GETUSERRESPONSE']._serialized_end=601
+  _globals['_UPDATEUSERREQUEST']._serialized_start=604
+  _globals['_UPDATEUSERREQUEST']._serialized_end=881
+  _globals['_UPDATEUSERRESPONSE']._serialized_start=883
+  _globals['_UPDATEUSERRESPONSE']._serialized_end=995
+  _globals['_DELETEUSERREQUEST']._serialized_start=997
+  _globals['_DELETEUSERREQUEST']._serialized_end=1032
+  _globals['_DELETEUSERRESPONSE']._serialized_start=1034
+  _globals['_DELETEUSERRESPONSE']._serialized_end=1146
+  _globals['_LISTUSERSREQUEST']._serialized_start=1148
+  _globals['_LISTUSERSREQUEST']._serialized_end=1215
+  _globals['_LISTUSERSRESPONSE']._serialized_start=1217
+  _globals['_LISTUSERSRESPONSE']._serialized_end=1328
+  _globals['_CREATEUSERBATCHREQUEST']._serialized_start=1330
+  _globals['_CREATEUSERBATCHREQUEST']._serialized_end=1396
+  _globals['_CREATEUSERBATCHRESPONSE']._serialized_start=1398
+  _globals['_CREATEUSERBATCHRESPONSE']._serialized_end=1515
+  _globals['_USERSERVICE']._serialized_start=1518
+  _globals['_USERSERVICE']._serialized_end=2020
 # @@protoc_insertion_point(module_scope)

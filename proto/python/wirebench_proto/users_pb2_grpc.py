@@ -76,21 +76,22 @@ class UserServiceServicer:
     """
 
     def CreateUser(self, request, context):
-        """INVALID_ARGUMENT, ALREADY_EXISTS.
+        """Creates a user. INVALID_ARGUMENT, ALREADY_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetUser(self, request, context):
-        """INVALID_ARGUMENT, NOT_FOUND.
+        """Returns a user. INVALID_ARGUMENT, NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateUser(self, request, context):
-        """Changes the fields that are given and leaves the others.
+        """Changes the fields that are given and leaves the others. The body may
+        repeat the id of the path. Tags can be replaced, but not emptied.
         INVALID_ARGUMENT, NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -98,21 +99,22 @@ class UserServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteUser(self, request, context):
-        """Returns the user as it was. INVALID_ARGUMENT, NOT_FOUND.
+        """Deletes a user. Returns it as it was. INVALID_ARGUMENT, NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListUsers(self, request, context):
-        """In the order of their ids. INVALID_ARGUMENT.
+        """Lists users in the order of their ids. INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateUserBatch(self, request, context):
-        """All or nothing. INVALID_ARGUMENT, ALREADY_EXISTS.
+        """Creates all of these users, or none. No id may come twice.
+        INVALID_ARGUMENT, ALREADY_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,19 +37,22 @@ class UserServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> UserServiceAsyncStub: ...
     CreateUser: _grpc.UnaryUnaryMultiCallable[_users_pb2.CreateUserRequest, _users_pb2.CreateUserResponse]
-    """INVALID_ARGUMENT, ALREADY_EXISTS."""
+    """Creates a user. INVALID_ARGUMENT, ALREADY_EXISTS."""
     GetUser: _grpc.UnaryUnaryMultiCallable[_users_pb2.GetUserRequest, _users_pb2.GetUserResponse]
-    """INVALID_ARGUMENT, NOT_FOUND."""
+    """Returns a user. INVALID_ARGUMENT, NOT_FOUND."""
     UpdateUser: _grpc.UnaryUnaryMultiCallable[_users_pb2.UpdateUserRequest, _users_pb2.UpdateUserResponse]
-    """Changes the fields that are given and leaves the others.
+    """Changes the fields that are given and leaves the others. The body may
+    repeat the id of the path. Tags can be replaced, but not emptied.
     INVALID_ARGUMENT, NOT_FOUND.
     """
     DeleteUser: _grpc.UnaryUnaryMultiCallable[_users_pb2.DeleteUserRequest, _users_pb2.DeleteUserResponse]
-    """Returns the user as it was. INVALID_ARGUMENT, NOT_FOUND."""
+    """Deletes a user. Returns it as it was. INVALID_ARGUMENT, NOT_FOUND."""
     ListUsers: _grpc.UnaryUnaryMultiCallable[_users_pb2.ListUsersRequest, _users_pb2.ListUsersResponse]
-    """In the order of their ids. INVALID_ARGUMENT."""
+    """Lists users in the order of their ids. INVALID_ARGUMENT."""
     CreateUserBatch: _grpc.UnaryUnaryMultiCallable[_users_pb2.CreateUserBatchRequest, _users_pb2.CreateUserBatchResponse]
-    """All or nothing. INVALID_ARGUMENT, ALREADY_EXISTS."""
+    """Creates all of these users, or none. No id may come twice.
+    INVALID_ARGUMENT, ALREADY_EXISTS.
+    """
 
 @_typing.type_check_only
 class UserServiceAsyncStub(UserServiceStub):
@@ -60,19 +63,22 @@ class UserServiceAsyncStub(UserServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateUser: _aio.UnaryUnaryMultiCallable[_users_pb2.CreateUserRequest, _users_pb2.CreateUserResponse]  # type: ignore[assignment]
-    """INVALID_ARGUMENT, ALREADY_EXISTS."""
+    """Creates a user. INVALID_ARGUMENT, ALREADY_EXISTS."""
     GetUser: _aio.UnaryUnaryMultiCallable[_users_pb2.GetUserRequest, _users_pb2.GetUserResponse]  # type: ignore[assignment]
-    """INVALID_ARGUMENT, NOT_FOUND."""
+    """Returns a user. INVALID_ARGUMENT, NOT_FOUND."""
     UpdateUser: _aio.UnaryUnaryMultiCallable[_users_pb2.UpdateUserRequest, _users_pb2.UpdateUserResponse]  # type: ignore[assignment]
-    """Changes the fields that are given and leaves the others.
+    """Changes the fields that are given and leaves the others. The body may
+    repeat the id of the path. Tags can be replaced, but not emptied.
     INVALID_ARGUMENT, NOT_FOUND.
     """
     DeleteUser: _aio.UnaryUnaryMultiCallable[_users_pb2.DeleteUserRequest, _users_pb2.DeleteUserResponse]  # type: ignore[assignment]
-    """Returns the user as it was. INVALID_ARGUMENT, NOT_FOUND."""
+    """Deletes a user. Returns it as it was. INVALID_ARGUMENT, NOT_FOUND."""
     ListUsers: _aio.UnaryUnaryMultiCallable[_users_pb2.ListUsersRequest, _users_pb2.ListUsersResponse]  # type: ignore[assignment]
-    """In the order of their ids. INVALID_ARGUMENT."""
+    """Lists users in the order of their ids. INVALID_ARGUMENT."""
     CreateUserBatch: _aio.UnaryUnaryMultiCallable[_users_pb2.CreateUserBatchRequest, _users_pb2.CreateUserBatchResponse]  # type: ignore[assignment]
-    """All or nothing. INVALID_ARGUMENT, ALREADY_EXISTS."""
+    """Creates all of these users, or none. No id may come twice.
+    INVALID_ARGUMENT, ALREADY_EXISTS.
+    """
 
 class UserServiceServicer(metaclass=_abc_1.ABCMeta):
     """UserService keeps users. Every reply carries `success`, `message` and `data`,
@@ -86,7 +92,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _users_pb2.CreateUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_users_pb2.CreateUserResponse, _abc.Awaitable[_users_pb2.CreateUserResponse]]:
-        """INVALID_ARGUMENT, ALREADY_EXISTS."""
+        """Creates a user. INVALID_ARGUMENT, ALREADY_EXISTS."""
 
     @_abc_1.abstractmethod
     def GetUser(
@@ -94,7 +100,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _users_pb2.GetUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_users_pb2.GetUserResponse, _abc.Awaitable[_users_pb2.GetUserResponse]]:
-        """INVALID_ARGUMENT, NOT_FOUND."""
+        """Returns a user. INVALID_ARGUMENT, NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def UpdateUser(
@@ -102,7 +108,8 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _users_pb2.UpdateUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_users_pb2.UpdateUserResponse, _abc.Awaitable[_users_pb2.UpdateUserResponse]]:
-        """Changes the fields that are given and leaves the others.
+        """Changes the fields that are given and leaves the others. The body may
+        repeat the id of the path. Tags can be replaced, but not emptied.
         INVALID_ARGUMENT, NOT_FOUND.
         """
 
@@ -112,7 +119,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _users_pb2.DeleteUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_users_pb2.DeleteUserResponse, _abc.Awaitable[_users_pb2.DeleteUserResponse]]:
-        """Returns the user as it was. INVALID_ARGUMENT, NOT_FOUND."""
+        """Deletes a user. Returns it as it was. INVALID_ARGUMENT, NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def ListUsers(
@@ -120,7 +127,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _users_pb2.ListUsersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_users_pb2.ListUsersResponse, _abc.Awaitable[_users_pb2.ListUsersResponse]]:
-        """In the order of their ids. INVALID_ARGUMENT."""
+        """Lists users in the order of their ids. INVALID_ARGUMENT."""
 
     @_abc_1.abstractmethod
     def CreateUserBatch(
@@ -128,6 +135,8 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _users_pb2.CreateUserBatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_users_pb2.CreateUserBatchResponse, _abc.Awaitable[_users_pb2.CreateUserBatchResponse]]:
-        """All or nothing. INVALID_ARGUMENT, ALREADY_EXISTS."""
+        """Creates all of these users, or none. No id may come twice.
+        INVALID_ARGUMENT, ALREADY_EXISTS.
+        """
 
 def add_UserServiceServicer_to_server(servicer: UserServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -6,17 +6,15 @@ import bisect
 import itertools
 from collections.abc import Iterator, Sequence
 
+from wirebench.model.application import builtin
 from wirebench.scenario import drivers
 from wirebench.scenario.cell import Cell
 from wirebench.scenario.contract import (
     CLOSING_RUNTIMES,
-    STREAM_OPERATIONS,
     THREADED_RUNTIMES,
     TRANSPORTS,
-    WRITING_OPERATIONS,
 )
 from wirebench.scenario.model import Factors, Load
-from wirebench.scenario.payload import takes
 from wirebench.scenario.refusals.loads import A_LOAD
 from wirebench.scenario.refusals.refusal import Refusal, written
 
@@ -32,7 +30,7 @@ def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
                 f"choose from {', '.join(possible)}; for one transport alone: {name}: {{{cell.transport}: …}}",
             )
     operations = load.workload(cell.operation).operations
-    writes = not WRITING_OPERATIONS.isdisjoint(operations)
+    writes = any(builtin().operations[name].writes for name in operations)
     yield from _impossible_service(cell, factors, writes=writes)
     yield from _impossible_work(cell, factors, operations)
     yield from _impossible_users(cell, load)
@@ -44,7 +42,7 @@ def impossible(cell: Cell, factors: Factors, load: Load) -> Iterator[Refusal]:
 
 def _impossible_work(cell: Cell, factors: Factors, operations: Sequence[str]) -> Iterator[Refusal]:
     """Refuse operations that a payload doesn't fit."""
-    if cell.payload is not None and not any(takes(operation, cell.payload) for operation in operations):
+    if cell.payload is not None and not any(builtin().operations[name].takes(cell.payload) for name in operations):
         yield Refusal(
             written(factors, "payload", cell),
             f"{cell.operation} has no payload {cell.payload!r}",
@@ -84,7 +82,7 @@ def _impossible_stream(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         yield Refusal(written(factors, "codec", cell), message, hint)
     for name in ("stream_items", "stream_rate_limit_per_s"):
         if getattr(factors, name) and not cell.is_stream:
-            hint = f"set factors.operation to {' or '.join(STREAM_OPERATIONS)} alone, or remove {name}"
+            hint = f"set factors.operation to {' or '.join(builtin().streams)} alone, or remove {name}"
             yield Refusal(("factors", name), f"{cell.operation} is no stream", hint)
 
 
@@ -128,7 +126,9 @@ def _impossible_in_go(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         )
     if cell.store == "sqlite":
         yield Refusal(
-            written(factors, "store", cell), "in Go there is no store 'sqlite'", "set factors.store to memory or postgres"
+            written(factors, "store", cell),
+            "in Go there is no store 'sqlite'",
+            "set factors.store to memory or postgres",
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirebench.scenario.contract import OPERATIONS, STREAM_OPERATIONS, Driver
+from wirebench.model.application import builtin
+from wirebench.model.source import FieldPath
+from wirebench.scenario.contract import Driver
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
-from wirebench.scenario.source import FieldPath
 from wirebench.timing.recording import ENTRIES_MAX
 
 A_LOAD = {
@@ -92,7 +93,7 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         yield Refusal(("factors", "disruption"), message, "use a closed or an open load")
     if load.warmup_s:
         yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls")
-    if load.warmup_calls and all_levels(scenario.factors.operation).intersection(STREAM_OPERATIONS):
+    if load.warmup_calls and all_levels(scenario.factors.operation).intersection(builtin().streams):
         yield Refusal(("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream")
     for driver in sorted(all_levels(scenario.factors.driver) - {"k6"}):
         message = f"{driver} sends for a time, and not a number of calls"
@@ -118,16 +119,16 @@ def _unfit_shape(scenario: Scenario) -> Iterator[Refusal]:
 
 def _unknown_work(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse operations that are none, and workloads that have an operation's name or that nobody asks for."""
-    workloads, asked = scenario.load.workloads, scenario.factors.operation
+    workloads, asked, operations = scenario.load.workloads, scenario.factors.operation, builtin().operations
     for transport, levels in asked.items():
         for place, level in enumerate(levels):
             owner = () if transport == EVERY_TRANSPORT else (transport,)
             field: FieldPath = ("factors", "operation", *owner, place)
-            if level not in OPERATIONS and level not in workloads:
-                hint = f"choose from {', '.join((*OPERATIONS, *workloads))}; load.workloads can define others"
+            if level not in operations and level not in workloads:
+                hint = f"choose from {', '.join((*operations, *workloads))}; load.workloads can define others"
                 yield Refusal(field, f"there is no operation or workload {level!r}", hint)
-            if level == "users.delete":
-                hint = "write a sequence with users.create before it under load.workloads"
+            elif level in operations and operations[level].deletes:
+                hint = "write a sequence that creates users before it under load.workloads"
                 yield Refusal(field, "a load deletes only users that it has created", hint)
     for name in workloads:
         if name not in all_levels(asked):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from wirebench.model.source import FieldPath
 from wirebench.scenario.cell import Cell
 from wirebench.scenario.model import EVERY_TRANSPORT, Factors, field_of
-from wirebench.scenario.source import FieldPath
 
 T = TypeVar("T")
 

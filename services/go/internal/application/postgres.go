@@ -106,7 +106,7 @@ func (p *Postgres) Waits() (count uint64, total time.Duration) {
 }
 
 func (p *Postgres) user(ctx context.Context, id int32) (*pb.User, error) {
-	return queryOne(ctx, p, scanUser, errNoUser, "SELECT "+userColumns+" FROM users WHERE id = $1", id)
+	return queryOne[pb.User](ctx, p, errNoUser, "SELECT "+userColumns+" FROM users WHERE id = $1", id)
 }
 
 func (p *Postgres) addUsers(ctx context.Context, users []*pb.User) error {
@@ -141,44 +141,30 @@ func (p *Postgres) updateUser(ctx context.Context, r *pb.UpdateUserRequest) (*pb
 	if len(tags) == 0 {
 		tags = nil // NULL, by which they stay
 	}
-	return queryOne(ctx, p, scanUser, errNoUser, updateUser, r.Id, r.Name, r.Email, r.Phone, r.Address, r.Bio, tags,
+	return queryOne[pb.User](ctx, p, errNoUser, updateUser, r.Id, r.Name, r.Email, r.Phone, r.Address, r.Bio, tags,
 		r.Avatar)
 }
 
 func (p *Postgres) deleteUser(ctx context.Context, id int32) (*pb.User, error) {
-	return queryOne(ctx, p, scanUser, errNoUser, "DELETE FROM users WHERE id = $1 RETURNING "+userColumns, id)
+	return queryOne[pb.User](ctx, p, errNoUser, "DELETE FROM users WHERE id = $1 RETURNING "+userColumns, id)
 }
 
 func (p *Postgres) users(ctx context.Context, afterID, limit int32) ([]*pb.User, error) {
 	const statement = "SELECT " + userColumns + " FROM users WHERE id > $1 ORDER BY id LIMIT nullif($2::integer, 0)"
-	return query(ctx, p, scanUser, statement, afterID, limit)
+	return query(ctx, p, pgx.RowToAddrOfStructByName[pb.User], statement, afterID, limit)
 }
 
 func (p *Postgres) balance(ctx context.Context, accountID int32) (*pb.Balance, error) {
 	const statement = "SELECT account_id, owner, currency, balance_cents, transactions FROM balances WHERE account_id = $1"
-	return queryOne(ctx, p, func(row pgx.CollectableRow) (*pb.Balance, error) {
-		b := &pb.Balance{}
-		return b, row.Scan(&b.AccountId, &b.Owner, &b.Currency, &b.BalanceCents, &b.Transactions)
-	}, errNoAccount, statement, accountID)
+	return queryOne[pb.Balance](ctx, p, errNoAccount, statement, accountID)
 }
 
 func (p *Postgres) transactions(ctx context.Context, since, afterID, limit int32) ([]*pb.Transaction, error) {
-	return query(ctx, p, func(row pgx.CollectableRow) (*pb.Transaction, error) {
-		t := &pb.Transaction{}
-		return t, row.Scan(&t.Id, &t.Time, &t.FromAccountId, &t.ToAccountId, &t.AmountCents, &t.Currency, &t.Reference,
-			&t.Description)
-	}, selectTransactions, afterID, since, limit)
+	return query(ctx, p, pgx.RowToAddrOfStructByName[pb.Transaction], selectTransactions, afterID, since, limit)
 }
 
-func scanUser(row pgx.CollectableRow) (*pb.User, error) {
-	u := &pb.User{}
-	return u, row.Scan(&u.Id, &u.Name, &u.Email, &u.Phone, &u.Address, &u.Bio, &u.Tags, &u.Avatar)
-}
-
-func queryOne[T any](
-	ctx context.Context, p *Postgres, scan pgx.RowToFunc[*T], missing error, statement string, values ...any,
-) (*T, error) {
-	found, err := query(ctx, p, scan, statement, values...)
+func queryOne[T any](ctx context.Context, p *Postgres, missing error, statement string, values ...any) (*T, error) {
+	found, err := query(ctx, p, pgx.RowToAddrOfStructByName[T], statement, values...)
 	if err == nil && len(found) == 0 {
 		err = missing
 	}

@@ -30,9 +30,9 @@ const (
 // EchoService gives back what it gets: the cost of a transport with as little
 // application behind it as can be.
 type EchoServiceClient interface {
-	// INVALID_ARGUMENT (no payload).
+	// Returns the payload. INVALID_ARGUMENT.
 	Echo(ctx context.Context, in *EchoRequest, opts ...grpc.CallOption) (*EchoResponse, error)
-	// INVALID_ARGUMENT (no text).
+	// Returns the text in upper case. INVALID_ARGUMENT.
 	Upper(ctx context.Context, in *UpperRequest, opts ...grpc.CallOption) (*UpperResponse, error)
 }
 
@@ -71,9 +71,9 @@ func (c *echoServiceClient) Upper(ctx context.Context, in *UpperRequest, opts ..
 // EchoService gives back what it gets: the cost of a transport with as little
 // application behind it as can be.
 type EchoServiceServer interface {
-	// INVALID_ARGUMENT (no payload).
+	// Returns the payload. INVALID_ARGUMENT.
 	Echo(context.Context, *EchoRequest) (*EchoResponse, error)
-	// INVALID_ARGUMENT (no text).
+	// Returns the text in upper case. INVALID_ARGUMENT.
 	Upper(context.Context, *UpperRequest) (*UpperResponse, error)
 	mustEmbedUnimplementedEchoServiceServer()
 }

@@ -30,9 +30,9 @@ const (
 // LedgerService tells what accounts hold and what moved between them in one
 // day. Its data never change, and are the same wherever the service runs.
 type LedgerServiceClient interface {
-	// INVALID_ARGUMENT, NOT_FOUND.
+	// Returns what an account holds. INVALID_ARGUMENT, NOT_FOUND.
 	GetBalance(ctx context.Context, in *GetBalanceRequest, opts ...grpc.CallOption) (*GetBalanceResponse, error)
-	// In the order of time. INVALID_ARGUMENT.
+	// Streams transactions in the order of time. INVALID_ARGUMENT.
 	StreamTransactions(ctx context.Context, in *StreamTransactionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamTransactionsResponse], error)
 }
 
@@ -80,9 +80,9 @@ type LedgerService_StreamTransactionsClient = grpc.ServerStreamingClient[StreamT
 // LedgerService tells what accounts hold and what moved between them in one
 // day. Its data never change, and are the same wherever the service runs.
 type LedgerServiceServer interface {
-	// INVALID_ARGUMENT, NOT_FOUND.
+	// Returns what an account holds. INVALID_ARGUMENT, NOT_FOUND.
 	GetBalance(context.Context, *GetBalanceRequest) (*GetBalanceResponse, error)
-	// In the order of time. INVALID_ARGUMENT.
+	// Streams transactions in the order of time. INVALID_ARGUMENT.
 	StreamTransactions(*StreamTransactionsRequest, grpc.ServerStreamingServer[StreamTransactionsResponse]) error
 	mustEmbedUnimplementedLedgerServiceServer()
 }

@@ -35,18 +35,20 @@ const (
 // which is the envelope of the REST API field by field; failures are status
 // codes and never a reply with success=false.
 type UserServiceClient interface {
-	// INVALID_ARGUMENT, ALREADY_EXISTS.
+	// Creates a user. INVALID_ARGUMENT, ALREADY_EXISTS.
 	CreateUser(ctx context.Context, in *CreateUserRequest, opts ...grpc.CallOption) (*CreateUserResponse, error)
-	// INVALID_ARGUMENT, NOT_FOUND.
+	// Returns a user. INVALID_ARGUMENT, NOT_FOUND.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*GetUserResponse, error)
-	// Changes the fields that are given and leaves the others.
+	// Changes the fields that are given and leaves the others. The body may
+	// repeat the id of the path. Tags can be replaced, but not emptied.
 	// INVALID_ARGUMENT, NOT_FOUND.
 	UpdateUser(ctx context.Context, in *UpdateUserRequest, opts ...grpc.CallOption) (*UpdateUserResponse, error)
-	// Returns the user as it was. INVALID_ARGUMENT, NOT_FOUND.
+	// Deletes a user. Returns it as it was. INVALID_ARGUMENT, NOT_FOUND.
 	DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*DeleteUserResponse, error)
-	// In the order of their ids. INVALID_ARGUMENT.
+	// Lists users in the order of their ids. INVALID_ARGUMENT.
 	ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error)
-	// All or nothing. INVALID_ARGUMENT, ALREADY_EXISTS.
+	// Creates all of these users, or none. No id may come twice.
+	// INVALID_ARGUMENT, ALREADY_EXISTS.
 	CreateUserBatch(ctx context.Context, in *CreateUserBatchRequest, opts ...grpc.CallOption) (*CreateUserBatchResponse, error)
 }
 
@@ -126,18 +128,20 @@ func (c *userServiceClient) CreateUserBatch(ctx context.Context, in *CreateUserB
 // which is the envelope of the REST API field by field; failures are status
 // codes and never a reply with success=false.
 type UserServiceServer interface {
-	// INVALID_ARGUMENT, ALREADY_EXISTS.
+	// Creates a user. INVALID_ARGUMENT, ALREADY_EXISTS.
 	CreateUser(context.Context, *CreateUserRequest) (*CreateUserResponse, error)
-	// INVALID_ARGUMENT, NOT_FOUND.
+	// Returns a user. INVALID_ARGUMENT, NOT_FOUND.
 	GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error)
-	// Changes the fields that are given and leaves the others.
+	// Changes the fields that are given and leaves the others. The body may
+	// repeat the id of the path. Tags can be replaced, but not emptied.
 	// INVALID_ARGUMENT, NOT_FOUND.
 	UpdateUser(context.Context, *UpdateUserRequest) (*UpdateUserResponse, error)
-	// Returns the user as it was. INVALID_ARGUMENT, NOT_FOUND.
+	// Deletes a user. Returns it as it was. INVALID_ARGUMENT, NOT_FOUND.
 	DeleteUser(context.Context, *DeleteUserRequest) (*DeleteUserResponse, error)
-	// In the order of their ids. INVALID_ARGUMENT.
+	// Lists users in the order of their ids. INVALID_ARGUMENT.
 	ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error)
-	// All or nothing. INVALID_ARGUMENT, ALREADY_EXISTS.
+	// Creates all of these users, or none. No id may come twice.
+	// INVALID_ARGUMENT, ALREADY_EXISTS.
 	CreateUserBatch(context.Context, *CreateUserBatchRequest) (*CreateUserBatchResponse, error)
 	mustEmbedUnimplementedUserServiceServer()
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -14,11 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"wirebench.dev/services/internal/application"
@@ -54,13 +53,13 @@ type connection struct {
 	running sync.WaitGroup // streams
 
 	mu       sync.Mutex
-	streams  map[uint32]func() // by id; the functions cancel
+	streams  map[uint32]context.CancelFunc // by id
 	stopping bool
 	resting  bool // waits for the preface or a request
 }
 
 func newConnection(server *Server, accepted net.Conn) *connection {
-	c := &connection{Conn: accepted, server: server, streams: map[uint32]func(){}}
+	c := &connection{Conn: accepted, server: server, streams: map[uint32]context.CancelFunc{}}
 	c.reader, c.writer = bufio.NewReaderSize(c, bufferSize), bufio.NewWriterSize(c, bufferSize)
 	return c
 }
@@ -236,27 +235,24 @@ func (c *connection) answerLine() error {
 	}
 	begun := time.Now()
 	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	answer, invalid := "", error(nil)
-	switch {
-	case len(text) > lineSizeMax:
-		invalid = fmt.Errorf("The line is longer than %d bytes.", lineSizeMax)
-	case !utf8.Valid(text):
-		invalid = errors.New("The line is not valid UTF-8.")
-	default:
-		answer = application.ToUpper(string(text)) + "\n"
+	answer, invalid := application.ToUpper(string(text))+"\n", error(nil)
+	if len(text) > lineSizeMax {
+		invalid = application.Invalid("The line is longer than %d bytes.", lineSizeMax)
+	} else if !utf8.Valid(text) {
+		invalid = application.Invalid("The line is not valid UTF-8.")
 	}
+	if invalid != nil {
+		answer = "ERROR: " + status.Convert(invalid).Message() + "\n"
+	}
+	c.server.requests.Observe(lineOperation, invalid, begun, len(text), len(answer))
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.unflushed = true
+	_, _ = c.writer.WriteString(answer) // flush returns the error
 	if invalid != nil {
-		answer = fmt.Sprintf("ERROR: %s\n", invalid)
-		_, _ = c.writer.WriteString(answer)
-		c.server.requests.Observe(lineOperation, application.Invalid("%s", invalid), begun, len(text), len(answer))
 		return errRejected
 	}
-	c.server.requests.Observe(lineOperation, nil, begun, len(text), len(answer))
-	_, err = c.writer.WriteString(answer)
-	return err
+	return nil
 }
 
 // reject sends the last reply of the connection, after the ends of its streams.
@@ -294,22 +290,13 @@ func (c *connection) openStream(r request) error {
 		c.unflushed = true
 		return c.write(r.id, 0, "", nil, err)
 	}
-	var sent atomic.Int64
-	// A stream that is cancelled is counted at once, though it may still wait for its client to read.
-	var counting sync.Once
-	count := func(err error) {
-		counting.Do(func() { c.server.requests.Observe(streamMethod, err, begun, len(r.body), int(sent.Load())) })
-	}
 	c.mu.Lock()
-	c.streams[r.id] = func() {
-		cancel()
-		count(application.ErrCancelled)
-	}
+	c.streams[r.id] = cancel
 	c.mu.Unlock()
 	c.running.Go(func() {
 		defer cancel()
-		err := c.sendBatches(r.id, batches, &sent)
-		count(err)
+		sent, err := c.sendBatches(r.id, batches)
+		c.server.requests.Observe(streamMethod, err, begun, len(r.body), sent)
 		c.closeStream(r.id)
 		_ = c.write(r.id, 0, "", nil, err)
 		_ = c.flush() // to a client that may have left
@@ -331,26 +318,25 @@ func (c *connection) transactions(ctx context.Context, r request) (iter.Seq2[[]*
 	return c.server.app.Ledger.Transactions(ctx, request)
 }
 
-func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error], sent *atomic.Int64) error {
+// sendBatches returns how many bytes of bodies it has sent, and why the stream has ended.
+func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error]) (sent int, err error) {
 	for batch, err := range batches {
 		if err != nil {
-			return err
+			return sent, err
 		}
 		for _, transaction := range batch {
 			body, err := c.with.encode(&pb.StreamTransactionsResponse{Data: transaction})
 			if err != nil {
-				return err
+				return sent, err
 			}
-			sent.Add(int64(len(body)))
-			if c.write(id, flagMore, "", body, nil) != nil {
-				return application.ErrCancelled
-			}
+			sent += len(body)
+			_ = c.write(id, flagMore, "", body, nil)
 		}
-		if c.flush() != nil {
-			return application.ErrCancelled
+		if c.flush() != nil { // also if a write has failed
+			return sent, application.ErrCancelled
 		}
 	}
-	return nil
+	return sent, nil
 }
 
 // closeStream forgets a stream before its end is sent: a client that has read it may use the id again.

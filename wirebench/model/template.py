@@ -1,0 +1,55 @@
+"""Templates of requests and expectations: `{name}` stands for an input, `{name|upper}` for a form of it.
+
+k6/lib/template.js renders them alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+#: What is sent of each request: text, numbers, lists and mappings, with placeholders in the text.
+Template = Any
+Values = Mapping[str, Any]
+
+FILTERS: dict[str, Callable[[Any], Any]] = {
+    "upper": lambda value: value.upper(),
+    "lower": lambda value: value.lower(),
+    "length": len,
+}
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(?:\|([a-z]+))?\}")
+
+
+def render(template: Template, values: Values) -> Any:  # noqa: ANN401 - any JSON
+    """Return what a template stands for: a placeholder alone keeps the type of its value, keys of None are left out."""
+    if isinstance(template, str):
+        if whole := _PLACEHOLDER.fullmatch(template):
+            return _value(whole, values)
+        return render_text(template, values)
+    if isinstance(template, Mapping):
+        rendered = {name: render(inner, values) for name, inner in template.items()}
+        return {name: value for name, value in rendered.items() if value is not None}
+    if isinstance(template, list | tuple):
+        return [render(inner, values) for inner in template]
+    return template
+
+
+def render_text(template: str, values: Values, encode: Callable[[str], str] = str) -> str:
+    """Return a text with its placeholders replaced by their values, encoded."""
+    return _PLACEHOLDER.sub(lambda match: encode(str(_value(match, values))), template)
+
+
+def find_placeholders(template: Template) -> Iterator[tuple[str, str | None]]:
+    """Yield name and filter of each placeholder."""
+    if isinstance(template, str):
+        for match in _PLACEHOLDER.finditer(template):
+            yield match[1], match[2]
+    elif isinstance(template, Mapping | list | tuple):
+        for inner in template.values() if isinstance(template, Mapping) else template:
+            yield from find_placeholders(inner)
+
+
+def _value(match: re.Match[str], values: Values) -> Any:  # noqa: ANN401 - any JSON
+    value = values[match[1]]
+    return FILTERS[match[2]](value) if match[2] else value
