@@ -73,9 +73,10 @@ def test_a_pod_has_no_right_that_it_does_not_need(cluster: Cluster, transport: s
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, OBSERVABILITY])
 def test_the_node_for_load_stays_free(cluster: Cluster, namespace: str) -> None:
-    """Services, Prometheus and Grafana all run on the node for services."""
+    """Services, Prometheus and Grafana all run on the node for services; only an agent runs on each node."""
     nodes = cluster.get("nodes", "--selector=wirebench.dev/role=server")
-    deployed = cluster.get("pods", "--selector=!job-name", "--field-selector=status.phase=Running", namespace=namespace)
+    selector = "--selector=!job-name,app.kubernetes.io/component!=agent"
+    deployed = cluster.get("pods", selector, "--field-selector=status.phase=Running", namespace=namespace)
     running = [pod for pod in deployed if "deletionTimestamp" not in pod["metadata"]]
     assert running
     assert {pod["spec"]["nodeName"] for pod in running} <= {node["metadata"]["name"] for node in nodes}
