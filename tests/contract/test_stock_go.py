@@ -1,4 +1,4 @@
-"""What net/http and grpc-go do below operations; docs/variants-go.md says so from these tests."""
+"""What net/http and grpc-go do below operations; docs/variants.md says so from these tests."""
 
 from __future__ import annotations
 
