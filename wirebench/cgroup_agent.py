@@ -61,7 +61,9 @@ class PodCgroups:
         """Return the hierarchy of a controller: version 2 has one for all, version 1 one for each, or for a few."""
         if (self._root / "cgroup.controllers").exists():
             return self._root
-        return next((each for each in self._root.iterdir() if controller in each.name.split(",")), None)
+        named = (each for each in self._root.iterdir() if controller in each.name.split(","))
+        # An engine may leave empty folders beside the mounted ones.
+        return next((each for each in named if any(each.iterdir())), None)
 
     def _pod_folder(self, controller: str, pod_uid: str) -> Path | None:
         """Search for a pod's folder, wherever the kubelet's cgroup root is, and remember it."""

@@ -90,6 +90,16 @@ def test_containers_are_found_in_version_1(tmp_path: Path, place: str) -> None:
     check(PodCgroups(tmp_path).read(UID))
 
 
+@pytest.mark.parametrize("empty", ["cpuacct", "memory"])
+def test_empty_folders_of_version_1_are_skipped(tmp_path: Path, empty: str) -> None:
+    """A folder that is named like a controller, but in which nothing is mounted, hides no container."""
+    for number in range(8):  # in whatever order the system lists them
+        (tmp_path / f"{empty},{number}").mkdir()
+    write_v1(tmp_path, f"{CGROUPFS[0]}/{SERVICE}", 1_500_000_000)
+    write_v1(tmp_path, f"{CGROUPFS[0]}/{PAUSE}", 250_000_000)
+    check(PodCgroups(tmp_path).read(UID))
+
+
 def test_what_is_not_there_is_null(v2: Path) -> None:
     """A controller that is off has no figure; a pod of another node has no containers."""
     write(v2 / CGROUPFS[0] / SERVICE, cpu__stat="usage_usec 1\n")
