@@ -148,22 +148,9 @@ _BYTES = Row(
     "What goes over the wire",
     (
         Chart(
-            title="Request body",
-            description="Mean size of a request's body: what the codec makes of the message. A GET has none.",
-            unit=units.BytesSI,
-            queries=(_per_request("wirebench_request_bytes_total", "wirebench_requests_total"),),
-        ),
-        Chart(
-            title="Reply body",
-            description="Mean size of a reply's body. It differs by codec and envelope only.",
-            unit=units.BytesSI,
-            queries=(_per_request("wirebench_response_bytes_total", "wirebench_requests_total"),),
-        ),
-        Chart(
             title="Sent per request",
             description="What k6 wrote to its connections for an iteration, which is one request, with headers and "
-            "framing. The body is beside it: the rest is what the protocol costs. Bad: far more than the body when "
-            "bodies are small.",
+            "framing. Bad: far more than the body when bodies are small.",
             unit=units.BytesSI,
             queries=(_per_request("k6_data_sent_total", "k6_iterations_total"),),
         ),

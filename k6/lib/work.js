@@ -28,8 +28,9 @@ export function makeWork(settings, makeRequest) {
       if (settings.warmupCalls > 0 && warmupLeft-- === 0) {
         load.finishWarmup(settings.concurrency);
       }
-      const { name, draw, request, settle } = prepared(ids.possible(order.next()));
-      return { name, inputs: draw(), request, settle };
+      const step = prepared(ids.possible(order.next()));
+      step.inputs = step.draw();
+      return step;
     },
     settle(step, ok) {
       if (ok) {
@@ -107,11 +108,11 @@ function makeIds(settings, client, random) {
   const { application, idBase } = settings;
   const { operations } = application;
   const seeded = { ...application.seeded, ...settings.seeded };
-  const everyone = settings.clients.flatMap(operationsOf);
-  const idsEach = Math.max(1, ...everyone.map((name) => idsOf(operations[name], settings)));
+  const idsEach = Math.max(1, ...settings.clients.flatMap(operationsOf).map((name) => idsOf(operations[name], settings)));
   const most = client.sequence ? 1 : Infinity;
   const deletes = Object.fromEntries(Object.keys(operations).map((name) => [name, find(operations[name], 'created')]));
-  const keeps = client.mix === undefined || operationsOf(client).some((name) => deletes[name]);
+  const mayDelete = operationsOf(client).some((name) => deletes[name]);
+  const keeps = !client.mix || mayDelete;
   const created = {};
   let reads = 0;
   const own = (kind) => created[kind] && created[kind][created[kind].length - 1];
@@ -128,7 +129,7 @@ function makeIds(settings, client, random) {
       return client.mix || room ? any : () => (own(kind) === undefined ? any() : inTurnOf(kind) + offset);
     },
     possible(name) {
-      const deleted = deletes[name];
+      const deleted = mayDelete && deletes[name];
       return deleted && own(deleted.kind) === undefined ? creatorOf(operations, deleted.kind) : name;
     },
     // settling returns what is to be done after an operation has succeeded.

@@ -30,13 +30,6 @@ BUCKETS_S = (
 )  # fmt: skip
 
 
-OBSERVED = (
-    "wirebench_request_duration_seconds_count",
-    "wirebench_request_bytes_total",
-    "wirebench_response_bytes_total",
-)
-
-
 def settle(service: Service) -> None:
     """Wait until requests whose replies have been read are counted, too."""
     seen: list[int] = []
@@ -72,7 +65,7 @@ def by_operation(service: Service, metric: str) -> Counter[str]:
 
 @every_runtime
 def test_counts_are_what_was_sent(service: Service, client: Client) -> None:
-    """Every request is counted once, by operation and code, with its duration and its bytes."""
+    """Every request is counted once, by operation and code, with its duration."""
     first_id, second_id = next(fresh_ids), next(fresh_ids)
     requests: list[tuple[str, dict[str, Any], str]] = [
         *[("users.get", {"id": 1_000_001}, "ok")] * 5,
@@ -91,17 +84,15 @@ def test_counts_are_what_was_sent(service: Service, client: Client) -> None:
     expected = Counter((operation, code) for operation, _, code in requests)
     settle(service)
     before = counts(service)
-    observed = {metric: by_operation(service, metric) for metric in OBSERVED}
+    metric = "wirebench_request_duration_seconds_count"
+    observed = by_operation(service, metric)
 
     assert [code for *_, code in requests] == [client.call(name, fields).code for name, fields, _ in requests]
 
     wait_until(lambda: (counts(service) - before).total() >= len(requests), "all requests are counted")
     assert expected == counts(service) - before
     operations = Counter(operation for operation, _, _ in requests)
-    metric = "wirebench_request_duration_seconds_count"
-    assert operations == by_operation(service, metric) - observed[metric]
-    for metric in ("wirebench_request_bytes_total", "wirebench_response_bytes_total"):
-        assert 100_000 <= (by_operation(service, metric) - observed[metric])["echo.echo"] < 140_000, metric
+    assert operations == by_operation(service, metric) - observed
 
 
 @every_runtime

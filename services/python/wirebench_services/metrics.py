@@ -27,29 +27,19 @@ REQUESTS = Counter("wirebench_requests", "Requests answered.", (*_LABELS, "code"
 DURATION = Histogram(
     "wirebench_request_duration_seconds", "From the request read to the reply handed over.", _LABELS, buckets=BUCKETS_S
 )
-REQUEST_BYTES = Counter("wirebench_request_bytes", "Bytes of request bodies.", _LABELS)
-RESPONSE_BYTES = Counter("wirebench_response_bytes", "Bytes of reply bodies.", _LABELS)
 STORE_WAIT = Summary("wirebench_store_wait_seconds", "Waits for a connection of the PostgreSQL pool.")
 WORKERS = Gauge("wirebench_workers", "Workers that have started.", multiprocess_mode="livesum")
 
 
-def count_request(  # noqa: PLR0913, PLR0917 - one for each label and figure
-    transport: str, operation: str, code: str, duration_s: float, request_bytes: int, response_bytes: int
-) -> None:
+def count_request(transport: str, operation: str, code: str, duration_s: float) -> None:
     """Count a request that has been answered."""
-    _requests(transport, operation, code).inc()
-    duration, received, sent = _sizes(transport, operation)
+    requests, duration = _find_children(transport, operation, code)
+    requests.inc()
     duration.observe(duration_s)
-    received.inc(request_bytes)
-    sent.inc(response_bytes)
 
 
 @functools.cache
-def _requests(transport: str, operation: str, code: str) -> Counter:
-    return REQUESTS.labels(transport, operation, code, str(os.getpid()))
-
-
-@functools.cache
-def _sizes(transport: str, operation: str) -> tuple[Histogram, Counter, Counter]:
-    labels = (transport, operation)
-    return DURATION.labels(*labels), REQUEST_BYTES.labels(*labels), RESPONSE_BYTES.labels(*labels)
+def _find_children(transport: str, operation: str, code: str) -> tuple[Counter, Histogram]:
+    """Look up the labels' children once: prometheus_client takes longer for that than for counting."""
+    requests = REQUESTS.labels(transport, operation, code, str(os.getpid()))
+    return requests, DURATION.labels(transport, operation)

@@ -38,40 +38,34 @@ var codeNames = map[codes.Code]string{
 
 // Requests counts the requests of a transport; safe for concurrent use.
 type Requests struct {
-	requests                    *prometheus.CounterVec
-	duration                    *prometheus.HistogramVec
-	requestBytes, responseBytes *prometheus.CounterVec
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
 }
 
 // NewRequests registers the metrics of a transport.
 func NewRequests(registry *prometheus.Registry, transport string) *Requests {
 	labels := prometheus.Labels{"transport": transport}
-	counter := func(name, help string, names ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, names)
-	}
 	r := &Requests{
-		requests: counter("wirebench_requests_total", "Requests answered.", "operation", "code", "worker"),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "wirebench_requests_total", Help: "Requests answered.", ConstLabels: labels,
+		}, []string{"operation", "code", "worker"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "wirebench_request_duration_seconds", Help: "From the request read to the reply written.",
 			Buckets: bucketsSeconds, ConstLabels: labels,
 		}, []string{"operation"}),
-		requestBytes:  counter("wirebench_request_bytes_total", "Bytes of request bodies.", "operation"),
-		responseBytes: counter("wirebench_response_bytes_total", "Bytes of reply bodies.", "operation"),
 	}
-	registry.MustRegister(r.requests, r.duration, r.requestBytes, r.responseBytes)
+	registry.MustRegister(r.requests, r.duration)
 	return r
 }
 
 // Observe counts a request that began at a time and ended with an error, or with nil.
-func (r *Requests) Observe(operation string, err error, begun time.Time, requestBytes, responseBytes int) {
+func (r *Requests) Observe(operation string, err error, begun time.Time) {
 	code, ok := codeNames[status.Code(err)]
 	if !ok {
 		code = codeNames[codes.Internal]
 	}
 	r.requests.WithLabelValues(operation, code, worker).Inc()
 	r.duration.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
-	r.requestBytes.WithLabelValues(operation).Add(float64(requestBytes))
-	r.responseBytes.WithLabelValues(operation).Add(float64(responseBytes))
 }
 
 const (

@@ -104,29 +104,22 @@ func measure(next http.Handler, requests *metrics.Requests) http.Handler {
 		} else if response.operation == metrics.Unknown {
 			response.err = status.Error(codes.NotFound, "")
 		}
-		requests.Observe(response.operation, response.err, begun, int(max(0, r.ContentLength)), response.bytes)
+		requests.Observe(response.operation, response.err, begun)
 	})
 }
 
 // response remembers what is counted of a reply.
 type response struct {
 	http.ResponseWriter
-	operation     string
-	err           error
-	status, bytes int
+	operation string
+	err       error
+	status    int
 }
 
 // WriteHeader remembers the status.
 func (w *response) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write counts the body.
-func (w *response) Write(p []byte) (int, error) {
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += n
-	return n, err
 }
 
 // Unwrap is for http.ResponseController.

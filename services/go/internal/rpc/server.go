@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/protobuf/proto"
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/metrics"
@@ -107,12 +106,8 @@ func measureUnary(requests *metrics.Requests) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		begun := time.Now()
 		response, err := handle(ctx, request)
-		sent := 0
-		if err == nil {
-			sent = size(response)
-		}
 		if operation, counted := operationOf(info.FullMethod); counted {
-			requests.Observe(operation, err, begun, size(request), sent)
+			requests.Observe(operation, err, begun)
 		}
 		return response, err
 	}
@@ -121,31 +116,10 @@ func measureUnary(requests *metrics.Requests) grpc.UnaryServerInterceptor {
 func measureStream(requests *metrics.Requests) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 		begun := time.Now()
-		bytes := &countedStream{ServerStream: stream}
-		err := handle(service, bytes)
+		err := handle(service, stream)
 		if operation, counted := operationOf(info.FullMethod); counted {
-			requests.Observe(operation, err, begun, bytes.received, bytes.sent)
+			requests.Observe(operation, err, begun)
 		}
 		return err
 	}
 }
-
-type countedStream struct {
-	grpc.ServerStream
-	received, sent int
-}
-
-// RecvMsg counts a message of the client.
-func (s *countedStream) RecvMsg(message any) error {
-	err := s.ServerStream.RecvMsg(message)
-	s.received += size(message)
-	return err
-}
-
-// SendMsg counts a message to the client.
-func (s *countedStream) SendMsg(message any) error {
-	s.sent += size(message)
-	return s.ServerStream.SendMsg(message)
-}
-
-func size(message any) int { return proto.Size(message.(proto.Message)) }

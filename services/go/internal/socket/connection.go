@@ -211,7 +211,7 @@ func (c *connection) answerFrame() error {
 		method := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
 		operation, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", method)
 	}
-	c.server.requests.Observe(operation, err, begun, len(r.body), len(body))
+	c.server.requests.Observe(operation, err, begun)
 	c.unflushed = true
 	return c.write(r.id, 0, message, body, err)
 }
@@ -244,7 +244,7 @@ func (c *connection) answerLine() error {
 	if invalid != nil {
 		answer = "ERROR: " + status.Convert(invalid).Message() + "\n"
 	}
-	c.server.requests.Observe(lineOperation, invalid, begun, len(text), len(answer))
+	c.server.requests.Observe(lineOperation, invalid, begun)
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.unflushed = true
@@ -257,7 +257,7 @@ func (c *connection) answerLine() error {
 
 // reject sends the last reply of the connection, after the ends of its streams.
 func (c *connection) reject(rejected frameError) error {
-	c.server.requests.Observe(metrics.Unknown, rejected.error, time.Now(), 0, 0)
+	c.server.requests.Observe(metrics.Unknown, rejected.error, time.Now())
 	c.cancelAll()
 	c.running.Wait()
 	_ = c.write(rejected.id, 0, "", nil, rejected.error)
@@ -286,7 +286,7 @@ func (c *connection) openStream(r request) error {
 	batches, err := c.transactions(ctx, r)
 	if err != nil {
 		cancel()
-		c.server.requests.Observe(streamMethod, err, begun, len(r.body), 0)
+		c.server.requests.Observe(streamMethod, err, begun)
 		c.unflushed = true
 		return c.write(r.id, 0, "", nil, err)
 	}
@@ -295,8 +295,8 @@ func (c *connection) openStream(r request) error {
 	c.mu.Unlock()
 	c.running.Go(func() {
 		defer cancel()
-		sent, err := c.sendBatches(r.id, batches)
-		c.server.requests.Observe(streamMethod, err, begun, len(r.body), sent)
+		err := c.sendBatches(r.id, batches)
+		c.server.requests.Observe(streamMethod, err, begun)
 		c.closeStream(r.id)
 		_ = c.write(r.id, 0, "", nil, err)
 		_ = c.flush() // to a client that may have left
@@ -318,25 +318,24 @@ func (c *connection) transactions(ctx context.Context, r request) (iter.Seq2[[]*
 	return c.server.app.Ledger.Transactions(ctx, request)
 }
 
-// sendBatches returns how many bytes of bodies it has sent, and why the stream has ended.
-func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error]) (sent int, err error) {
+// sendBatches returns why the stream has ended; nil is that there is no more.
+func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error]) error {
 	for batch, err := range batches {
 		if err != nil {
-			return sent, err
+			return err
 		}
 		for _, transaction := range batch {
 			body, err := c.with.encode(&pb.StreamTransactionsResponse{Data: transaction})
 			if err != nil {
-				return sent, err
+				return err
 			}
-			sent += len(body)
 			_ = c.write(id, flagMore, "", body, nil)
 		}
 		if c.flush() != nil { // also if a write has failed
-			return sent, application.ErrCancelled
+			return application.ErrCancelled
 		}
 	}
-	return sent, nil
+	return nil
 }
 
 // closeStream forgets a stream before its end is sent: a client that has read it may use the id again.

@@ -36,13 +36,13 @@ class OperationInterceptor(grpc.aio.ServerInterceptor):
             return handler
 
         async def answer(request: Message, context: Context) -> Response:
-            async with Call(operation, request, context) as call:
-                return call.add(await handler.unary_unary(request, context))
+            async with Call(operation, context):
+                return await handler.unary_unary(request, context)
 
         async def stream(request: Message, context: Context) -> AsyncIterator[Response]:
-            async with Call(operation, request, context) as call:
+            async with Call(operation, context):
                 async for response in handler.unary_stream(request, context):
-                    yield call.add(response)
+                    yield response
 
         codecs = handler.request_deserializer, handler.response_serializer
         if handler.response_streaming:

@@ -7,7 +7,6 @@ import time
 from typing import Any, Self, TypeAlias
 
 import grpc
-from google.protobuf.message import Message
 from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
@@ -47,17 +46,10 @@ def make_response(operation: str, value: Value) -> Response:
 class Call:
     """Counts a call of an operation, and turns its error into a status; to be entered by `with` or `async with`."""
 
-    def __init__(self, operation: str, request: Message, context: Context) -> None:
+    def __init__(self, operation: str, context: Context) -> None:
         self._operation = operation
         self._context = context
         self._started_s = time.perf_counter()
-        self._request_bytes = request.ByteSize()
-        self._response_bytes = 0
-
-    def add(self, response: Response) -> Response:
-        """Count the bytes of a response, and return it."""
-        self._response_bytes += response.ByteSize()
-        return response
 
     def __enter__(self) -> Self:
         return self
@@ -84,14 +76,14 @@ class Call:
         elif error is not None:  # CancelledError or GeneratorExit: the client has left
             code = "cancelled"
         duration_s = time.perf_counter() - self._started_s
-        metrics.count_request("grpc", self._operation, code, duration_s, self._request_bytes, self._response_bytes)
+        metrics.count_request("grpc", self._operation, code, duration_s)
         return (grpc.StatusCode[code.upper()], message) if message else None
 
 
 def find_operation(method: str, handler: Handler | None) -> str | None:
     """Return the operation of a method; None for health, reflection and unknown methods, which are counted here."""
     if handler is None:
-        metrics.count_request("grpc", metrics.UNKNOWN, "unimplemented", 0, 0, 0)
+        metrics.count_request("grpc", metrics.UNKNOWN, "unimplemented", 0)
     return OPERATIONS_BY_METHOD.get(method)
 
 

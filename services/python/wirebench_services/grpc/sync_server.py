@@ -38,13 +38,12 @@ class OperationInterceptor(grpc.ServerInterceptor):
             return handler
 
         def answer(request: Message, context: grpc.ServicerContext) -> Response:
-            with Call(operation, request, context) as call:
-                return call.add(handler.unary_unary(request, context))
+            with Call(operation, context):
+                return handler.unary_unary(request, context)
 
         def stream(request: Message, context: grpc.ServicerContext) -> Iterator[Response]:
-            with Call(operation, request, context) as call:
-                for response in handler.unary_stream(request, context):
-                    yield call.add(response)
+            with Call(operation, context):
+                yield from handler.unary_stream(request, context)
 
         codecs = handler.request_deserializer, handler.response_serializer
         if handler.response_streaming:

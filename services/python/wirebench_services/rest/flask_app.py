@@ -116,20 +116,17 @@ def reply(value: Value, status: int = HTTPStatus.OK) -> Response:
 
 def generate_events(batches: Iterator[Any], started_s: float) -> Iterator[bytes]:
     """Yield the events of a stream; count it when it ends, or when gunicorn closes it because the client left."""
-    code, sent_bytes = "cancelled", 0
+    code = "cancelled"
     try:
         for batch in batches:
-            events = bodies.encode_events(batch)
-            sent_bytes += len(events)
-            yield events
+            yield bodies.encode_events(batch)
         yield bodies.END_EVENT
         code = "ok"
     except OperationError as error:
         code = error.code
         yield bodies.encode_error_event(error)
     finally:
-        duration_s = time.perf_counter() - started_s
-        metrics.count_request("rest", "ledger.stream_transactions", code, duration_s, 0, sent_bytes)
+        metrics.count_request("rest", "ledger.stream_transactions", code, time.perf_counter() - started_s)
 
 
 def answer_operation_error(error: OperationError) -> Response:
@@ -155,7 +152,5 @@ def count_request(response: Response) -> Response:
     if request.endpoint == "health" or (response.is_streamed and request.method != "HEAD"):
         return response
     operation, code = request.endpoint or metrics.UNKNOWN, bodies.CODES.get(response.status_code, "invalid_argument")
-    request_bytes, response_bytes = request.content_length or 0, response.content_length or 0
-    duration_s = time.perf_counter() - g.started_s
-    metrics.count_request("rest", operation, code, duration_s, request_bytes, response_bytes)
+    metrics.count_request("rest", operation, code, time.perf_counter() - g.started_s)
     return response

@@ -9,7 +9,6 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -190,16 +189,14 @@ class MetricsMiddleware:
             await self.app(scope, receive, send)
             return
         started_s = time.perf_counter()
-        status, sent_bytes, code = 0, 0, "cancelled"
+        status, code = 0, "cancelled"
 
         async def send_and_note(message: Message) -> None:
-            nonlocal status, sent_bytes, code
+            nonlocal status, code
             if message["type"] == "http.response.start":
                 status = message["status"]
-            else:
-                sent_bytes += len(message["body"])
-                if not message.get("more_body"):
-                    code = scope["state"].get("code") or bodies.CODES.get(status, "invalid_argument")
+            elif not message.get("more_body"):
+                code = scope["state"].get("code") or bodies.CODES.get(status, "invalid_argument")
             await send(message)
 
         try:
@@ -211,6 +208,4 @@ class MetricsMiddleware:
             operation = OPERATIONS.get(scope.get("endpoint"), metrics.UNKNOWN)
             if status == HTTPStatus.METHOD_NOT_ALLOWED:  # of a path that has other methods
                 operation = metrics.UNKNOWN
-            request_bytes = int(Headers(scope=scope).get("content-length", 0))
-            duration_s = time.perf_counter() - started_s
-            metrics.count_request("rest", operation, code, duration_s, request_bytes, sent_bytes)
+            metrics.count_request("rest", operation, code, time.perf_counter() - started_s)

@@ -68,7 +68,6 @@ class Call:
         self._begun_s = time.perf_counter()
         _, self.id, self.method, self._body = request
         self._encoding = encoding
-        self._sent_bytes = 0
 
     def parse_fields(self) -> Fields:
         """Return the fields of the body. Raises InvalidArgument."""
@@ -82,16 +81,12 @@ class Call:
 
     def build_items(self, transactions: Sequence[Transaction]) -> bytes:
         """Return the frames of a stream's next items."""
-        bodies = [self._encode(transaction) for transaction in transactions]
-        self._sent_bytes += sum(map(len, bodies))
-        return b"".join([build_reply(self.id, "ok", "", body, MORE) for body in bodies])
+        return b"".join([build_reply(self.id, "ok", "", self._encode(each), MORE) for each in transactions])
 
     def finish(self, code: str, message: str, body: bytes = b"") -> bytes:
         """Return the reply, or the end mark of a stream, and count the call."""
         operation = self.method if self.method in OPERATIONS else metrics.UNKNOWN
-        duration_s = time.perf_counter() - self._begun_s
-        sent_bytes = self._sent_bytes + len(body)
-        metrics.count_request("socket", operation, code, duration_s, len(self._body), sent_bytes)
+        metrics.count_request("socket", operation, code, time.perf_counter() - self._begun_s)
         return build_reply(self.id, code, message, body)
 
     def _encode(self, value: Value) -> bytes:
