@@ -15,6 +15,7 @@ from typing import Self
 import openapi
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
+from wirebench.errors import WirebenchError
 from wirebench.model.application import Application, builtin
 from wirebench.model.inputs import Drawing, Input, Seeded, draw
 
@@ -118,4 +119,7 @@ def _template(given: Input, seeded: dict[str, Seeded]) -> Input:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except WirebenchError as error:
+        sys.exit(f"error: {error.message}\nnext: {error.hint}")

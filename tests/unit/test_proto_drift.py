@@ -1,5 +1,6 @@
 """The generated files in the repository are what the contract and the application file generate."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -35,3 +36,17 @@ def test_nothing_generated_is_left_behind(generated: dict[Path, bytes]) -> None:
     there = {path.relative_to(ROOT) for folder in GENERATED_FOLDERS for path in (ROOT / folder).glob("*.*")}
 
     assert set() == {path for path in there - generated.keys() if path.name not in WRITTEN_BY_HAND}
+
+
+def test_protos_and_application_file_have_to_agree(tmp_path: Path) -> None:
+    """A path that stands in both is the same in both; nothing is generated otherwise."""
+    text = (ROOT / "applications/users.yaml").read_text()
+    (tmp_path / "applications").mkdir()
+    (tmp_path / "applications/users.yaml").write_text(text.replace("POST /upper", "POST /shout"))
+    environment = {**os.environ, "WIREBENCH_ROOT": str(tmp_path)}
+    command = [ROOT / "scripts/generate-proto", tmp_path]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode != 0
+    expected = "error: echo.upper is POST /upper in the proto, and POST /shout in the application file"
+    assert expected == done.stderr.splitlines()[0]
