@@ -81,8 +81,8 @@ class Call:
 
 
 def find_operation(method: str, handler: Handler | None) -> str | None:
-    """Return the operation of a method; None for health, reflection and unknown methods, which are counted here."""
-    if handler is None:
+    """Return the operation of a method; None for gRPC's own and for unknown methods, which are counted here."""
+    if handler is None and not method.startswith("/grpc."):
         metrics.count_request("grpc", metrics.UNKNOWN, "unimplemented", 0)
     return OPERATIONS_BY_METHOD.get(method)
 
