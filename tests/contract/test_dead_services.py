@@ -12,6 +12,7 @@ from wirebench.places import ROOT
 
 TIMEOUT_S = 60.0
 CASES = """
+import psutil
 import pytest
 from tests.contract.services import ASYNCIO
 
@@ -19,6 +20,8 @@ from tests.contract.services import ASYNCIO
 @pytest.mark.parametrize("service", [ASYNCIO], ids=str, indirect=True)
 def test_call(service, number):
     if number == 1:
+        for process in psutil.Process(service.process.pid).children(recursive=True):
+            process.kill()
         service.stop(9)
     with service.connect() as client:
         assert client.call("echo.upper", {"text": "a"}).ok

@@ -27,7 +27,6 @@ from tests.contract.services import (
     SOCKET_KINDS,
     SQLITE_KINDS,
     TIMEOUT_S,
-    UVICORN,
     Kind,
     Service,
     exchange,
@@ -376,11 +375,10 @@ def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
         reader.receive(8_000_000)  # more than had been sent before its time was up
 
 
-@pytest.mark.parametrize("kind", [UVICORN, NET_HTTP], ids=str)
-def test_readers_that_pause(kind: Kind, tmp_path: Path) -> None:
+def test_readers_that_pause(tmp_path: Path) -> None:
     """Of a stream, a client may pause to read for longer than it may take to send a request."""
     with (
-        started(kind, tmp_path, "--read-timeout-s", 0.5) as service,
+        started(NET_HTTP, tmp_path, "--read-timeout-s", 0.5) as service,
         contextlib.closing(Reader(service)) as reader,
     ):
         time.sleep(1)
