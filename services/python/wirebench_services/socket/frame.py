@@ -22,6 +22,7 @@ STATUSES = {
     "unavailable": 14,
 }
 MORE = 1
+LINE_BYTES_MAX = 64 * 1024
 
 _LENGTH = slice(0, 4)
 _ID = slice(4, 8)
@@ -31,7 +32,7 @@ _REPLY_FIXED_BYTES = _REPLY.size - _LENGTH.stop
 
 
 class Request(NamedTuple):
-    """A request frame, and how many bytes it takes."""
+    """A request, and how many bytes it takes."""
 
     size: int
     id: int
@@ -40,7 +41,7 @@ class Request(NamedTuple):
 
 
 class FrameError(Exception):
-    """A frame after which the connection is closed, with the code and the message of the reply."""
+    """A frame or line after which the connection is closed, with the code and the message of the reply."""
 
     def __init__(self, request_id: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -64,6 +65,22 @@ def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | 
         raise FrameError(request_id, "invalid_argument", "The frame is shorter than its fields.")
     method = data[_METHOD_START:body_start].decode("ascii", "backslashreplace")
     return Request(end, request_id, method, bytes(data[body_start:end]))
+
+
+def parse_line(data: bytes | bytearray, *, has_ended: bool) -> Request | None:
+    """Return the line at the start of the data, or None if it isn't complete. Raises FrameError."""
+    size = data.find(b"\n") + 1
+    if not size and len(data) <= LINE_BYTES_MAX + 1 and not (has_ended and data):
+        return None
+    line = bytes(data[: size or len(data)])
+    body = line.removesuffix(b"\n").removesuffix(b"\r")
+    if len(body) > LINE_BYTES_MAX:
+        raise FrameError(0, "invalid_argument", f"The line is longer than {LINE_BYTES_MAX} bytes.")
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        raise FrameError(0, "invalid_argument", "The line is not valid UTF-8.") from None
+    return Request(len(line), 0, "echo.upper", body)
 
 
 def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
