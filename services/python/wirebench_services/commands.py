@@ -34,17 +34,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def rest() -> None:
-    """Run `wirebench-rest`."""
     sys.exit(run("rest", sys.argv[1:]))
 
 
 def grpc() -> None:
-    """Run `wirebench-grpc`."""
     sys.exit(run("grpc", sys.argv[1:]))
 
 
 def socket_() -> None:
-    """Run `wirebench-socket`."""
     sys.exit(run("socket", sys.argv[1:]))
 
 
@@ -100,7 +97,6 @@ def make_environment(settings: Settings, folder: Path) -> dict[str, str]:
 
 
 def make_server_command(settings: Settings) -> list[str]:
-    """Return the command line of the server."""
     binaries = Path(sys.executable).parent
     if not isinstance(settings, RestSettings):
         return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{settings.runtime}_server"]

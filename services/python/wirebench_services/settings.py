@@ -62,7 +62,6 @@ class Settings(BaseSettings):
 
     @property
     def program(self) -> str:
-        """The command's name."""
         return f"wirebench-{self.transport}"
 
     @property

@@ -29,7 +29,6 @@ class OperationInterceptor(grpc.aio.ServerInterceptor):
     async def intercept_service(
         self, continuation: Callable[..., Awaitable[Handler | None]], handler_call_details: grpc.HandlerCallDetails
     ) -> Handler | None:
-        """Return the handler of a method, wrapped if it is an operation's."""
         handler = await continuation(handler_call_details)
         operation = calls.find_operation(handler_call_details.method, handler)
         if handler is None or operation is None:
@@ -76,7 +75,6 @@ async def serve(settings: GrpcSettings) -> None:
 
 
 def main() -> None:
-    """Serve with the settings of the environment."""
     settings = read_settings(GrpcSettings)
     run_workers(settings.workers, lambda: uvloop.run(serve(settings)))
 

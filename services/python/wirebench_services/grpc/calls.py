@@ -38,7 +38,6 @@ OPERATIONS_BY_METHOD = {
 
 
 def make_response(operation: str, value: Value) -> Response:
-    """Return the response of a call that succeeded."""
     _, response, message = OPERATIONS[operation]
     return response(success=True, message=message, data=to_fields(value))
 

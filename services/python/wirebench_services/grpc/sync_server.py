@@ -31,7 +31,6 @@ class OperationInterceptor(grpc.ServerInterceptor):
     def intercept_service(
         self, continuation: Callable[..., Handler | None], handler_call_details: grpc.HandlerCallDetails
     ) -> Handler | None:
-        """Return the handler of a method, wrapped if it is an operation's."""
         handler = continuation(handler_call_details)
         operation = calls.find_operation(handler_call_details.method, handler)
         if handler is None or operation is None:
@@ -78,7 +77,6 @@ def serve(settings: GrpcSettings) -> None:
 
 
 def main() -> None:
-    """Serve with the settings of the environment."""
     settings = read_settings(GrpcSettings)
     run_workers(settings.workers, lambda: serve(settings))
 

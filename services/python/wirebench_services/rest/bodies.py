@@ -96,5 +96,4 @@ def encode_events(transactions: Iterable[Transaction]) -> bytes:
 
 
 def encode_error_event(error: OperationError) -> bytes:
-    """Return the last event of a stream that failed."""
     return b"event: error\ndata: %b\n\n" % to_json({"message": error.message})

@@ -114,18 +114,15 @@ OPERATIONS: dict[object, str] = {route.endpoint: route.name for route in ROUTES}
 
 
 def read_query(request: Request) -> dict[str, int]:
-    """Return the fields in the query and the path. Raises InvalidArgument."""
     # Most requests have no query, and parsing none takes time, too.
     return bodies.parse_query(request.query_params if request["query_string"] else {}, request.path_params)
 
 
 async def read_body(request: Request, operation: str) -> dict[str, Any]:
-    """Return the fields in the body. Raises InvalidArgument."""
     return bodies.parse_body(operation, request.headers, await request.body())
 
 
 def reply(request: Request, operation: str, value: Value, status: int = HTTPStatus.OK) -> Response:
-    """Return the reply that has the operation's value."""
     body, media_type = bodies.encode_success(operation, value, request.headers)
     return Response(body, status, media_type=media_type)
 
@@ -163,7 +160,6 @@ class BodyLimitMiddleware:
         self.bytes_max = bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, which reads the body."""
         received_bytes = 0
 
         async def receive_limited() -> Message:
@@ -184,7 +180,6 @@ class MetricsMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, and count the request."""
         if scope["type"] != "http" or scope["path"] == "/healthz":
             await self.app(scope, receive, send)
             return

@@ -89,12 +89,10 @@ class Connection(Conversation, asyncio.Protocol):
             self._transport.abort()
 
     def send(self, data: bytes) -> None:
-        """Send bytes to the client, unless it has left."""
         if data and not self._transport.is_closing():
             self._transport.write(data)
 
     def start_stream(self, call: Call, query: StreamQuery) -> None:
-        """Stream in a task."""
         self._run(self._stream_tasks, self._stream(call, query))
 
     def answer_later(self, call: Call, value: Coroutine[Any, Any, Any]) -> None:

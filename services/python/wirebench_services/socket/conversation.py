@@ -74,7 +74,6 @@ class Call:
         return self.finish("ok", "", self._body.decode().upper().encode())
 
     def succeed(self, value: Value) -> bytes:
-        """Return the reply that carries the value."""
         return self.finish("ok", OPERATIONS[self.method].success, self._encode(value))
 
     def build_items(self, transactions: Sequence[Transaction]) -> bytes:
@@ -120,7 +119,6 @@ class Conversation:
 
     @property
     def is_between_requests(self) -> bool:
-        """Whether nothing of a next request is here."""
         return not self._data
 
     def restart_clock(self) -> None:
@@ -157,7 +155,6 @@ class Conversation:
             return call.finish(*describe_error(error))
 
     def is_open(self, call: Call) -> bool:
-        """Return whether the stream has not ended."""
         return self._streams.get(call.id) is call
 
     def end_stream(self, call: Call, code: str = "ok", message: str = "") -> None:
@@ -168,7 +165,6 @@ class Conversation:
             self.send(call.finish(code, message))
 
     def end_streams(self, code: str, message: str) -> None:
-        """Send the end marks of all streams."""
         for call in list(self._streams.values()):
             self.end_stream(call, code, message)
 

@@ -102,7 +102,6 @@ class Connection(socketserver.StreamRequestHandler, Conversation):
             Conversation.end_stream(self, call, code, message)
 
     def start_stream(self, call: Call, query: StreamQuery) -> None:
-        """Stream in a thread."""
         threading.Thread(target=self._stream, args=(call, query), daemon=True).start()
 
     def _stream(self, call: Call, query: StreamQuery) -> None:
