@@ -141,6 +141,11 @@ class SocketSettings(Settings):
     """how long a connection may stay open without a request"""
 
 
+def format_address(host: str, port: int | None) -> str:
+    """Return host:port, with the host of IPv6 in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 SETTINGS: dict[str, type[Settings]] = {kind.transport: kind for kind in (RestSettings, GrpcSettings, SocketSettings)}
 
 

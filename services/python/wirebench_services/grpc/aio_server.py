@@ -74,10 +74,6 @@ async def serve(settings: GrpcSettings) -> None:
         await server.stop(settings.drain_timeout_s)
 
 
-def main() -> None:
+if __name__ == "__main__":
     settings = read_settings(GrpcSettings)
     run_workers(settings.workers, lambda: uvloop.run(serve(settings)))
-
-
-if __name__ == "__main__":
-    main()

@@ -76,10 +76,6 @@ def serve(settings: GrpcSettings) -> None:
         server.stop(settings.drain_timeout_s).wait()
 
 
-def main() -> None:
+if __name__ == "__main__":
     settings = read_settings(GrpcSettings)
     run_workers(settings.workers, lambda: serve(settings))
-
-
-if __name__ == "__main__":
-    main()

@@ -16,7 +16,7 @@ from wirebench_services import metrics
 from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.errors import OperationError
 from wirebench_services.application.stores import Store, open_store
-from wirebench_services.encoding import Value, merge_path
+from wirebench_services.encoding import Value
 from wirebench_services.rest import bodies
 from wirebench_services.settings import RestSettings, read_settings
 
@@ -66,8 +66,7 @@ def get(**_: str) -> Response:
 
 @users_api.put("/<id>")
 def update(id: str) -> Response:  # noqa: A002 - the field's name
-    fields = merge_path(read_body(), "id", bodies.parse_number("id", id))
-    return reply(store.change_user(*users.parse_update(fields)))
+    return reply(store.change_user(*users.parse_update(bodies.merge_path(read_body(), "id", id))))
 
 
 @users_api.delete("/<id>")

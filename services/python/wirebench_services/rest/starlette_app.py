@@ -20,7 +20,7 @@ from wirebench_services import metrics
 from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.errors import OperationError
 from wirebench_services.application.stores import open_async_store
-from wirebench_services.encoding import Value, merge_path
+from wirebench_services.encoding import Value
 from wirebench_services.rest import bodies
 from wirebench_services.settings import RestSettings, read_settings
 
@@ -63,8 +63,7 @@ async def get_user(request: Request) -> Response:
 
 
 async def update_user(request: Request) -> Response:
-    user_id = bodies.parse_number("id", request.path_params["id"])
-    fields = merge_path(await read_body(request, "users.update"), "id", user_id)
+    fields = bodies.merge_path(await read_body(request, "users.update"), "id", request.path_params["id"])
     return reply(request, "users.update", await request.state.store.change_user(*users.parse_update(fields)))
 
 
@@ -73,11 +72,8 @@ async def delete_user(request: Request) -> Response:
 
 
 async def get_balance(request: Request) -> Response:
-    return reply(
-        request,
-        "ledger.get_balance",
-        await request.state.store.get_balance(ledger.parse_account_id(read_query(request))),
-    )
+    account_id = ledger.parse_account_id(read_query(request))
+    return reply(request, "ledger.get_balance", await request.state.store.get_balance(account_id))
 
 
 async def stream_transactions(request: Request) -> Response:

@@ -156,5 +156,5 @@ def _to_row(user: User) -> tuple[object, ...]:
 def _to_user(row: tuple[Any, ...] | None) -> User:
     if row is None:
         raise NotFound("User not found.")
-    fields = dict(zip(FIELDS, row, strict=True))
-    return User(**{**fields, "tags": tuple(json.loads(fields["tags"]))})
+    user_id, name, email, phone, address, bio, tags, avatar = row  # in the order of FIELDS
+    return User(user_id, name, email, phone, address, bio, tuple(json.loads(tags)), avatar)
