@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import http.client
 import os
 import resource
@@ -25,7 +26,7 @@ import psutil
 
 from wirebench_services import tls
 from wirebench_services.probes import NotReadyError, check_postgres, local_host
-from wirebench_services.settings import SETTINGS, RestSettings, Settings, SettingsError, read_settings
+from wirebench_services.settings import SETTINGS, RestSettings, Settings, SettingsError, format_address, read_settings
 
 _POLL_S = 0.05
 #: What a server may take to end after its own drain timeout.
@@ -33,19 +34,11 @@ _STOP_GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
 
 
-def rest() -> None:
-    """Run `wirebench-rest`."""
-    sys.exit(run("rest", sys.argv[1:]))
+def main(transport: str) -> None:
+    sys.exit(run(transport, sys.argv[1:]))
 
 
-def grpc() -> None:
-    """Run `wirebench-grpc`."""
-    sys.exit(run("grpc", sys.argv[1:]))
-
-
-def socket_() -> None:
-    """Run `wirebench-socket`."""
-    sys.exit(run("socket", sys.argv[1:]))
+rest, grpc, socket_ = (functools.partial(main, transport) for transport in ("rest", "grpc", "socket"))
 
 
 def run(transport: str, arguments: list[str]) -> int:
@@ -100,7 +93,6 @@ def make_environment(settings: Settings, folder: Path) -> dict[str, str]:
 
 
 def make_server_command(settings: Settings) -> list[str]:
-    """Return the command line of the server."""
     binaries = Path(sys.executable).parent
     if not isinstance(settings, RestSettings):
         return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{settings.runtime}_server"]
@@ -211,11 +203,6 @@ class Service:
         print(f"{self._settings.program}: {message}", file=sys.stderr, flush=True)
 
 
-def format_address(host: str, port: int | None) -> str:
-    """Return host:port, with the host of IPv6 in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def _end_with_parent() -> None:
     """Have the kernel send SIGTERM when the parent dies, however it dies; Linux only."""
     with contextlib.suppress(AttributeError):
@@ -223,4 +210,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    {"rest": rest, "grpc": grpc, "socket": socket_}[sys.argv.pop(1)]()
+    main(sys.argv.pop(1))

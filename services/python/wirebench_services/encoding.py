@@ -13,7 +13,7 @@ from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 from wirebench_services.application.echo import Payload, Text
 from wirebench_services.application.errors import InvalidArgument
 from wirebench_services.application.ledger import Balance, Transaction
-from wirebench_services.application.users import Fields, User
+from wirebench_services.application.users import User
 
 #: What operations return.
 Value: TypeAlias = User | list[User] | Balance | Transaction | Payload | Text
@@ -87,13 +87,6 @@ def parse_message(kind: type[M], body: bytes) -> M:
         return kind.FromString(body)
     except DecodeError:
         raise InvalidArgument(f"The body is not a valid {kind.DESCRIPTOR.name}.") from None
-
-
-def merge_path(fields: Fields, name: str, value: int) -> dict[str, Any]:
-    """Return the fields of a body with the one that the path names. Raises InvalidArgument if they differ."""
-    if fields.get(name) and fields[name] != value:
-        raise InvalidArgument(f"Field '{name}' must be the one of the path.")
-    return {**fields, name: value}
 
 
 def _from_message_value(value: Any) -> Any:  # noqa: ANN401

@@ -98,7 +98,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: Exporter
 
     def do_GET(self) -> None:
-        """Answer a probe or a scrape."""
         status, content_type, body = HTTPStatus.OK, "text/plain", b"ok\n"
         self.server.forget_dead_workers()
         try:

@@ -32,7 +32,6 @@ WORKERS = Gauge("wirebench_workers", "Workers that have started.", multiprocess_
 
 
 def count_request(transport: str, operation: str, code: str, duration_s: float) -> None:
-    """Count a request that has been answered."""
     requests, duration = _find_children(transport, operation, code)
     requests.inc()
     duration.observe(duration_s)

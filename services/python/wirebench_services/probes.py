@@ -8,7 +8,7 @@ import socket
 from http import HTTPStatus
 from typing import Any
 
-from wirebench_services.settings import Settings
+from wirebench_services.settings import Settings, format_address
 
 _PROBE_TIMEOUT_S = 2.0
 
@@ -50,7 +50,7 @@ def _probe_grpc(host: str, port: int) -> None:
     import grpc  # noqa: PLC0415 - a process loads only what it runs
     from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415
 
-    with grpc.insecure_channel(f"[{host}]:{port}" if ":" in host else f"{host}:{port}") as channel:
+    with grpc.insecure_channel(format_address(host, port)) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         try:
             reply = stub.Check(health_pb2.HealthCheckRequest(), timeout=_PROBE_TIMEOUT_S)
@@ -75,8 +75,6 @@ def check_postgres(url: str) -> None:
 
     try:
         schema.check(url)
-    except schema.SchemaError as error:
-        raise NotReadyError(str(error)) from error
-    except psycopg.Error as error:
+    except (schema.SchemaError, psycopg.Error) as error:
         # libpq's first line names the problem.
         raise NotReadyError(str(error).partition("\n")[0]) from None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
 _PORT_MAX = 65_535
+Port = Annotated[int, Field(ge=0, le=_PORT_MAX, description="port of the service; 0 chooses a free one")]
+_THREADS = "threads of each worker; with an event loop, those that wait for SQLite"
+Threads = Annotated[int, Field(ge=1, le=1024, description=_THREADS)]
+Timeout = Annotated[float, Field(ge=0.1, le=3600)]
 
 
 class SettingsError(Exception):
@@ -31,20 +35,20 @@ class Settings(BaseSettings):
 
     host: str = "127.0.0.1"
     """address to listen on"""
-    port: int
+    port: Port
     admin_port: int | None = Field(default=None, ge=0, le=_PORT_MAX)
     """port of /livez, /readyz and /metrics; default: port + 1000"""
     runtime: str
     workers: int = Field(default=1, ge=1, le=64)
     """server processes"""
-    threads: int
+    threads: Threads
     store: str = Field(default="memory", pattern=r"^(memory|sqlite|sqlite:.+|postgres)$")
     """memory, sqlite (a temporary file), sqlite:PATH or postgres"""
     store_url_file: Path | None = None
     """file with the URL of postgres; without it, the environment variable WIREBENCH_STORE_URL has the URL"""
     store_connections: int = Field(default=10, ge=1, le=1000)
     """connections that each worker may have to postgres"""
-    store_timeout_s: float = Field(default=5.0, ge=0.1, le=3600)
+    store_timeout_s: Timeout = 5.0
     """how long a request may wait for a connection to postgres, and a statement may take"""
     seed_users: int = Field(default=10_000, ge=0, le=1_000_000)
     """users that a new store starts with; 0 is an empty store"""
@@ -62,7 +66,6 @@ class Settings(BaseSettings):
 
     @property
     def program(self) -> str:
-        """The command's name."""
         return f"wirebench-{self.transport}"
 
     @property
@@ -98,13 +101,11 @@ class RestSettings(Settings):
     model_config = SettingsConfigDict(cli_prog_name="wirebench-rest")
     transport = "rest"
 
-    port: int = Field(default=5000, ge=0, le=_PORT_MAX)
-    """port of the service; 0 chooses a free one"""
+    port: Port = 5000
     runtime: Literal["gunicorn-gthread", "gunicorn-sync", "uvicorn"] = "gunicorn-gthread"
     """the server: gunicorn with threads, gunicorn without, or uvicorn"""
-    threads: int = Field(default=8, ge=1, le=1024)
-    """threads of each worker; with an event loop, those that wait for SQLite"""
-    idle_timeout_s: float = Field(default=75.0, ge=0.1, le=3600)
+    threads: Threads = 8
+    idle_timeout_s: Timeout = 75.0
     """how long a connection may stay open without a request"""
 
 
@@ -114,12 +115,10 @@ class GrpcSettings(Settings):
     model_config = SettingsConfigDict(cli_prog_name="wirebench-grpc")
     transport = "grpc"
 
-    port: int = Field(default=50051, ge=0, le=_PORT_MAX)
-    """port of the service; 0 chooses a free one"""
+    port: Port = 50051
     runtime: Literal["sync", "aio"] = "sync"
     """the server: grpc.server or grpc.aio.server"""
-    threads: int = Field(default=10, ge=1, le=1024)
-    """threads of each worker; with an event loop, those that wait for SQLite"""
+    threads: Threads = 10
     max_connection_age_s: float = Field(default=0.0, ge=0, le=3600)
     """how long a connection lives before its client is told to open another; 0: for ever"""
 
@@ -130,16 +129,19 @@ class SocketSettings(Settings):
     model_config = SettingsConfigDict(cli_prog_name="wirebench-socket")
     transport = "socket"
 
-    port: int = Field(default=9000, ge=0, le=_PORT_MAX)
-    """port of the service; 0 chooses a free one"""
+    port: Port = 9000
     runtime: Literal["asyncio", "threaded"] = "asyncio"
     """the server: asyncio on uvloop, or a thread for each connection"""
-    threads: int = Field(default=10, ge=1, le=1024)
-    """threads of each worker; with an event loop, those that wait for SQLite"""
-    read_timeout_s: float = Field(default=10.0, ge=0.1, le=3600)
+    threads: Threads = 10
+    read_timeout_s: Timeout = 10.0
     """how long a client may take to send a request"""
-    idle_timeout_s: float = Field(default=75.0, ge=0.1, le=3600)
+    idle_timeout_s: Timeout = 75.0
     """how long a connection may stay open without a request"""
+
+
+def format_address(host: str, port: int | None) -> str:
+    """Return host:port, with the host of IPv6 in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 SETTINGS: dict[str, type[Settings]] = {kind.transport: kind for kind in (RestSettings, GrpcSettings, SocketSettings)}

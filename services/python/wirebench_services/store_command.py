@@ -17,7 +17,6 @@ _RETRY_PAUSE_S = 0.5
 
 
 def main() -> None:
-    """Create, upgrade and fill the tables."""
     parser = argparse.ArgumentParser(
         prog="wirebench-store", description="Prepare a PostgreSQL database for wirebench's services."
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from wirebench_services.application.errors import InvalidArgument
 from wirebench_services.application.users import Fields, check_names
+
+T = TypeVar("T", bytes, str)
 
 
 class Payload(NamedTuple):
@@ -21,22 +23,18 @@ class Text(NamedTuple):
 
 
 def echo(fields: Fields) -> Payload:
-    """Return the payload. Raises InvalidArgument."""
-    check_names(fields, "payload")
-    payload = fields.get("payload")
-    if payload in (None, b""):
-        raise InvalidArgument("Missing required fields: payload.")
-    if not isinstance(payload, bytes):
-        raise InvalidArgument("Field 'payload' must be bytes.")
-    return Payload(payload)
+    return Payload(_parse(fields, "payload", bytes, "bytes"))
 
 
 def upper(fields: Fields) -> Text:
-    """Return the text in upper case. Raises InvalidArgument."""
-    check_names(fields, "text")
-    text = fields.get("text")
-    if text in (None, ""):
-        raise InvalidArgument("Missing required fields: text.")
-    if not isinstance(text, str):
-        raise InvalidArgument("Field 'text' must be a string.")
-    return Text(text.upper())
+    return Text(_parse(fields, "text", str, "a string").upper())
+
+
+def _parse(fields: Fields, name: str, kind: type[T], description: str) -> T:
+    check_names(fields, name)
+    value = fields.get(name)
+    if value in (None, kind()):
+        raise InvalidArgument(f"Missing required fields: {name}.")
+    if not isinstance(value, kind):
+        raise InvalidArgument(f"Field '{name}' must be {description}.")
+    return value

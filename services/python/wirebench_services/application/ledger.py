@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from wirebench_services.application.users import INT32_MAX, Fields, check_names, parse_integer
+
+if TYPE_CHECKING:
+    from wirebench_services.application.stores.store import AsyncStore, Store
 
 RATE_LIMIT_MAX = 1_000_000
 STREAM_ITEMS_MAX = 100_000
@@ -48,39 +51,23 @@ class StreamQuery(NamedTuple):
     limit: int
 
 
-class TransactionStore(Protocol):
-    """The part of a store that streams read."""
-
-    def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the next transactions in the order of their ids, which is that of time."""
-
-
-class AsyncTransactionStore(Protocol):
-    """The same for an event loop."""
-
-    async def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
-        """Return the next transactions in the order of their ids, which is that of time."""
-
-
 def parse_account_id(fields: Fields) -> int:
-    """Return the account that GetBalance names. Raises InvalidArgument."""
     check_names(fields, "account_id")
-    value = fields.get("account_id")
-    return parse_integer("account_id", 0 if value is None else value, 1, INT32_MAX)
+    return parse_integer(fields, "account_id", 1, INT32_MAX)
 
 
 def parse_stream(fields: Fields) -> StreamQuery:
     """Return the query of StreamTransactions. Raises InvalidArgument."""
     check_names(fields, "since", "rate_limit", "limit")
-    since_s, rate_limit, limit = (fields.get(name) for name in ("since", "rate_limit", "limit"))
+    is_limited = fields.get("rate_limit") is not None
     return StreamQuery(
-        0 if since_s is None else parse_integer("since", since_s, 0, INT32_MAX),
-        None if rate_limit is None else parse_integer("rate_limit", rate_limit, 1, RATE_LIMIT_MAX),
-        STREAM_ITEMS_MAX if limit is None else parse_integer("limit", limit, 1, STREAM_ITEMS_MAX),
+        parse_integer(fields, "since", 0, INT32_MAX),
+        parse_integer(fields, "rate_limit", 1, RATE_LIMIT_MAX) if is_limited else None,
+        parse_integer(fields, "limit", 1, STREAM_ITEMS_MAX, STREAM_ITEMS_MAX),
     )
 
 
-def stream_transactions(store: TransactionStore, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
+def stream_transactions(store: Store, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
     while left and (page := store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS))):
@@ -93,9 +80,7 @@ def stream_transactions(store: TransactionStore, query: StreamQuery) -> Iterator
             page = page[due:]
 
 
-async def stream_transactions_async(
-    store: AsyncTransactionStore, query: StreamQuery
-) -> AsyncIterator[Sequence[Transaction]]:
+async def stream_transactions_async(store: AsyncStore, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
     # A client that leaves cancels its stream. A query that is cancelled with it may cost the pool a connection.

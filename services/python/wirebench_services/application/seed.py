@@ -28,7 +28,6 @@ _balances_lock = threading.Lock()
 
 
 def users(count: int) -> Iterator[User]:
-    """Yield the seeded users in the order of their ids."""
     for user_id in range(FIRST_SEEDED_ID, FIRST_SEEDED_ID + count):
         yield User(id=user_id, name=f"User {user_id}", email=f"user{user_id}@example.com")
 
@@ -49,7 +48,6 @@ def _movement(transaction_id: int) -> tuple[int, int, int]:
 
 
 def transaction(transaction_id: int) -> Transaction:
-    """Return a transaction by its id, 1 to `TRANSACTIONS`."""
     payer, payee, amount_cents = _movement(transaction_id)
     return Transaction(
         transaction_id,
@@ -71,7 +69,6 @@ def first_id(since_s: int) -> int:
 
 
 def transactions() -> Iterator[Transaction]:
-    """Yield all transactions in the order of their ids, which is that of time."""
     return map(transaction, range(1, TRANSACTIONS + 1))
 
 

@@ -37,7 +37,6 @@ class User:
     avatar: bytes | None = None
 
     def as_fields(self) -> dict[str, Any]:
-        """Return the fields that are set, by name."""
         fields: dict[str, Any] = {"id": self.id, "name": self.name, "email": self.email}
         if self.phone is not None:
             fields["phone"] = self.phone
@@ -56,8 +55,11 @@ REQUIRED = ("id", "name", "email")
 FIELDS = tuple(field.name for field in dataclasses.fields(User))
 
 
-def parse_integer(name: str, value: object, least: int, most: int) -> int:
-    """Return an integer within its range. Raises InvalidArgument, naming the field."""
+def parse_integer(fields: Fields, name: str, least: int, most: int, default: int = 0) -> int:
+    """Return an integer field, or its default if it is missing, within its range. Raises InvalidArgument."""
+    value = fields.get(name)
+    if value is None:
+        value = default
     if type(value) is not int:  # bool is a subclass of int
         raise InvalidArgument(f"Field '{name}' must be an integer.")
     if not least <= value <= most:
@@ -75,14 +77,14 @@ def check_names(fields: Fields, *names: str) -> None:
 def parse_id(fields: Fields) -> int:
     """Return the user id that GetUser and DeleteUser name. Raises InvalidArgument."""
     check_names(fields, "id")
-    return _parse_id(_get(fields, "id", 0))
+    return _parse_id(fields)
 
 
 def parse_page(fields: Fields) -> tuple[int, int]:
     """Return the `after_id` and `limit` (0: no limit) of ListUsers. Raises InvalidArgument."""
     check_names(fields, "limit", "after_id")
-    limit = parse_integer("limit", _get(fields, "limit", 0), 0, LIST_USERS_MAX)
-    return parse_integer("after_id", _get(fields, "after_id", 0), 0, INT32_MAX), limit
+    limit = parse_integer(fields, "limit", 0, LIST_USERS_MAX)
+    return parse_integer(fields, "after_id", 0, INT32_MAX), limit
 
 
 def parse_user(fields: object) -> User:
@@ -93,17 +95,17 @@ def parse_user(fields: object) -> User:
     missing = [name for name in REQUIRED if fields.get(name) in (None, 0, "") and fields.get(name) is not False]
     if missing:
         raise InvalidArgument(f"Missing required fields: {', '.join(missing)}.")
-    return User(id=_parse_id(fields["id"]), **_parse_changes(fields))
+    return User(id=_parse_id(fields), **_parse_changes(fields))
 
 
 def parse_batch(fields: Fields) -> list[User]:
     """Return the users of CreateUserBatch. Raises InvalidArgument."""
     check_names(fields, "users")
-    batch = _get(fields, "users", [])
+    batch = fields.get("users")
+    if batch in (None, []):
+        raise InvalidArgument("Missing required fields: users.")
     if not isinstance(batch, list):
         raise InvalidArgument("Field 'users' must be a list.")
-    if not batch:
-        raise InvalidArgument("Missing required fields: users.")
     if len(batch) > BATCH_USERS_MAX:
         raise InvalidArgument(f"Field 'users' must hold at most {BATCH_USERS_MAX} users.")
     users = [_parse_member(number, member) for number, member in enumerate(batch, start=1)]
@@ -114,16 +116,11 @@ def parse_batch(fields: Fields) -> list[User]:
 
 def parse_update(fields: Fields) -> tuple[int, dict[str, Any]]:
     """Return the id and the changed fields of UpdateUser. Raises InvalidArgument."""
-    return _parse_id(_get(fields, "id", 0)), _parse_changes(fields)
+    return _parse_id(fields), _parse_changes(fields)
 
 
-def _get(fields: Fields, name: str, default: object) -> object:
-    value = fields.get(name)
-    return default if value is None else value
-
-
-def _parse_id(value: object) -> int:
-    return parse_integer("id", value, 1, INT32_MAX)
+def _parse_id(fields: Fields) -> int:
+    return parse_integer(fields, "id", 1, INT32_MAX)
 
 
 def _parse_member(number: int, fields: object) -> User:

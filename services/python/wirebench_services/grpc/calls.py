@@ -14,7 +14,7 @@ from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 from wirebench_services import metrics
 from wirebench_services.application.errors import OperationError
 from wirebench_services.encoding import OPERATIONS, Value, to_fields
-from wirebench_services.settings import GrpcSettings
+from wirebench_services.settings import GrpcSettings, format_address
 
 # What differs between the two servers, or between operations, which name their messages in OPERATIONS.
 Context: TypeAlias = Any
@@ -38,7 +38,6 @@ OPERATIONS_BY_METHOD = {
 
 
 def make_response(operation: str, value: Value) -> Response:
-    """Return the response of a call that succeeded."""
     _, response, message = OPERATIONS[operation]
     return response(success=True, message=message, data=to_fields(value))
 
@@ -102,8 +101,7 @@ def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:
 
 def add_port(server: grpc.Server | grpc.aio.Server, settings: GrpcSettings) -> None:
     """Have the server listen, with TLS if there is a certificate. Raises RuntimeError."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"{host}:{settings.port}"
+    address = format_address(settings.host, settings.port)
     if settings.tls_cert is None or settings.tls_key is None:
         server.add_insecure_port(address)
         return

@@ -11,18 +11,80 @@ import grpc
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from wirebench_proto import echo_pb2_grpc, ledger_pb2_grpc, users_pb2_grpc
+from wirebench_proto import echo_pb2, echo_pb2_grpc, ledger_pb2, ledger_pb2_grpc, users_pb2, users_pb2_grpc
 
 from wirebench_services import metrics
-from wirebench_services.application.stores import open_store
+from wirebench_services.application.echo import echo, upper
+from wirebench_services.application.ledger import parse_account_id, parse_stream, stream_transactions
+from wirebench_services.application.stores import Store, open_store
+from wirebench_services.application.users import parse_batch, parse_id, parse_page, parse_update, parse_user
+from wirebench_services.encoding import from_message, to_fields
 from wirebench_services.grpc import calls
-from wirebench_services.grpc.calls import Call, Handler, Response
-from wirebench_services.grpc.servicers import EchoService, LedgerService, UserService
+from wirebench_services.grpc.calls import Call, Handler, Response, make_response
 from wirebench_services.settings import GrpcSettings, read_settings
 from wirebench_services.workers import run_workers
 
 #: Health watches that are open at once; one more waits until another ends.
 _WATCHES_MAX = 1000
+
+Context = grpc.ServicerContext
+
+
+class UserService(users_pb2_grpc.UserServiceServicer):
+    """Keeps users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Response:
+        user = parse_user(from_message(request.user))
+        return make_response("users.create", self._store.add_user(user))
+
+    def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Response:
+        user_id = parse_id(from_message(request))
+        return make_response("users.get", self._store.get_user(user_id))
+
+    def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Response:
+        user_id, changes = parse_update(from_message(request))
+        return make_response("users.update", self._store.change_user(user_id, changes))
+
+    def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Response:
+        user_id = parse_id(from_message(request))
+        return make_response("users.delete", self._store.remove_user(user_id))
+
+    def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Response:
+        after_id, limit = parse_page(from_message(request))
+        return make_response("users.list", self._store.list_users(after_id, limit))
+
+    def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Response:
+        users = parse_batch(from_message(request))
+        return make_response("users.create_batch", self._store.add_users(users))
+
+
+class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
+    """Reads the ledger."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Response:
+        account_id = parse_account_id(from_message(request))
+        return make_response("ledger.get_balance", self._store.get_balance(account_id))
+
+    def StreamTransactions(self, request: ledger_pb2.StreamTransactionsRequest, context: Context) -> Iterator[Response]:
+        for transactions in stream_transactions(self._store, parse_stream(from_message(request))):
+            for transaction in transactions:
+                yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
+
+
+class EchoService(echo_pb2_grpc.EchoServiceServicer):
+    """Gives back what it gets."""
+
+    def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Response:
+        return make_response("echo.echo", echo(from_message(request)))
+
+    def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Response:
+        return make_response("echo.upper", upper(from_message(request)))
 
 
 class OperationInterceptor(grpc.ServerInterceptor):
@@ -31,17 +93,16 @@ class OperationInterceptor(grpc.ServerInterceptor):
     def intercept_service(
         self, continuation: Callable[..., Handler | None], handler_call_details: grpc.HandlerCallDetails
     ) -> Handler | None:
-        """Return the handler of a method, wrapped if it is an operation's."""
         handler = continuation(handler_call_details)
         operation = calls.find_operation(handler_call_details.method, handler)
         if handler is None or operation is None:
             return handler
 
-        def answer(request: Message, context: grpc.ServicerContext) -> Response:
+        def answer(request: Message, context: Context) -> Response:
             with Call(operation, context):
                 return handler.unary_unary(request, context)
 
-        def stream(request: Message, context: grpc.ServicerContext) -> Iterator[Response]:
+        def stream(request: Message, context: Context) -> Iterator[Response]:
             with Call(operation, context):
                 yield from handler.unary_stream(request, context)
 
@@ -77,11 +138,6 @@ def serve(settings: GrpcSettings) -> None:
         server.stop(settings.drain_timeout_s).wait()
 
 
-def main() -> None:
-    """Serve with the settings of the environment."""
+if __name__ == "__main__":
     settings = read_settings(GrpcSettings)
     run_workers(settings.workers, lambda: serve(settings))
-
-
-if __name__ == "__main__":
-    main()

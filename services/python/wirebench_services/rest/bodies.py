@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wirebench_proto.echo_pb2 import EchoResponse
 
 from wirebench_services.application.errors import InvalidArgument, OperationError
 from wirebench_services.application.ledger import Transaction
+from wirebench_services.application.users import Fields
 from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
+
+if TYPE_CHECKING:
+    import starlette.datastructures
+    import werkzeug.datastructures
+
+    Headers: TypeAlias = werkzeug.datastructures.Headers | starlette.datastructures.Headers
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 EVENT_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
@@ -26,13 +33,6 @@ CODES = {
 }  # fmt: skip
 #: As many digits as the JSON reader accepts for an integer; longer numbers are out of every range.
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
-
-
-class Headers(Protocol):
-    """The headers of a request, in either framework."""
-
-    def get(self, name: str, /) -> str | None:
-        """Return a header, whose name may be in any case."""
 
 
 class UnsupportedMediaTypeError(OperationError):
@@ -51,6 +51,14 @@ def parse_number(name: str, text: str) -> int:
 def parse_query(query: Mapping[str, str], path: Mapping[str, str]) -> dict[str, int]:
     """Return the fields in the query and the path, which are integers. Raises InvalidArgument."""
     return {name: parse_number(name, text) for fields in (query, path) for name, text in fields.items()}
+
+
+def merge_path(fields: Fields, name: str, text: str) -> dict[str, Any]:
+    """Return the fields of a body with the one in the path. Raises InvalidArgument if they differ."""
+    value = parse_number(name, text)
+    if fields.get(name) and fields[name] != value:
+        raise InvalidArgument(f"Field '{name}' must be the one of the path.")
+    return {**fields, name: value}
 
 
 def parse_body(operation: str, headers: Headers, body: bytes) -> dict[str, Any]:
@@ -96,5 +104,4 @@ def encode_events(transactions: Iterable[Transaction]) -> bytes:
 
 
 def encode_error_event(error: OperationError) -> bytes:
-    """Return the last event of a stream that failed."""
     return b"event: error\ndata: %b\n\n" % to_json({"message": error.message})

@@ -16,7 +16,7 @@ from wirebench_services import metrics
 from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.errors import OperationError
 from wirebench_services.application.stores import Store, open_store
-from wirebench_services.encoding import Value, merge_path
+from wirebench_services.encoding import Value
 from wirebench_services.rest import bodies
 from wirebench_services.settings import RestSettings, read_settings
 
@@ -66,8 +66,7 @@ def get(**_: str) -> Response:
 
 @users_api.put("/<id>")
 def update(id: str) -> Response:  # noqa: A002 - the field's name
-    fields = merge_path(read_body(), "id", bodies.parse_number("id", id))
-    return reply(store.change_user(*users.parse_update(fields)))
+    return reply(store.change_user(*users.parse_update(bodies.merge_path(read_body(), "id", id))))
 
 
 @users_api.delete("/<id>")
@@ -98,18 +97,15 @@ def upper() -> Response:
 
 
 def read_query() -> dict[str, int]:
-    """Return the fields in the query and the path. Raises InvalidArgument."""
     # Most requests have no query, and parsing none takes time, too.
     return bodies.parse_query(request.args if request.query_string else {}, request.view_args or {})
 
 
 def read_body() -> dict[str, Any]:
-    """Return the fields in the body. Raises InvalidArgument."""
     return bodies.parse_body(request.endpoint or "", request.headers, request.get_data(cache=False))
 
 
 def reply(value: Value, status: int = HTTPStatus.OK) -> Response:
-    """Return the reply that has the operation's value."""
     body, media_type = bodies.encode_success(request.endpoint or "", value, request.headers)
     return Response(body, status, content_type=media_type)
 
@@ -130,7 +126,6 @@ def generate_events(batches: Iterator[Any], started_s: float) -> Iterator[bytes]
 
 
 def answer_operation_error(error: OperationError) -> Response:
-    """Answer an operation that failed."""
     body, media_type = bodies.encode_failure(error.message, request.headers)
     return Response(body, bodies.STATUSES[error.code], content_type=media_type)
 
@@ -143,7 +138,6 @@ def answer_http_error(error: HTTPException) -> Response:
 
 
 def start_timer() -> None:
-    """Note when the request arrived."""
     g.started_s = time.perf_counter()
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from typing import Any
 
-from prometheus_client import multiprocess
-
-from wirebench_services.settings import RestSettings, read_settings
+from wirebench_services.settings import RestSettings, format_address, read_settings
 
 _settings: RestSettings = read_settings(RestSettings)
-_host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
 
 # What the user chose.
-bind = f"{_host}:{_settings.port}"
+bind = format_address(_settings.host, _settings.port)
 workers = _settings.workers
 worker_class = _settings.runtime.removeprefix("gunicorn-")
 threads = _settings.threads if worker_class == "gthread" else 1
@@ -38,8 +34,3 @@ def post_worker_init(_worker: object) -> None:
     from wirebench_services import metrics  # noqa: PLC0415
 
     metrics.WORKERS.set(1)
-
-
-def child_exit(_server: object, worker: Any) -> None:  # noqa: ANN401 - gunicorn's worker
-    """Drop the gauges of a worker that has ended."""
-    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

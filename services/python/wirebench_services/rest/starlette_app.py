@@ -20,7 +20,7 @@ from wirebench_services import metrics
 from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.errors import OperationError
 from wirebench_services.application.stores import open_async_store
-from wirebench_services.encoding import Value, merge_path
+from wirebench_services.encoding import Value
 from wirebench_services.rest import bodies
 from wirebench_services.settings import RestSettings, read_settings
 
@@ -63,8 +63,7 @@ async def get_user(request: Request) -> Response:
 
 
 async def update_user(request: Request) -> Response:
-    user_id = bodies.parse_number("id", request.path_params["id"])
-    fields = merge_path(await read_body(request, "users.update"), "id", user_id)
+    fields = bodies.merge_path(await read_body(request, "users.update"), "id", request.path_params["id"])
     return reply(request, "users.update", await request.state.store.change_user(*users.parse_update(fields)))
 
 
@@ -73,11 +72,8 @@ async def delete_user(request: Request) -> Response:
 
 
 async def get_balance(request: Request) -> Response:
-    return reply(
-        request,
-        "ledger.get_balance",
-        await request.state.store.get_balance(ledger.parse_account_id(read_query(request))),
-    )
+    account_id = ledger.parse_account_id(read_query(request))
+    return reply(request, "ledger.get_balance", await request.state.store.get_balance(account_id))
 
 
 async def stream_transactions(request: Request) -> Response:
@@ -114,18 +110,15 @@ OPERATIONS: dict[object, str] = {route.endpoint: route.name for route in ROUTES}
 
 
 def read_query(request: Request) -> dict[str, int]:
-    """Return the fields in the query and the path. Raises InvalidArgument."""
     # Most requests have no query, and parsing none takes time, too.
     return bodies.parse_query(request.query_params if request["query_string"] else {}, request.path_params)
 
 
 async def read_body(request: Request, operation: str) -> dict[str, Any]:
-    """Return the fields in the body. Raises InvalidArgument."""
     return bodies.parse_body(operation, request.headers, await request.body())
 
 
 def reply(request: Request, operation: str, value: Value, status: int = HTTPStatus.OK) -> Response:
-    """Return the reply that has the operation's value."""
     body, media_type = bodies.encode_success(operation, value, request.headers)
     return Response(body, status, media_type=media_type)
 
@@ -163,7 +156,6 @@ class BodyLimitMiddleware:
         self.bytes_max = bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, which reads the body."""
         received_bytes = 0
 
         async def receive_limited() -> Message:
@@ -184,7 +176,6 @@ class MetricsMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, and count the request."""
         if scope["type"] != "http" or scope["path"] == "/healthz":
             await self.app(scope, receive, send)
             return

@@ -21,91 +21,45 @@ from wirebench_services.workers import run_workers
 
 #: Calls of a connection that may wait for the store before no more of its requests are read.
 _WAITING_MAX = 100
-#: Replies of a connection that are written at once; then the others have a turn.
-_TURN_BYTES = 256 * 1024
 #: Clients that may wait to be accepted: asyncio's default, 100, is less than a load generator opens at once.
 _BACKLOG = 1024
 #: How long a client may take to answer close_notify: the default of 30 s would hold up a stop.
 _TLS_CLOSE_TIMEOUT_S = 1.0
 
 
-class Server:
-    """What the connections of a worker share."""
-
-    def __init__(self, settings: SocketSettings, async_store: AsyncStore, store: Any) -> None:  # noqa: ANN401
-        self.settings = settings
-        self.async_store = async_store
-        #: For single calls: the same store, or one whose methods return at once and need no task.
-        self.store = store
-        self.connections: set[Connection] = set()
-
-    async def serve(self, stop: asyncio.Event) -> None:
-        """Serve until told to stop, then finish what has begun."""
-        host, context = self.settings.host, tls.make_context(self.settings)
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        address = (host, self.settings.port)
-        bound = socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=host == "::")
-        listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self),
-            sock=bound,
-            backlog=_BACKLOG,
-            ssl=context,
-            ssl_handshake_timeout=self.settings.read_timeout_s if context else None,
-            ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
-        )
-        sweeper = asyncio.create_task(self._close_overdue())
-        metrics.WORKERS.set(1)
-        await stop.wait()
-        listener.close()
-        sweeper.cancel()
-        for connection in list(self.connections):
-            connection.drain()
-        if self.connections:
-            await asyncio.wait([each.closed for each in self.connections], timeout=self.settings.drain_timeout_s)
-
-    async def _close_overdue(self) -> None:
-        """Close connections whose time is up: one task costs less than a timer for each request."""
-        while True:
-            await asyncio.sleep(min(1.0, self.settings.read_timeout_s / 4, self.settings.idle_timeout_s / 4))
-            for connection in list(self.connections):
-                connection.close_if_overdue(time.monotonic())
-
-
 class Connection(Conversation, asyncio.Protocol):
-    """A client's connection."""
+    """A client's connection; `connections` are all those of the worker."""
 
-    def __init__(self, server: Server) -> None:
-        super().__init__(server.settings, server.store)
-        self._server = server
+    def __init__(
+        self, settings: SocketSettings, store: Any, async_store: AsyncStore, connections: set[Connection]  # noqa: ANN401
+    ) -> None:  # fmt: skip
+        super().__init__(settings, store)
+        self._async_store = async_store
+        self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._calls: set[asyncio.Task[None]] = set()
         self._stream_tasks: set[asyncio.Task[None]] = set()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._is_reading = True
         self._is_draining = False
         self.closed = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
         self._transport = cast("asyncio.Transport", transport)
-        self._server.connections.add(self)
+        self._connections.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """End the streams, which may wait for the client to read."""
+    def connection_lost(self, exc: Exception | None) -> None:
         self.feed(b"")
         self.end_streams(*CANCELLED)
-        self._writable.set()
-        self._server.connections.discard(self)
+        self._writable.set()  # streams may wait for the client to read
+        self._connections.discard(self)
         self.closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is complete."""
         self.feed(data)
         self._answer_requests()
 
     def eof_received(self) -> bool:
-        """Answer what has come; the streams end."""
         self.feed(b"")
         self.end_streams(*CANCELLED)
         self._answer_requests()
@@ -113,13 +67,11 @@ class Connection(Conversation, asyncio.Protocol):
         return self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
-        """Stop to read from a client that doesn't read."""
         self._writable.clear()
         self.restart_clock()
-        self._set_reading(wanted=False)
+        self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Go on with requests and streams."""
         self._writable.set()
         self.restart_clock()
         self._answer_requests()
@@ -137,12 +89,10 @@ class Connection(Conversation, asyncio.Protocol):
             self._transport.abort()
 
     def send(self, data: bytes) -> None:
-        """Send bytes to the client, unless it has left."""
         if data and not self._transport.is_closing():
             self._transport.write(data)
 
     def start_stream(self, call: Call, query: StreamQuery) -> None:
-        """Stream in a task."""
         self._run(self._stream_tasks, self._stream(call, query))
 
     def answer_later(self, call: Call, value: Coroutine[Any, Any, Any]) -> None:
@@ -164,7 +114,7 @@ class Connection(Conversation, asyncio.Protocol):
 
     async def _stream(self, call: Call, query: StreamQuery) -> None:
         try:
-            async for transactions in stream_transactions_async(self._server.async_store, query):
+            async for transactions in stream_transactions_async(self._async_store, query):
                 await self._writable.wait()
                 if not self.is_open(call):
                     return
@@ -175,39 +125,57 @@ class Connection(Conversation, asyncio.Protocol):
 
     def _answer_requests(self) -> None:
         """Answer the requests that are here, as far as the client reads replies and the store keeps up."""
-        replies: list[bytes] = []
-        size = 0
         reply: bytes | None = b""
-        while reply is not None and size < _TURN_BYTES and len(self._calls) < _WAITING_MAX and self._writable.is_set():
+        while reply is not None and self._writable.is_set() and len(self._calls) < _WAITING_MAX:
             reply = self.answer_next()
-            if reply:
-                replies.append(reply)
-                size += len(reply)
-        self.send(b"".join(replies))
-        if self._transport.is_closing():
+            self.send(reply or b"")
+        if reply is not None:
+            self._transport.pause_reading()
             return
-        has_answered_all = reply is None
-        self._set_reading(wanted=has_answered_all)
-        if size >= _TURN_BYTES:
-            self._loop.call_soon(self._answer_requests)
-        is_last = self.has_ended or (self._is_draining and self.is_between_requests)
-        if has_answered_all and is_last and not self._calls:
+        self._transport.resume_reading()
+        if (self.has_ended or (self._is_draining and self.is_between_requests)) and not self._calls:
             self._transport.close()
-
-    def _set_reading(self, *, wanted: bool) -> None:
-        if wanted != self._is_reading:
-            self._is_reading = wanted
-            (self._transport.resume_reading if wanted else self._transport.pause_reading)()
 
 
 async def _serve(settings: SocketSettings) -> None:
+    """Serve until SIGTERM, then finish what has begun."""
     stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
+    # The memory store's own methods return at once and need no task.
     memory = open_store(settings) if settings.store == "memory" else None
     store = await open_async_store(settings) if memory is None else cast("AsyncStore", AsyncAdapter(memory, None))
-    await Server(settings, store, memory or store).serve(stop)
+    connections: set[Connection] = set()
+    context = tls.make_context(settings)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    address = (settings.host, settings.port)
+    listener = await loop.create_server(
+        lambda: Connection(settings, memory or store, store, connections),
+        sock=socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=settings.host == "::"),
+        backlog=_BACKLOG,
+        ssl=context,
+        ssl_handshake_timeout=settings.read_timeout_s if context else None,
+        ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
+    )
+    sweeper = asyncio.create_task(_close_overdue(connections, min(settings.read_timeout_s, settings.idle_timeout_s)))
+    metrics.WORKERS.set(1)
+    await stop.wait()
+    listener.close()
+    sweeper.cancel()
+    for connection in list(connections):
+        connection.drain()
+    if connections:
+        await asyncio.wait([each.closed for each in connections], timeout=settings.drain_timeout_s)
     await store.close()
+
+
+async def _close_overdue(connections: set[Connection], timeout_s: float) -> None:
+    """Close connections whose time is up: one task costs less than a timer for each request."""
+    while True:
+        await asyncio.sleep(min(1.0, timeout_s / 4))
+        for connection in list(connections):
+            connection.close_if_overdue(time.monotonic())
 
 
 if __name__ == "__main__":

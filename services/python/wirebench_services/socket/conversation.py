@@ -15,20 +15,12 @@ from wirebench_services.application.ledger import StreamQuery, Transaction, pars
 from wirebench_services.application.users import Fields, parse_batch, parse_id, parse_page, parse_update
 from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
 from wirebench_services.settings import SocketSettings
-from wirebench_services.socket.frame import (
-    MORE,
-    PREFACE_BYTES,
-    PREFACES,
-    FrameError,
-    Request,
-    build_reply,
-    parse_request,
-)
+from wirebench_services.socket import frame
+from wirebench_services.socket.frame import FrameError, Request
 
 _CANCEL, _STREAM = "cancel", "ledger.stream_transactions"
 #: Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
 _STREAMS_MAX = 100
-_LINE_BYTES_MAX = 64 * 1024
 
 CANCELLED = "cancelled", "The stream was cancelled."
 STOPPING = "unavailable", "The service is stopping."
@@ -75,19 +67,26 @@ class Call:
             return from_json(self._body)
         return from_message(parse_message(OPERATIONS[self.method].request, self._body))
 
+    def answer_line(self) -> bytes:
+        """Return the reply to a line."""
+        if self._body == b"health":  # the exporter's probe is no request
+            return b"HEALTH\n"
+        return self.finish("ok", "", self._body.decode().upper().encode())
+
     def succeed(self, value: Value) -> bytes:
-        """Return the reply that carries the value."""
         return self.finish("ok", OPERATIONS[self.method].success, self._encode(value))
 
     def build_items(self, transactions: Sequence[Transaction]) -> bytes:
         """Return the frames of a stream's next items."""
-        return b"".join([build_reply(self.id, "ok", "", self._encode(each), MORE) for each in transactions])
+        return b"".join([frame.build_reply(self.id, "ok", "", self._encode(each), frame.MORE) for each in transactions])
 
     def finish(self, code: str, message: str, body: bytes = b"") -> bytes:
         """Return the reply, or the end mark of a stream, and count the call."""
         operation = self.method if self.method in OPERATIONS else metrics.UNKNOWN
         metrics.count_request("socket", operation, code, time.perf_counter() - self._begun_s)
-        return build_reply(self.id, code, message, body)
+        if self._encoding == "lines":
+            return body + b"\n" if code == "ok" else f"ERROR: {message}\n".encode()
+        return frame.build_reply(self.id, code, message, body)
 
     def _encode(self, value: Value) -> bytes:
         fields = to_fields(value)
@@ -101,12 +100,17 @@ class Call:
 class Conversation:
     """The requests of a client and its open streams; a server adds how bytes are sent and who waits."""
 
+    send: Callable[[bytes], None]
+    start_stream: Callable[[Call, StreamQuery], None]
+    #: Waits for the store, and sends the reply.
+    answer_later: Callable[[Call, Coroutine[Any, Any, Any]], None]
+
     def __init__(self, settings: SocketSettings, store: Any) -> None:  # noqa: ANN401
         self._settings = settings
         self._store = store
         self._data = bytearray()
         #: json or protobuf for frames, or lines; not known before the first bytes.
-        self._mode = ""
+        self._encoding = ""
         self._streams: dict[int, Call] = {}
         #: Whether the client sends no more, or can't be followed any more.
         self.has_ended = False
@@ -115,20 +119,7 @@ class Conversation:
 
     @property
     def is_between_requests(self) -> bool:
-        """Whether nothing of a next request is here."""
         return not self._data
-
-    def send(self, data: bytes) -> None:
-        """Send bytes to the client."""
-        raise NotImplementedError
-
-    def start_stream(self, call: Call, query: StreamQuery) -> None:
-        """Send the items of a stream from now on."""
-        raise NotImplementedError
-
-    def answer_later(self, call: Call, value: Coroutine[Any, Any, Any]) -> None:
-        """Wait for the store, and send the reply."""
-        raise NotImplementedError
 
     def restart_clock(self) -> None:
         """Give the client its full time to send the rest of a request, or the next one."""
@@ -137,20 +128,34 @@ class Conversation:
 
     def feed(self, data: bytes) -> None:
         """Add what the client sent; nothing is its end."""
-        if data and not self.has_ended:
-            if not self._data:
-                self.deadline_s = time.monotonic() + self._settings.read_timeout_s
+        if not data:
+            self.has_ended = True
+        elif not self.has_ended:
+            is_first = not self._data
             self._data += data
-        self.has_ended = self.has_ended or not data
+            if is_first:
+                self.restart_clock()
 
     def answer_next(self) -> bytes | None:
-        """Answer the next request, if it is complete: return the reply, or nothing if it comes later."""
-        if not self._mode and not self._parse_preface():
+        """Return the reply to the next request, nothing if it comes later; None if no request is complete."""
+        try:
+            request = self._parse_request()
+        except FrameError as error:
+            self._stop()
+            broken = Request(0, error.request_id, "", b"")
+            return Call(broken, self._encoding).finish(error.code, error.message)
+        if request is None:
             return None
-        reply = self._answer_line() if self._mode == "lines" else self._answer_frame()
-        if reply is not None:
-            self.restart_clock()
-        return reply
+        del self._data[: request.size]
+        self.restart_clock()
+        call = Call(request, self._encoding)
+        try:
+            return call.answer_line() if self._encoding == "lines" else self._answer(call)
+        except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
+            return call.finish(*describe_error(error))
+
+    def is_open(self, call: Call) -> bool:
+        return self._streams.get(call.id) is call
 
     def end_stream(self, call: Call, code: str = "ok", message: str = "") -> None:
         """Send the end mark of a stream, unless it has ended already."""
@@ -160,46 +165,31 @@ class Conversation:
             self.send(call.finish(code, message))
 
     def end_streams(self, code: str, message: str) -> None:
-        """Send the end marks of all streams."""
         for call in list(self._streams.values()):
             self.end_stream(call, code, message)
 
-    def is_open(self, call: Call) -> bool:
-        """Return whether the stream has not ended."""
-        return self._streams.get(call.id) is call
-
     def _stop(self) -> None:
         """Follow the client no further: after the reply that says why, its streams have no end mark."""
-        for call in list(self._streams.values()):
+        for call in self._streams.values():
             call.finish(*CANCELLED)
         self._streams.clear()
         self._data.clear()
         self.has_ended = True
 
-    def _parse_preface(self) -> bool:
-        start = bytes(self._data[:PREFACE_BYTES])
-        if start in PREFACES:
-            self._mode = PREFACES[start]
-            del self._data[:PREFACE_BYTES]
-            self.restart_clock()
-        elif self.has_ended or not any(preface.startswith(start) for preface in PREFACES):
-            self._mode = "lines"
-        return bool(self._mode)
-
-    def _answer_frame(self) -> bytes | None:
-        try:
-            request = parse_request(self._data, self._settings.body_bytes_max)
-        except FrameError as error:
-            self._stop()
-            return Call(Request(0, error.request_id, "", b""), self._mode).finish(error.code, error.message)
-        if request is None:
-            return None
-        del self._data[: request.size]
-        call = Call(request, self._mode)
-        try:
-            return self._answer(call)
-        except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
-            return call.finish(*describe_error(error))
+    def _parse_request(self) -> Request | None:
+        if not self._encoding:
+            start = bytes(self._data[: frame.PREFACE_BYTES])
+            if start in frame.PREFACES:
+                self._encoding = frame.PREFACES[start]
+                del self._data[: frame.PREFACE_BYTES]
+                self.restart_clock()
+            elif not self.has_ended and any(preface.startswith(start) for preface in frame.PREFACES):
+                return None
+            else:
+                self._encoding = "lines"
+        if self._encoding == "lines":
+            return frame.parse_line(self._data, has_ended=self.has_ended)
+        return frame.parse_request(self._data, self._settings.body_bytes_max)
 
     def _answer(self, call: Call) -> bytes:
         handle = HANDLERS.get(call.method)
@@ -223,25 +213,3 @@ class Conversation:
             self._streams[call.id] = call
             self.start_stream(call, query)
         return b""
-
-    def _answer_line(self) -> bytes | None:
-        end = self._data.find(b"\n") + 1
-        if not end and len(self._data) <= _LINE_BYTES_MAX + 1 and not (self.has_ended and self._data):
-            return None
-        line = bytes(self._data[: end or len(self._data)]).removesuffix(b"\n").removesuffix(b"\r")
-        del self._data[: end or len(self._data)]
-        call = Call(Request(0, 0, "echo.upper", line), self._mode)
-        text, problem = "", ""
-        try:
-            text = line.decode().upper()
-        except UnicodeDecodeError:
-            problem = "The line is not valid UTF-8."
-        if len(line) > _LINE_BYTES_MAX:
-            problem = f"The line is longer than {_LINE_BYTES_MAX} bytes."
-        if problem:
-            self._stop()
-            call.finish("invalid_argument", problem)
-            return f"ERROR: {problem}\n".encode()
-        if line != b"health":  # the exporter's probe is no request
-            call.finish("ok", "", text.encode())
-        return text.encode() + b"\n"

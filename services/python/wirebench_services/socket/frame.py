@@ -22,16 +22,14 @@ STATUSES = {
     "unavailable": 14,
 }
 MORE = 1
+LINE_BYTES_MAX = 64 * 1024
 
-_LENGTH = slice(0, 4)
-_ID = slice(4, 8)
-_METHOD_START = 9  # behind length, id and the length of the method
+_LENGTH_END, _ID_END, _METHOD_START = 4, 8, 9  # after the id comes the length of the method
 _REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
-_REPLY_FIXED_BYTES = _REPLY.size - _LENGTH.stop
 
 
 class Request(NamedTuple):
-    """A request frame, and how many bytes it takes."""
+    """A request, and how many bytes it takes."""
 
     size: int
     id: int
@@ -40,7 +38,7 @@ class Request(NamedTuple):
 
 
 class FrameError(Exception):
-    """A frame after which the connection is closed, with the code and the message of the reply."""
+    """A frame or line after which the connection is closed, with the code and the message of the reply."""
 
     def __init__(self, request_id: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -49,25 +47,39 @@ class FrameError(Exception):
 
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
     """Return the request frame at the start of the data, or None if it isn't complete. Raises FrameError."""
-    if len(data) < _LENGTH.stop:
+    if len(data) < _LENGTH_END:
         return None
-    length = int.from_bytes(data[_LENGTH])
-    end = _LENGTH.stop + length
-    is_too_long = length > payload_bytes_max
-    if len(data) < (_ID.stop if is_too_long else end):
+    end = _LENGTH_END + int.from_bytes(data[:_LENGTH_END])
+    is_too_long = end > _LENGTH_END + payload_bytes_max
+    if len(data) < (_ID_END if is_too_long else end):
         return None
-    request_id = int.from_bytes(data[_ID]) if end >= _ID.stop else 0
+    request_id = int.from_bytes(data[_LENGTH_END:_ID_END]) if end >= _ID_END else 0
     if is_too_long:
         raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")
-    body_start = _METHOD_START + data[_ID.stop] if end > _ID.stop else _METHOD_START
-    if body_start > end:
+    if end < _METHOD_START or end < (body_start := _METHOD_START + data[_ID_END]):
         raise FrameError(request_id, "invalid_argument", "The frame is shorter than its fields.")
     method = data[_METHOD_START:body_start].decode("ascii", "backslashreplace")
     return Request(end, request_id, method, bytes(data[body_start:end]))
 
 
+def parse_line(data: bytes | bytearray, *, has_ended: bool) -> Request | None:
+    """Return the line at the start of the data, or None if it isn't complete. Raises FrameError."""
+    size = data.find(b"\n") + 1
+    if not size and len(data) <= LINE_BYTES_MAX + 1 and not (has_ended and data):
+        return None
+    line = bytes(data[: size or len(data)])
+    body = line.removesuffix(b"\n").removesuffix(b"\r")
+    if len(body) > LINE_BYTES_MAX:
+        raise FrameError(0, "invalid_argument", f"The line is longer than {LINE_BYTES_MAX} bytes.")
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        raise FrameError(0, "invalid_argument", "The line is not valid UTF-8.") from None
+    return Request(len(line), 0, "echo.upper", body)
+
+
 def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
     """Return a reply frame: the only one of a request, or with MORE a stream's item, or without it its end mark."""
     text = message.encode()
-    length = _REPLY_FIXED_BYTES + len(text) + len(body)
+    length = _REPLY.size - _LENGTH_END + len(text) + len(body)
     return _REPLY.pack(length, request_id, STATUSES[code], flags, len(text)) + text + body

@@ -45,14 +45,6 @@ class Server(socketserver.ThreadingTCPServer):
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         return connection, address
 
-    def drain(self) -> None:
-        """Wait until all connections have closed between requests, or time is up."""
-        for connection in list(self.connections):
-            connection.drain()
-        deadline_s = time.monotonic() + self.settings.drain_timeout_s
-        while self.connections and time.monotonic() < deadline_s:
-            time.sleep(0.01)
-
 
 class Connection(socketserver.StreamRequestHandler, Conversation):
     """A client's connection: its thread reads and answers requests, and each stream has a thread of its own."""
@@ -62,7 +54,6 @@ class Connection(socketserver.StreamRequestHandler, Conversation):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """Prepare the connection."""
         Conversation.__init__(self, self.server.settings, self.server.store)
         socketserver.StreamRequestHandler.setup(self)
         self._is_draining = False
@@ -83,11 +74,10 @@ class Connection(socketserver.StreamRequestHandler, Conversation):
                     self.send(reply)
 
     def finish(self) -> None:
-        """End the streams, and say with TLS that we close."""
         self.end_streams(*(STOPPING if self._is_draining else CANCELLED))
         if isinstance(self.connection, ssl.SSLSocket):
             with contextlib.suppress(OSError):
-                self.connection.settimeout(0)  # without waiting until the client closes, too
+                self.connection.settimeout(0)  # send close_notify, and don't wait for the client's
                 self.connection.unwrap()
         self.server.connections.discard(self)
         socketserver.StreamRequestHandler.finish(self)
@@ -112,7 +102,6 @@ class Connection(socketserver.StreamRequestHandler, Conversation):
             Conversation.end_stream(self, call, code, message)
 
     def start_stream(self, call: Call, query: StreamQuery) -> None:
-        """Stream in a thread."""
         threading.Thread(target=self._stream, args=(call, query), daemon=True).start()
 
     def _stream(self, call: Call, query: StreamQuery) -> None:
@@ -155,7 +144,11 @@ def _serve(settings: SocketSettings) -> None:
         metrics.WORKERS.set(1)
         stop.wait()
         server.shutdown()
-        server.drain()
+        for connection in list(server.connections):
+            connection.drain()
+        deadline_s = time.monotonic() + settings.drain_timeout_s
+        while server.connections and time.monotonic() < deadline_s:
+            time.sleep(0.01)
     store.close()
 
 

@@ -19,7 +19,6 @@ class AsyncAdapter:
         self._pool = None if threads is None else ThreadPoolExecutor(threads, thread_name_prefix="store")
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        """Return a method of the store."""
         method = getattr(self._store, name)
 
         async def call(*arguments: object) -> Any:  # noqa: ANN401 - what the method returns

@@ -105,7 +105,6 @@ class PostgresStore(_PostgresStore):
         self._pool = ConnectionPool(url, open=True, **_make_pool_options(connections, timeout_s))
 
     def close(self) -> None:
-        """Close all connections."""
         self._pool.close()
 
     def _run(self, query: Query) -> Any:
@@ -124,11 +123,9 @@ class AsyncPostgresStore(_PostgresStore):
         self._pool = AsyncConnectionPool(url, open=False, **_make_pool_options(connections, timeout_s))
 
     async def open(self) -> None:
-        """Open the pool, in the loop that uses it."""
         await self._pool.open()
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._pool.close()
 
     async def _run(self, query: Query) -> Any:

@@ -102,15 +102,15 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close this thread's connection; those of other threads are closed with their threads."""
-        connection = self._local.__dict__.pop("connection", None)
-        if connection is not None:
-            connection.close()
+        if hasattr(self._local, "connection"):
+            self._local.connection.close()
+            del self._local.connection
 
     def _connection(self) -> sqlite3.Connection:
         # One connection a thread, opened at first use: connections must not cross a fork.
-        connection: sqlite3.Connection | None = self._local.__dict__.get("connection")
-        if connection is None:
-            connection = self._local.connection = self._connect()
+        if not hasattr(self._local, "connection"):
+            self._local.connection = self._connect()
+        connection: sqlite3.Connection = self._local.connection
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -156,5 +156,5 @@ def _to_row(user: User) -> tuple[object, ...]:
 def _to_user(row: tuple[Any, ...] | None) -> User:
     if row is None:
         raise NotFound("User not found.")
-    fields = dict(zip(FIELDS, row, strict=True))
-    return User(**{**fields, "tags": tuple(json.loads(fields["tags"]))})
+    user_id, name, email, phone, address, bio, tags, avatar = row  # in the order of FIELDS
+    return User(user_id, name, email, phone, address, bio, tuple(json.loads(tags)), avatar)
