@@ -16,10 +16,7 @@ import (
 
 // The layout of proto/socket.md. Sizes are in bytes.
 const (
-	prefaceSize = 4
-	idSize      = 4
-	// A request's payload beside method and body: id, method_length.
-	requestFixedSize = idSize + 1
+	idSize = 4
 	// A reply's payload beside message and body: id, status, flags, message_length.
 	replyFixedSize = idSize + 4
 	// Another reply frame with the same id follows.
@@ -38,15 +35,15 @@ type frameError struct {
 	error
 }
 
-// readRequest reads a frame, and no more of an invalid one than it takes to reject it. Errors: frameError, and those of
-// the connection.
+// readRequest reads a frame. Errors: frameError, and those of the connection.
 func readRequest(reader *bufio.Reader, payloadSizeMax int) (request, error) {
+	const tooShort = "The frame is shorter than its fields."
 	length, err := readUint32(reader)
 	if err != nil {
 		return request{}, err
 	}
 	if length < idSize {
-		return request{}, tooShort(0)
+		return request{}, frameError{0, application.Invalid(tooShort)}
 	}
 	id, err := readUint32(reader)
 	if err != nil {
@@ -56,19 +53,18 @@ func readRequest(reader *bufio.Reader, payloadSizeMax int) (request, error) {
 		words := "The request is larger than %d bytes."
 		return request{}, frameError{id, application.Error(codes.ResourceExhausted, words, payloadSizeMax)}
 	}
-	if length < requestFixedSize {
-		return request{}, tooShort(id)
-	}
-	methodSize, err := reader.ReadByte()
-	if err != nil {
+	payload := make([]byte, length-idSize)
+	if _, err := io.ReadFull(reader, payload); err != nil {
 		return request{}, err
 	}
-	if requestFixedSize+uint32(methodSize) > length {
-		return request{}, tooShort(id)
+	bodyStart := 1 // after the method, whose size comes first
+	if len(payload) > 0 {
+		bodyStart += int(payload[0])
 	}
-	payload := make([]byte, length-requestFixedSize)
-	_, err = io.ReadFull(reader, payload)
-	return request{id, string(payload[:methodSize]), payload[methodSize:]}, err
+	if len(payload) < bodyStart {
+		return request{}, frameError{id, application.Invalid(tooShort)}
+	}
+	return request{id, string(payload[1:bodyStart]), payload[bodyStart:]}, nil
 }
 
 func readUint32(reader *bufio.Reader) (uint32, error) {
@@ -78,10 +74,6 @@ func readUint32(reader *bufio.Reader) (uint32, error) {
 	}
 	_, err = reader.Discard(4)
 	return binary.BigEndian.Uint32(bytes), err
-}
-
-func tooShort(id uint32) frameError {
-	return frameError{id, application.Invalid("The frame is shorter than its fields.")}
 }
 
 // writeReply writes a frame with a body, or with the code and message of an error.
@@ -101,6 +93,9 @@ func writeReply(writer *bufio.Writer, id uint32, flags byte, message string, bod
 }
 
 const (
+	jsonPreface     = "WB1J"
+	protobufPreface = "WB1P"
+
 	cancelMethod  = "cancel"
 	streamMethod  = "ledger.stream_transactions"
 	lineOperation = "echo.upper"
@@ -114,8 +109,8 @@ type encoding struct {
 
 // By preface. In protobuf, responses leave out what the frame says: `success` and `message`.
 var encodings = map[string]encoding{
-	"WB1J": {codec.DecodeJSON, func(response proto.Message) ([]byte, error) { return json.Marshal(codec.Data(response)) }},
-	"WB1P": {codec.DecodeProtobuf, func(response proto.Message) ([]byte, error) {
+	jsonPreface: {codec.DecodeJSON, func(response proto.Message) ([]byte, error) { return json.Marshal(codec.Data(response)) }},
+	protobufPreface: {codec.DecodeProtobuf, func(response proto.Message) ([]byte, error) {
 		for _, name := range []string{"success", "message"} {
 			if field := response.ProtoReflect().Descriptor().Fields().ByTextName(name); field != nil {
 				response.ProtoReflect().Clear(field)

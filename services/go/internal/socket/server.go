@@ -16,12 +16,8 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-const (
-	// After a failed accept, as when no more files may be open.
-	acceptPause = 100 * time.Millisecond
-	// What a client doesn't read waits in buffers of hundreds of KiB (proto/socket.md); the kernel's own grow to megabytes.
-	sendBufferBytes = 256 * 1024
-)
+// After a failed accept, as when no more files may be open.
+const acceptPause = 100 * time.Millisecond
 
 // Server keeps the connections.
 type Server struct {
@@ -44,19 +40,15 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 
 // Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
-	var logged sync.Once
 	for {
 		accepted, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
 		if err != nil {
-			logged.Do(func() { log.Printf("can't accept a connection: %v; further clients wait until one leaves", err) })
+			log.Printf("can't accept a connection: %v; further clients wait", err)
 			time.Sleep(acceptPause)
 			continue
-		}
-		if tcp, ok := accepted.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(sendBufferBytes)
 		}
 		if s.config.TLS != nil {
 			accepted = tls.Server(accepted, s.config.TLS) // the handshake is part of the first read
