@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,104 +26,79 @@ import (
 	"wirebench.dev/services/internal/pb"
 )
 
-// handler handles an operation; its error is the reply.
-type handler struct {
-	operation string
-	handle    func(w http.ResponseWriter, r *http.Request) error
-}
-
-// ServeHTTP calls the handler, and replies with its error unless it has begun a reply.
-func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	measured := w.(*response) // by measure
-	measured.operation, measured.err = h.operation, h.handle(w, r)
-	if measured.err != nil && measured.status == 0 {
-		replyError(w, r, measured.err)
-	}
-}
-
-// reply returns what calls an operation and replies.
-func reply(call codec.Call, status int, parameters ...string) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
+// reply returns a handler that calls an operation and replies.
+func (s *Server) reply(operation string, status int, parameters ...string) http.HandlerFunc {
+	call := s.calls[operation]
+	return func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
 		response, err := call(r.Context(), func(request proto.Message) error { return decode(r, request, parameters...) })
-		if err == nil {
+		if err != nil {
+			replyError(w, r, err)
+		} else {
 			write(w, r, status, response, jsonReply{true, codec.Data(response), response.GetMessage()})
 		}
-		return err
+		s.requests.Observe(operation, err, begun)
 	}
 }
 
-// sendEvents returns what sends Server-Sent Events (WHATWG HTML, section 9.2). They are JSON, whatever the client
-// accepts; the last one says how the stream ended.
-func sendEvents(ledger *application.Ledger) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		request := &pb.StreamTransactionsRequest{}
-		if err := decode(r, request, "since", "rate_limit", "limit"); err != nil {
-			return err
-		}
-		batches, err := ledger.Transactions(r.Context(), request)
-		if err != nil {
-			return err
-		}
+// stream replies with Server-Sent Events (WHATWG HTML, section 9.2). They are JSON, whatever the client accepts.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	begun, request := time.Now(), &pb.StreamTransactionsRequest{}
+	var batches iter.Seq2[[]*pb.Transaction, error]
+	err := decode(r, request, "since", "rate_limit", "limit")
+	if err == nil {
+		batches, err = s.ledger.Transactions(r.Context(), request)
+	}
+	if err != nil {
+		replyError(w, r, err)
+	} else {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-cache")
 		w.WriteHeader(http.StatusOK)
-		if r.Method == http.MethodHead {
-			return nil
+		if r.Method != http.MethodHead {
+			err = sendEvents(w, batches)
 		}
-		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client leaves
-		buffered := bufio.NewWriter(w)
-		for batch, err := range batches {
-			if err != nil {
-				data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})
-				fmt.Fprintf(buffered, "event: error\ndata: %s\n\n", data)
-				_ = buffered.Flush() // to a client that may have left
-				return err
-			}
-			for _, transaction := range batch {
-				data, _ := json.Marshal(transaction)
-				fmt.Fprintf(buffered, "id: %d\ndata: %s\n\n", transaction.Id, data)
-			}
-			if buffered.Flush() != nil || control.Flush() != nil {
-				return application.ErrCancelled
-			}
-		}
-		_, _ = buffered.WriteString("event: end\ndata: {}\n\n")
-		return buffered.Flush()
 	}
+	s.requests.Observe("ledger.stream_transactions", err, begun)
 }
 
-// measure counts requests.
-func measure(next http.Handler, requests *metrics.Requests) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := time.Now()
-		response := &response{ResponseWriter: w, operation: metrics.Unknown}
-		next.ServeHTTP(response, r)
-		if response.status == http.StatusMethodNotAllowed { // by the mux, which has statuses only
-			response.err = status.Error(codes.Unimplemented, "")
-		} else if response.operation == metrics.Unknown {
-			response.err = status.Error(codes.NotFound, "")
+// sendEvents sends an event for each transaction, and a last one that says how the stream ended.
+func sendEvents(w http.ResponseWriter, batches iter.Seq2[[]*pb.Transaction, error]) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client leaves
+	buffered := bufio.NewWriter(w)
+	for batch, err := range batches {
+		if err != nil {
+			data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})
+			fmt.Fprintf(buffered, "event: error\ndata: %s\n\n", data)
+			_ = buffered.Flush() // to a client that may have left
+			return err
 		}
-		requests.Observe(response.operation, response.err, begun)
+		for _, transaction := range batch {
+			data, _ := json.Marshal(transaction)
+			fmt.Fprintf(buffered, "id: %d\ndata: %s\n\n", transaction.Id, data)
+		}
+		if buffered.Flush() != nil || control.Flush() != nil {
+			return application.ErrCancelled
+		}
+	}
+	_, _ = buffered.WriteString("event: end\ndata: {}\n\n")
+	return buffered.Flush()
+}
+
+// countUnknown counts what the mux has answered by itself; 405 comes with Allow.
+func countUnknown(mux *http.ServeMux, requests *metrics.Requests) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, code := time.Now(), codes.NotFound
+		mux.ServeHTTP(w, r)
+		if r.Pattern == "" {
+			if w.Header().Get("Allow") != "" {
+				code = codes.Unimplemented
+			}
+			requests.Observe(metrics.Unknown, status.Error(code, ""), begun)
+		}
 	})
 }
-
-// response remembers what is counted of a reply.
-type response struct {
-	http.ResponseWriter
-	operation string
-	err       error
-	status    int
-}
-
-// WriteHeader remembers the status.
-func (w *response) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 const (
 	jsonType     = "application/json"
@@ -146,46 +121,37 @@ type jsonReply struct {
 	Message string `json:"message"`
 }
 
-// decode fills a request from the body, the path and the parameters of the query, all of which are integers.
+// decode fills a request from the body, the query and the path; parameters are those of the query, all integers.
 func decode(r *http.Request, request proto.Message, parameters ...string) error {
-	query, _ := url.ParseQuery(r.URL.RawQuery) // which leaves out what isn't escaped as it should be
-	unknown := slices.DeleteFunc(slices.Collect(maps.Keys(query)), func(name string) bool {
-		return slices.Contains(parameters, name)
-	})
-	if len(unknown) > 0 {
-		return codec.UnknownFields(unknown)
-	}
 	if err := decodeBody(r, request); err != nil {
 		return err
 	}
-	into := request.ProtoReflect()
-	for _, name := range []string{"id", "account_id"} {
-		if text := r.PathValue(name); text != "" {
-			field := into.Descriptor().Fields().ByTextName(name)
-			inBody := into.Get(field).Int()
-			if err := codec.SetInteger(into, name, text); err != nil {
-				return err
-			}
-			if inBody != 0 && inBody != into.Get(field).Int() {
-				return application.Invalid("Field '%s' must be the one of the path.", name)
-			}
+	into, query := request.ProtoReflect(), r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(parameters, name) {
+			return codec.UnknownField(name)
+		}
+		if err := codec.SetInteger(into, name, query.Get(name)); err != nil {
+			return err
 		}
 	}
-	for _, name := range parameters {
-		if texts := query[name]; texts != nil {
-			if err := codec.SetInteger(into, name, texts[len(texts)-1]); err != nil {
-				return err
-			}
+	for _, name := range []string{"id", "account_id"} {
+		text, field := r.PathValue(name), into.Descriptor().Fields().ByTextName(name)
+		if text == "" {
+			continue
+		}
+		inBody := into.Get(field).Int()
+		if err := codec.SetInteger(into, name, text); err != nil {
+			return err
+		}
+		if inBody != 0 && inBody != into.Get(field).Int() {
+			return application.Invalid("Field '%s' must be the one of the path.", name)
 		}
 	}
 	return nil
 }
 
 func decodeBody(r *http.Request, request proto.Message) error {
-	contentType := sentType(r)
-	if contentType == "" {
-		return errMediaType
-	}
 	if r.ContentLength == 0 {
 		return nil
 	}
@@ -196,14 +162,17 @@ func decodeBody(r *http.Request, request proto.Message) error {
 	if err != nil {
 		return application.Invalid("The body could not be read.")
 	}
-	if contentType == protobufType {
+	switch sentType(r) {
+	case jsonType:
+		if create, ok := request.(*pb.CreateUserRequest); ok { // in JSON, the body is the user
+			create.User = &pb.User{}
+			request = create.User
+		}
+		return codec.DecodeJSON(body, request)
+	case protobufType:
 		return codec.DecodeProtobuf(body, request)
 	}
-	if create, ok := request.(*pb.CreateUserRequest); ok { // in JSON, the body is the user
-		create.User = &pb.User{}
-		request = create.User
-	}
-	return codec.DecodeJSON(body, request)
+	return errMediaType
 }
 
 func replyError(w http.ResponseWriter, r *http.Request, err error) {
@@ -218,7 +187,7 @@ func replyError(w http.ResponseWriter, r *http.Request, err error) {
 
 // write writes a reply in the encoding that the client accepts.
 func write(w http.ResponseWriter, r *http.Request, status int, response proto.Message, inJSON jsonReply) {
-	contentType := acceptedType(r)
+	contentType := replyType(r)
 	var body []byte
 	if contentType == protobufType {
 		body, _ = proto.Marshal(response)
@@ -231,28 +200,21 @@ func write(w http.ResponseWriter, r *http.Request, status int, response proto.Me
 	_, _ = w.Write(body) // to a client that may have left
 }
 
-// sentType returns the media type of the body, JSON by default, or nothing if it is neither of ours.
+// sentType returns the media type of the body, JSON by default.
 func sentType(r *http.Request) string {
 	mediaType, _, _ := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), jsonType))
-	if mediaType != jsonType && mediaType != protobufType {
-		return ""
-	}
 	return mediaType
 }
 
-// acceptedType returns the media type that the client prefers for the reply: any means the one that it sent.
-func acceptedType(r *http.Request) string {
-	sent := cmp.Or(sentType(r), jsonType)
-	best, bestQuality := jsonType, 0.0
-	for item := range strings.SplitSeq(cmp.Or(r.Header.Get("Accept"), sent), ",") {
-		mediaType, parameters, _ := mime.ParseMediaType(item)
-		if mediaType == "*/*" || mediaType == "application/*" {
-			mediaType = sent
-		}
-		quality, err := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
-		if err == nil && quality > bestQuality && (mediaType == jsonType || mediaType == protobufType) {
-			best, bestQuality = mediaType, quality
+// replyType returns the first media type that the client accepts and we have, or else the one that it sent.
+func replyType(r *http.Request) string {
+	for item := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
+		if mediaType, _, _ := mime.ParseMediaType(item); mediaType == jsonType || mediaType == protobufType {
+			return mediaType
 		}
 	}
-	return best
+	if sentType(r) == protobufType {
+		return protobufType
+	}
+	return jsonType
 }

@@ -13,35 +13,35 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-// Server is an http.Server.
+// Server is an http.Server with its handlers.
 type Server struct {
-	http *http.Server
-	tls  *tls.Config
+	http     *http.Server
+	tls      *tls.Config
+	ledger   *application.Ledger
+	calls    map[string]codec.Call
+	requests *metrics.Requests
 }
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
-	calls := codec.Calls(app)
 	mux := http.NewServeMux()
-	handle := func(pattern, operation string, status int, parameters ...string) {
-		mux.Handle(pattern, handler{operation, reply(calls[operation], status, parameters...)})
-	}
-	handle("GET /api/users", "users.list", http.StatusOK, "limit", "after_id")
-	handle("POST /api/users", "users.create", http.StatusCreated)
-	handle("POST /api/users/batch", "users.create_batch", http.StatusCreated)
-	handle("GET /api/users/{id}", "users.get", http.StatusOK)
-	handle("PUT /api/users/{id}", "users.update", http.StatusOK)
-	handle("DELETE /api/users/{id}", "users.delete", http.StatusOK)
-	handle("GET /accounts/{account_id}/balance", "ledger.get_balance", http.StatusOK)
-	handle("POST /echo", "echo.echo", http.StatusOK)
-	handle("POST /upper", "echo.upper", http.StatusOK)
-	mux.Handle("GET /transactions/stream", handler{"ledger.stream_transactions", sendEvents(app.Ledger)})
-	return &Server{tls: config.TLS, http: &http.Server{
-		Handler: http.MaxBytesHandler(measure(mux, requests), int64(config.BodyBytesMax)),
+	s := &Server{tls: config.TLS, ledger: app.Ledger, calls: codec.Calls(app), requests: requests, http: &http.Server{
+		Handler: http.MaxBytesHandler(countUnknown(mux, requests), int64(config.BodyBytesMax)),
 		// For headers and body; streams lift it. A WriteTimeout would end streams.
 		ReadTimeout: config.ReadTimeout,
 		IdleTimeout: config.IdleTimeout,
 	}}
+	mux.HandleFunc("GET /api/users", s.reply("users.list", http.StatusOK, "limit", "after_id"))
+	mux.HandleFunc("POST /api/users", s.reply("users.create", http.StatusCreated))
+	mux.HandleFunc("POST /api/users/batch", s.reply("users.create_batch", http.StatusCreated))
+	mux.HandleFunc("GET /api/users/{id}", s.reply("users.get", http.StatusOK))
+	mux.HandleFunc("PUT /api/users/{id}", s.reply("users.update", http.StatusOK))
+	mux.HandleFunc("DELETE /api/users/{id}", s.reply("users.delete", http.StatusOK))
+	mux.HandleFunc("GET /accounts/{account_id}/balance", s.reply("ledger.get_balance", http.StatusOK))
+	mux.HandleFunc("GET /transactions/stream", s.stream)
+	mux.HandleFunc("POST /echo", s.reply("echo.echo", http.StatusOK))
+	mux.HandleFunc("POST /upper", s.reply("echo.upper", http.StatusOK))
+	return s
 }
 
 // Serve accepts connections until the listener is closed.
