@@ -3,7 +3,6 @@ package rest
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 
@@ -16,7 +15,6 @@ import (
 // Server is an http.Server with its handlers.
 type Server struct {
 	http     *http.Server
-	tls      *tls.Config
 	ledger   *application.Ledger
 	calls    map[string]codec.Call
 	requests *metrics.Requests
@@ -25,12 +23,15 @@ type Server struct {
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	mux := http.NewServeMux()
-	s := &Server{tls: config.TLS, ledger: app.Ledger, calls: codec.Calls(app), requests: requests, http: &http.Server{
+	s := &Server{ledger: app.Ledger, calls: codec.Calls(app), requests: requests, http: &http.Server{
 		Handler: http.MaxBytesHandler(countUnknown(mux, requests), int64(config.BodyBytesMax)),
 		// For headers and body; streams lift it. A WriteTimeout would end streams.
 		ReadTimeout: config.ReadTimeout,
 		IdleTimeout: config.IdleTimeout,
+		TLSConfig:   config.TLS,
+		Protocols:   &http.Protocols{},
 	}}
+	s.http.Protocols.SetHTTP1(true) // as all REST services here, also with TLS
 	mux.HandleFunc("GET /api/users", s.reply("users.list", http.StatusOK, "limit", "after_id"))
 	mux.HandleFunc("POST /api/users", s.reply("users.create", http.StatusCreated))
 	mux.HandleFunc("POST /api/users/batch", s.reply("users.create_batch", http.StatusCreated))
@@ -46,10 +47,8 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 
 // Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
-	if s.tls != nil {
-		secure := s.tls.Clone()
-		secure.NextProtos = []string{"http/1.1"} // as all REST services here
-		listener = tls.NewListener(listener, secure)
+	if s.http.TLSConfig != nil {
+		return s.http.ServeTLS(listener, "", "")
 	}
 	return s.http.Serve(listener)
 }
