@@ -69,7 +69,7 @@ def test_a_statement_that_takes_too_long_is_cancelled(postgres: PostgresServer, 
 
 def test_missing_tables_are_named(postgres: PostgresServer, tmp_path: Path) -> None:
     """A service doesn't start without its tables, isn't ready when it has lost them, and says what to do."""
-    next_step = "the database has no tables of wirebench's; run: wirebench-store migrate"
+    next_step = "the database has no wirebench tables; run: wirebench-store migrate"
     flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
     status, (line,) = run_to_the_end(tmp_path, NET_HTTP, *flags)
     assert (1, f"wirebench-go rest: can't use the store: {next_step}") == (status, line)

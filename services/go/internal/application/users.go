@@ -103,14 +103,13 @@ func (u *Users) CreateUserBatch(
 
 func validateUser(user *pb.User) error {
 	var missing []string
-	if user.GetId() == 0 {
-		missing = append(missing, "id")
-	}
-	if user.GetName() == "" {
-		missing = append(missing, "name")
-	}
-	if user.GetEmail() == "" {
-		missing = append(missing, "email")
+	for _, field := range []struct {
+		name    string
+		isEmpty bool
+	}{{"id", user.GetId() == 0}, {"name", user.GetName() == ""}, {"email", user.GetEmail() == ""}} {
+		if field.isEmpty {
+			missing = append(missing, field.name)
+		}
 	}
 	if missing != nil {
 		return Invalid("Missing required fields: %s.", strings.Join(missing, ", "))
