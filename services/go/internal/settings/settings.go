@@ -137,7 +137,7 @@ func (s *Settings) readStoreURL(file string) error {
 	return cmp.Or(
 		unless(s.StoreURL != "", "the store postgres needs a URL: set %s=%s, or name a file that holds it with --store-url-file",
 			storeURLVariable, form),
-		unless(wellFormed, "%s: is no URL of the form %s", cmp.Or(file, storeURLVariable), form))
+		unless(wellFormed, "%s: is not a URL of the form %s", cmp.Or(file, storeURLVariable), form))
 }
 
 // loadTLS reads PEM files, if there are any.
