@@ -132,12 +132,13 @@ func (s *Settings) readStoreURL(file string) error {
 		s.StoreURL = strings.TrimSpace(string(content))
 	}
 	const form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+	if s.StoreURL == "" {
+		return fmt.Errorf("the store postgres needs a URL: set %s=%s, or name a file that holds it with --store-url-file",
+			storeURLVariable, form)
+	}
 	parsed, err := url.Parse(s.StoreURL)
 	wellFormed := err == nil && strings.HasPrefix(parsed.Scheme, "postgres") && len(parsed.Path) > len("/")
-	return cmp.Or(
-		unless(s.StoreURL != "", "the store postgres needs a URL: set %s=%s, or name a file that holds it with --store-url-file",
-			storeURLVariable, form),
-		unless(wellFormed, "%s: is not a URL of the form %s", cmp.Or(file, storeURLVariable), form))
+	return unless(wellFormed, "%s: is not a URL of the form %s", cmp.Or(file, storeURLVariable), form)
 }
 
 // loadTLS reads PEM files, if there are any.

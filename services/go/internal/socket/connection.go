@@ -37,6 +37,7 @@ var errStopping = errors.New("the service is stopping")
 type connection struct {
 	net.Conn
 	server *Server
+	ctx    context.Context // of its streams
 	reader *bufio.Reader
 	with   encoding
 
@@ -72,9 +73,12 @@ func (c *connection) Write(p []byte) (int, error) {
 
 func (c *connection) serve() {
 	defer c.Close()
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
 	err := c.answerRequests()
 	if !errors.Is(err, errStopping) { // then streams end by themselves, and say why
-		c.cancelStreams()
+		cancel()
 	}
 	c.running.Wait()
 	if invalid := (frameError{}); errors.As(err, &invalid) {
@@ -197,7 +201,7 @@ func (c *connection) answerFrame() error {
 
 func (c *connection) call(call codec.Call, body []byte) (message string, data []byte, err error) {
 	decode := func(request proto.Message) error { return c.with.decode(body, request) }
-	response, err := call(context.Background(), decode)
+	response, err := call(c.ctx, decode)
 	if err != nil {
 		return "", nil, err
 	}
@@ -218,7 +222,7 @@ func (c *connection) openStream(r request) error {
 	if err := c.with.decode(r.body, query); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(c.ctx)
 	batches, err := c.server.app.Ledger.Transactions(ctx, query)
 	if err != nil {
 		cancel()
@@ -262,14 +266,6 @@ func (c *connection) hasStreams() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.streams) > 0
-}
-
-func (c *connection) cancelStreams() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, cancel := range c.streams {
-		cancel()
-	}
 }
 
 // answerLine answers the next line in upper case, also an empty one, which the operation would reject.
