@@ -25,12 +25,6 @@ import (
 	"wirebench.dev/services/internal/socket"
 )
 
-// Exit statuses.
-const (
-	failed = 1
-	misuse = 2
-)
-
 // server serves a transport.
 type server interface {
 	// Serve accepts connections until the listener is closed.
@@ -60,7 +54,7 @@ func main() {
 	log.SetFlags(0)
 	if len(os.Args) < 2 || transports[os.Args[1]].Transport == "" {
 		log.Print("wirebench-go: error: name a transport: wirebench-go rest|grpc|socket [--help]")
-		os.Exit(misuse)
+		os.Exit(2)
 	}
 	config, err := settings.Parse(transports[os.Args[1]], os.Args[2:], os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
@@ -68,13 +62,13 @@ func main() {
 	}
 	if err != nil {
 		log.Printf("wirebench-go %s: error: %v", os.Args[1], err)
-		os.Exit(misuse)
+		os.Exit(2)
 	}
 	log.SetPrefix(config.Program() + ": ")
 	if err := serve(config); err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
 		log.Print(reason)
-		os.Exit(failed)
+		os.Exit(1)
 	}
 }
 
@@ -96,7 +90,7 @@ func serve(config *settings.Settings) error {
 	registry := prometheus.NewRegistry()
 	store, err := openStore(stopping, config, registry)
 	if err != nil {
-		return fmt.Errorf("can't use the store: %w", err)
+		return err
 	}
 	defer store.Close()
 	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
@@ -113,7 +107,7 @@ func serve(config *settings.Settings) error {
 	go func() { ended <- service.Serve(listener) }()
 	go func() { ended <- admin.Serve(adminListener) }()
 	log.Printf("listening on %s (%s, GOMAXPROCS %d, store %s%s); admin on %s", listener.Addr(), config.Runtime,
-		runtime.GOMAXPROCS(0), config.Store, security(config), adminListener.Addr())
+		runtime.GOMAXPROCS(0), config.Store, config.Security, adminListener.Addr())
 	select {
 	case err := <-ended:
 		return err
@@ -134,30 +128,18 @@ func openStore(
 		return application.NewMemory(config.SeedUsers), nil
 	}
 	postgres, err := application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
-	if err == nil {
-		registry.MustRegister(metrics.StoreWaits(postgres.Waits))
+	if err != nil {
+		return nil, fmt.Errorf("can't use the store: %w", err)
 	}
-	return postgres, err
+	registry.MustRegister(metrics.StoreWaits(postgres.Waits))
+	return postgres, nil
 }
 
 func listen(host string, port int) (net.Listener, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	listener, err := net.Listen("tcp", address)
-	if number := syscall.Errno(0); errors.As(err, &number) {
-		words := number.Error() // those of strerror(3), but for the capital
-		return nil, fmt.Errorf("can't listen on %s: %s; choose another with --host, --port, --admin-port",
-			address, strings.ToUpper(words[:1])+words[1:])
+	if err != nil {
+		return nil, fmt.Errorf("can't listen on %s: %w; choose another with --host, --port, --admin-port", address, err)
 	}
-	return listener, err
-}
-
-func security(config *settings.Settings) string {
-	switch {
-	case config.TLS == nil:
-		return ""
-	case config.TLS.ClientCAs == nil:
-		return ", TLS"
-	default:
-		return ", mutual TLS"
-	}
+	return listener, nil
 }

@@ -19,9 +19,11 @@ from wirebench_services.application import seed
 
 from tests.contract.services import (
     ASYNCIO,
+    GOROUTINES,
     GRPC_SYNC,
     GTHREAD,
-    PYTHON_KINDS,
+    NET_HTTP,
+    RUNTIME_KINDS,
     TIMEOUT_S,
     UVICORN,
     Kind,
@@ -56,7 +58,7 @@ def migrate(url: str, *flags: str) -> subprocess.CompletedProcess[str]:
 def all_runtimes(folder: Path, url: str, *more: object) -> Iterator[list[Service]]:
     """Start a service of each runtime, all on one database."""
     flags = ("--store-url-file", url_file(folder, url), "--store-timeout-s", 1, *more)
-    starting = [started(kind._replace(store="postgres"), folder, *flags) for kind in PYTHON_KINDS]
+    starting = [started(kind._replace(store="postgres"), folder, *flags) for kind in RUNTIME_KINDS]
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(starting)) as pool:
         yield list(pool.map(stack.enter_context, starting))
 
@@ -74,7 +76,7 @@ def test_a_service_recovers_from_an_outage(postgres: PostgresServer, tmp_path: P
     """Without its database every runtime answers UNAVAILABLE and isn't ready; when it is back, so is the service."""
     with all_runtimes(tmp_path, postgres.fresh()) as services, contextlib.ExitStack() as stack:
         clients = [stack.enter_context(service.connect()) for service in services]
-        assert ["ok: User retrieved successfully"] * 7 == [says(client) for client in clients]
+        assert ["ok: User retrieved successfully"] * len(clients) == [says(client) for client in clients]
         try:
             postgres.stop()
             with ThreadPoolExecutor(len(clients)) as pool:
@@ -82,20 +84,25 @@ def test_a_service_recovers_from_an_outage(postgres: PostgresServer, tmp_path: P
             for service, words in zip(services, said, strict=True):
                 assert words.endswith("The store is unavailable. Try again later."), service.kind
                 assert words.startswith("unavailable: ") or service.kind.transport == "grpc"
-            assert [(503, 200)] * 7 == [(each.admin("/readyz")[0], each.admin("/livez")[0]) for each in services]
-            assert ["ok"] * 7 == [client.call("echo.upper", {"text": "still here"}).code for client in clients]
+            assert [(503, 200)] * len(clients) == [
+                (each.admin("/readyz")[0], each.admin("/livez")[0]) for each in services
+            ]
+            assert ["ok"] * len(clients) == [
+                client.call("echo.upper", {"text": "still here"}).code for client in clients
+            ]
         finally:
             postgres.up()
         for service in services:
             wait_until(partial(is_ready, service), "the service is ready again")
         created = [client.call("users.create", {"user": {"id": next(fresh_ids), **ADA}}) for client in clients]
-        assert ["ok"] * 7 == [reply.code for reply in created]
+        assert ["ok"] * len(clients) == [reply.code for reply in created]
 
 
-def test_an_empty_database_is_not_ready(postgres: PostgresServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
+def test_an_empty_database_is_not_ready(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
     """A database without tables is left as it is: someone may restore a dump. The reason names the command."""
     url = postgres.fresh()
-    with started(GTHREAD._replace(store="postgres"), tmp_path, "--store-url-file", url_file(tmp_path, url)) as service:
+    with started(kind._replace(store="postgres"), tmp_path, "--store-url-file", url_file(tmp_path, url)) as service:
         postgres.replace(url)
         reason = "the database has no wirebench tables; run: wirebench-store migrate\n"
         assert (503, reason) == service.admin("/readyz")
@@ -123,12 +130,16 @@ def test_a_restart_of_the_database_costs_a_request_a_connection(postgres: Postgr
             assert "ok: User retrieved successfully" == answers[-1]
 
 
-def test_a_statement_that_takes_too_long_is_cancelled(postgres: PostgresServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [UVICORN, NET_HTTP], ids=str)
+def test_a_statement_that_takes_too_long_is_cancelled(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
     """A row that somebody else holds keeps nobody for longer than the time-out."""
     url = postgres.fresh()
-    kind = UVICORN._replace(store="postgres")
     flags = ("--store-url-file", url_file(tmp_path, url), "--store-timeout-s", 0.3)
-    with started(kind, tmp_path, *flags) as service, service.connect() as client, psycopg.connect(url) as holder:
+    with (
+        started(kind._replace(store="postgres"), tmp_path, *flags) as service,
+        service.connect() as client,
+        psycopg.connect(url) as holder,
+    ):
         holder.execute("SELECT 1 FROM users WHERE id = 1000001 FOR UPDATE")
         reply = client.call("users.delete", {"id": 1_000_001})
         assert ("unavailable", "The store took too long. Try again later.") == (reply.code, reply.message)
@@ -160,6 +171,24 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
         ).fetchone()
         assert held
         assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and the exporter's
+
+
+def test_waits_for_connections_are_counted(postgres: PostgresServer, tmp_path: Path) -> None:
+    """In Go, more requests at once than connections wait for one, and none is lost."""
+    flags = ("--store-url-file", url_file(tmp_path, postgres.fresh()), "--store-connections", 2)
+    with started(GOROUTINES._replace(store="postgres"), tmp_path, *flags) as service:
+
+        def create(first_id: int) -> list[str]:
+            with service.connect() as client:
+                users = [{"id": user_id, **ADA} for user_id in range(first_id, first_id + 20)]
+                return [client.call("users.create", {"user": user}).code for user in users]
+
+        with ThreadPoolExecutor(8) as pool:
+            assert [["ok"] * 20] * 8 == list(pool.map(create, range(1, 161, 20)))
+        ((_, count),) = service.samples("wirebench_store_wait_seconds_count")
+        ((_, total_s),) = service.samples("wirebench_store_wait_seconds_sum")
+        assert count >= 160
+        assert total_s > 0
 
 
 def test_a_server_is_started_once(postgres: PostgresServer) -> None:
@@ -217,9 +246,10 @@ def test_data_that_are_there_stay(postgres: PostgresServer) -> None:
 def test_a_schema_that_is_not_ours_is_refused(postgres: PostgresServer, tmp_path: Path) -> None:
     """By the service and by the command, with the next step; a service also refuses tables that aren't there."""
     flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
-    status, (line,) = run_to_the_end(tmp_path, GTHREAD, *flags)
-    assert 1 == status
-    assert line.endswith("the database has no wirebench tables; run: wirebench-store migrate")
+    for kind in (GTHREAD, NET_HTTP):
+        status, (line,) = run_to_the_end(tmp_path, kind, *flags)
+        assert 1 == status
+        assert line.endswith("the database has no wirebench tables; run: wirebench-store migrate")
 
     url = postgres.fresh()
     with psycopg.connect(url) as connection:
@@ -265,10 +295,13 @@ def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) ->
 def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, url: str, expected: str) -> None:
     """By the service and by the command: one line, status 2, and no word of what was given."""
     monkeypatch.setenv("WIREBENCH_STORE_URL", url)
-    service = subprocess.run(
-        command(ASYNCIO, "--store", "postgres"), cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
-    )
-    for done in (service, migrate(url)):
+    services = [
+        subprocess.run(
+            command(kind, "--store", "postgres"), cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+        )
+        for kind in (ASYNCIO, NET_HTTP)
+    ]
+    for done in (*services, migrate(url)):
         assert 2 == done.returncode
         assert expected in done.stderr
         assert "s3cret" not in done.stderr

@@ -79,27 +79,35 @@ func (l *Ledger) Transactions(
 	); err != nil {
 		return nil, err
 	}
-	perTick := max(1, int(r.GetRateLimit()/ticksPerSecond))
 	pace := rate.NewLimiter(rate.Inf, pageItems)
 	if r.RateLimit != nil {
+		perTick := max(1, int(*r.RateLimit)/ticksPerSecond)
 		pace = rate.NewLimiter(rate.Limit(*r.RateLimit), perTick)
 	}
 	return func(yield func([]*pb.Transaction, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(l.stopping, func() { cancel(errStopping) })()
+		fail := func(err error) {
+			if context.Cause(ctx) == errStopping {
+				err = errStopping
+			} else if ctx.Err() != nil {
+				err = ErrCancelled
+			}
+			yield(nil, err)
+		}
 		for afterID := int32(0); limit > 0; {
 			page, err := l.store.transactions(ctx, r.GetSince(), afterID, min(pageItems, limit))
 			if err != nil {
-				yield(nil, endOf(ctx, err))
+				fail(err)
 				return
 			}
 			if len(page) == 0 {
 				return
 			}
 			for due := range slices.Chunk(page, min(pace.Burst(), pageItems)) {
-				if pace.WaitN(ctx, len(due)) != nil {
-					yield(nil, endOf(ctx, ErrCancelled))
+				if err := pace.WaitN(ctx, len(due)); err != nil {
+					fail(err)
 					return
 				}
 				if !yield(due, nil) {
@@ -109,16 +117,4 @@ func (l *Ledger) Transactions(
 			afterID, limit = page[len(page)-1].Id, limit-int32(len(page))
 		}
 	}, nil
-}
-
-// endOf returns why a stream has ended, by its context or else by an error of the store.
-func endOf(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); cause {
-	case nil:
-		return err
-	case errStopping:
-		return errStopping
-	default:
-		return ErrCancelled
-	}
 }

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -39,24 +40,31 @@ type Store interface {
 // Memory is a store that ends with the process. A user is never changed, only replaced: readers keep what they got.
 type Memory struct {
 	mu       sync.RWMutex
-	byID     map[int32]*pb.User
-	ids      []int32 // sorted
+	sorted   []*pb.User // by id
 	balances func() []*pb.Balance
 }
 
 // NewMemory returns a store with so many users.
 func NewMemory(seedUsers int) *Memory {
-	m := &Memory{byID: make(map[int32]*pb.User, seedUsers), balances: sync.OnceValue(seedBalances)}
+	m := &Memory{balances: sync.OnceValue(seedBalances)}
 	for i := range seedUsers {
-		m.insert(seedUser(i))
+		m.sorted = append(m.sorted, seedUser(i))
 	}
 	return m
+}
+
+// search returns where a user is, or would be.
+func (m *Memory) search(id int32) (place int, found bool) {
+	return slices.BinarySearchFunc(m.sorted, id, func(user *pb.User, id int32) int { return cmp.Compare(user.Id, id) })
 }
 
 func (m *Memory) user(_ context.Context, id int32) (*pb.User, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.find(id)
+	if place, found := m.search(id); found {
+		return m.sorted[place], nil
+	}
+	return nil, errNoUser
 }
 
 func (m *Memory) addUsers(_ context.Context, users []*pb.User) error {
@@ -64,7 +72,7 @@ func (m *Memory) addUsers(_ context.Context, users []*pb.User) error {
 	defer m.mu.Unlock()
 	var taken []int32
 	for _, user := range users {
-		if _, ok := m.byID[user.Id]; ok {
+		if _, found := m.search(user.Id); found {
 			taken = append(taken, user.Id)
 		}
 	}
@@ -72,7 +80,8 @@ func (m *Memory) addUsers(_ context.Context, users []*pb.User) error {
 		return usersExist(taken)
 	}
 	for _, user := range users {
-		m.insert(user)
+		place, _ := m.search(user.Id)
+		m.sorted = slices.Insert(m.sorted, place, user)
 	}
 	return nil
 }
@@ -80,47 +89,44 @@ func (m *Memory) addUsers(_ context.Context, users []*pb.User) error {
 func (m *Memory) updateUser(_ context.Context, changes *pb.UpdateUserRequest) (*pb.User, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	user, err := m.find(changes.Id)
-	if err != nil {
-		return nil, err
+	place, found := m.search(changes.Id)
+	if !found {
+		return nil, errNoUser
 	}
-	user = proto.CloneOf(user)
+	user := proto.CloneOf(m.sorted[place])
 	into := user.ProtoReflect()
 	changes.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		into.Set(into.Descriptor().Fields().ByName(field.Name()), value) // both messages have the same names
 		return true
 	})
-	m.byID[user.Id] = user
+	m.sorted[place] = user
 	return user, nil
 }
 
 func (m *Memory) deleteUser(_ context.Context, id int32) (*pb.User, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	user, err := m.find(id)
-	if place, ok := slices.BinarySearch(m.ids, id); ok {
-		m.ids = slices.Delete(m.ids, place, place+1)
-		delete(m.byID, id)
+	place, found := m.search(id)
+	if !found {
+		return nil, errNoUser
 	}
-	return user, err
+	user := m.sorted[place]
+	m.sorted = slices.Delete(m.sorted, place, place+1)
+	return user, nil
 }
 
 func (m *Memory) users(_ context.Context, afterID, limit int32) ([]*pb.User, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	first, found := slices.BinarySearch(m.ids, afterID)
+	first, found := m.search(afterID)
 	if found {
 		first++
 	}
-	ids := m.ids[first:]
+	users := m.sorted[first:]
 	if limit > 0 {
-		ids = ids[:min(int(limit), len(ids))]
+		users = users[:min(int(limit), len(users))]
 	}
-	users := make([]*pb.User, len(ids))
-	for i, id := range ids {
-		users[i] = m.byID[id]
-	}
-	return users, nil
+	return slices.Clone(users), nil
 }
 
 func (m *Memory) balance(_ context.Context, accountID int32) (*pb.Balance, error) {
@@ -145,16 +151,3 @@ func (m *Memory) Check(context.Context) error { return nil }
 
 // Close does nothing.
 func (m *Memory) Close() {}
-
-func (m *Memory) find(id int32) (*pb.User, error) {
-	if user, ok := m.byID[id]; ok {
-		return user, nil
-	}
-	return nil, errNoUser
-}
-
-func (m *Memory) insert(user *pb.User) {
-	m.byID[user.Id] = user
-	place, _ := slices.BinarySearch(m.ids, user.Id)
-	m.ids = slices.Insert(m.ids, place, user.Id)
-}

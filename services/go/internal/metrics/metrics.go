@@ -2,12 +2,13 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -60,10 +61,7 @@ func NewRequests(registry *prometheus.Registry, transport string) *Requests {
 
 // Observe counts a request that began at a time and ended with an error, or with nil.
 func (r *Requests) Observe(operation string, err error, begun time.Time) {
-	code, ok := codeNames[status.Code(err)]
-	if !ok {
-		code = codeNames[codes.Internal]
-	}
+	code := cmp.Or(codeNames[status.Code(err)], "internal")
 	r.requests.WithLabelValues(operation, code, worker).Inc()
 	r.duration.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
 }
@@ -73,9 +71,6 @@ const (
 	version          = "0.1.0"
 	adminReadTimeout = 5 * time.Second
 )
-
-// Where a container sees the CPU statistics of its own cgroup: version 2, and version 1.
-var cpuStatFiles = []string{"/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"}
 
 // NewAdmin returns a server of health and metrics; check returns why the service isn't ready, or nil.
 func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) *http.Server {
@@ -94,17 +89,17 @@ func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) 
 
 // RegisterProcess registers what the service is, and what it uses, read at each scrape.
 func RegisterProcess(registry *prometheus.Registry, transport, runtime, store string) {
-	gauge := func(name, help string, read func() float64, labels prometheus.Labels) {
-		options := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}
-		registry.MustRegister(prometheus.NewGaugeFunc(options, read))
-	}
 	counter := func(name, help string, read func() float64) {
 		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 	}
-	gauge("wirebench_build_info", "What this service is; always 1.", func() float64 { return 1 }, prometheus.Labels{
-		"transport": transport, "runtime": runtime, "implementation": "go", "store": store, "version": version,
-	})
-	gauge("wirebench_memory_bytes", "Resident memory of the service's process.", residentBytes, nil)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "wirebench_build_info", Help: "What this service is; always 1.", ConstLabels: prometheus.Labels{
+			"transport": transport, "runtime": runtime, "implementation": "go", "store": store, "version": version,
+		},
+	}, func() float64 { return 1 }))
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "wirebench_memory_bytes", Help: "Resident memory of the service's process.",
+	}, residentBytes))
 	counter("wirebench_cpu_seconds_total", "CPU time of the service's process.", cpuSeconds)
 	if throttledPeriods() >= 0 {
 		counter("wirebench_cpu_throttled_periods_total", "Periods in which the cgroup's CPU limit was reached.", throttledPeriods)
@@ -119,21 +114,20 @@ func cpuSeconds() float64 {
 
 // residentBytes returns 0 on a system without /proc.
 func residentBytes() float64 {
-	process, err := procfs.Self()
-	if err != nil {
-		return 0
-	}
+	process, _ := procfs.Self()
 	stat, _ := process.Stat()
 	return float64(stat.ResidentMemory())
 }
 
+var throttled = regexp.MustCompile(`nr_throttled (\d+)`)
+
 // throttledPeriods returns -1 without a cgroup that counts them.
 func throttledPeriods() float64 {
-	for _, path := range cpuStatFiles {
+	// Where a container sees its own cgroup: version 2, and version 1.
+	for _, path := range []string{"/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"} {
 		content, _ := os.ReadFile(path)
-		_, rest, found := strings.Cut(string(content), "nr_throttled ")
-		text, _, _ := strings.Cut(rest, "\n")
-		if periods, err := strconv.ParseFloat(text, 64); found && err == nil {
+		if found := throttled.FindSubmatch(content); found != nil {
+			periods, _ := strconv.ParseFloat(string(found[1]), 64)
 			return periods
 		}
 	}

@@ -2,54 +2,71 @@
 package rest
 
 import (
+	"bufio"
+	"cmp"
 	"context"
-	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"mime"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/codec"
 	"wirebench.dev/services/internal/metrics"
+	"wirebench.dev/services/internal/pb"
 	"wirebench.dev/services/internal/settings"
 )
 
-// Server is an http.Server.
+// Server is an http.Server with its handlers.
 type Server struct {
-	http *http.Server
-	tls  *tls.Config
+	http     *http.Server
+	ledger   *application.Ledger
+	calls    map[string]codec.Call
+	requests *metrics.Requests
 }
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
-	calls := codec.Calls(app)
 	mux := http.NewServeMux()
-	handle := func(pattern, operation string, status int, parameters ...string) {
-		mux.Handle(pattern, handler{operation, reply(calls[operation], status, parameters...)})
-	}
-	handle("GET /api/users", "users.list", http.StatusOK, "limit", "after_id")
-	handle("POST /api/users", "users.create", http.StatusCreated)
-	handle("POST /api/users/batch", "users.create_batch", http.StatusCreated)
-	handle("GET /api/users/{id}", "users.get", http.StatusOK)
-	handle("PUT /api/users/{id}", "users.update", http.StatusOK)
-	handle("DELETE /api/users/{id}", "users.delete", http.StatusOK)
-	handle("GET /accounts/{account_id}/balance", "ledger.get_balance", http.StatusOK)
-	handle("POST /echo", "echo.echo", http.StatusOK)
-	handle("POST /upper", "echo.upper", http.StatusOK)
-	mux.Handle("GET /transactions/stream", handler{"ledger.stream_transactions", sendEvents(app.Ledger)})
-	return &Server{tls: config.TLS, http: &http.Server{
-		Handler: http.MaxBytesHandler(measure(mux, requests), int64(config.BodyBytesMax)),
+	s := &Server{ledger: app.Ledger, calls: codec.Calls(app), requests: requests, http: &http.Server{
+		Handler: http.MaxBytesHandler(countUnknown(mux, requests), int64(config.BodyBytesMax)),
 		// For headers and body; streams lift it. A WriteTimeout would end streams.
 		ReadTimeout: config.ReadTimeout,
 		IdleTimeout: config.IdleTimeout,
+		TLSConfig:   config.TLS,
+		Protocols:   &http.Protocols{},
 	}}
+	s.http.Protocols.SetHTTP1(true) // as all REST services here, also with TLS
+	mux.HandleFunc("GET /api/users", s.reply("users.list", http.StatusOK, "limit", "after_id"))
+	mux.HandleFunc("POST /api/users", s.reply("users.create", http.StatusCreated))
+	mux.HandleFunc("POST /api/users/batch", s.reply("users.create_batch", http.StatusCreated))
+	mux.HandleFunc("GET /api/users/{id}", s.reply("users.get", http.StatusOK))
+	mux.HandleFunc("PUT /api/users/{id}", s.reply("users.update", http.StatusOK))
+	mux.HandleFunc("DELETE /api/users/{id}", s.reply("users.delete", http.StatusOK))
+	mux.HandleFunc("GET /accounts/{account_id}/balance", s.reply("ledger.get_balance", http.StatusOK))
+	mux.HandleFunc("GET /transactions/stream", s.stream)
+	mux.HandleFunc("POST /echo", s.reply("echo.echo", http.StatusOK))
+	mux.HandleFunc("POST /upper", s.reply("echo.upper", http.StatusOK))
+	return s
 }
 
 // Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
-	if s.tls != nil {
-		secure := s.tls.Clone()
-		secure.NextProtos = []string{"http/1.1"} // as all REST services here
-		listener = tls.NewListener(listener, secure)
+	if s.http.TLSConfig != nil {
+		return s.http.ServeTLS(listener, "", "")
 	}
 	return s.http.Serve(listener)
 }
@@ -59,4 +76,197 @@ func (s *Server) Shutdown(ctx context.Context) {
 	if s.http.Shutdown(ctx) != nil {
 		_ = s.http.Close()
 	}
+}
+
+// reply returns a handler that calls an operation and replies.
+func (s *Server) reply(operation string, status int, parameters ...string) http.HandlerFunc {
+	call := s.calls[operation]
+	return func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		response, err := call(r.Context(), func(request proto.Message) error { return decode(r, request, parameters...) })
+		if err != nil {
+			replyError(w, r, err)
+		} else {
+			write(w, r, status, response, jsonReply{true, codec.Data(response), response.GetMessage()})
+		}
+		s.requests.Observe(operation, err, begun)
+	}
+}
+
+// stream replies with Server-Sent Events (WHATWG HTML, section 9.2). They are JSON, whatever the client accepts.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	begun, request := time.Now(), &pb.StreamTransactionsRequest{}
+	var batches iter.Seq2[[]*pb.Transaction, error]
+	err := decode(r, request, "since", "rate_limit", "limit")
+	if err == nil {
+		batches, err = s.ledger.Transactions(r.Context(), request)
+	}
+	if err != nil {
+		replyError(w, r, err)
+	} else {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-cache")
+		w.WriteHeader(http.StatusOK)
+		if r.Method != http.MethodHead {
+			err = sendEvents(w, batches)
+		}
+	}
+	s.requests.Observe("ledger.stream_transactions", err, begun)
+}
+
+// sendEvents sends an event for each transaction, and a last one that says how the stream ended.
+func sendEvents(w http.ResponseWriter, batches iter.Seq2[[]*pb.Transaction, error]) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client leaves
+	buffered := bufio.NewWriter(w)
+	for batch, err := range batches {
+		if err != nil {
+			data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})
+			fmt.Fprintf(buffered, "event: error\ndata: %s\n\n", data)
+			_ = buffered.Flush() // to a client that may have left
+			return err
+		}
+		for _, transaction := range batch {
+			data, _ := json.Marshal(transaction)
+			fmt.Fprintf(buffered, "id: %d\ndata: %s\n\n", transaction.Id, data)
+		}
+		if buffered.Flush() != nil || control.Flush() != nil {
+			return application.ErrCancelled
+		}
+	}
+	_, _ = buffered.WriteString("event: end\ndata: {}\n\n")
+	return buffered.Flush()
+}
+
+// countUnknown counts what the mux has answered by itself; 405 comes with Allow.
+func countUnknown(mux *http.ServeMux, requests *metrics.Requests) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, code := time.Now(), codes.NotFound
+		mux.ServeHTTP(w, r)
+		if r.Pattern == "" {
+			if w.Header().Get("Allow") != "" {
+				code = codes.Unimplemented
+			}
+			requests.Observe(metrics.Unknown, status.Error(code, ""), begun)
+		}
+	})
+}
+
+const (
+	jsonType     = "application/json"
+	protobufType = "application/x-protobuf"
+)
+
+var errMediaType = application.Invalid("Content-Type must be %s or %s.", jsonType, protobufType)
+
+var statuses = map[codes.Code]int{
+	codes.InvalidArgument:   http.StatusBadRequest,
+	codes.NotFound:          http.StatusNotFound,
+	codes.AlreadyExists:     http.StatusConflict,
+	codes.ResourceExhausted: http.StatusRequestEntityTooLarge,
+	codes.Unavailable:       http.StatusServiceUnavailable,
+}
+
+type jsonReply struct {
+	Success bool   `json:"success"`
+	Data    any    `json:"data"`
+	Message string `json:"message"`
+}
+
+// decode fills a request from the body, the query and the path; parameters are those of the query, all integers.
+func decode(r *http.Request, request proto.Message, parameters ...string) error {
+	if err := decodeBody(r, request); err != nil {
+		return err
+	}
+	into, query := request.ProtoReflect(), r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(parameters, name) {
+			return codec.UnknownField(name)
+		}
+		if err := codec.SetInteger(into, name, query.Get(name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"id", "account_id"} {
+		text, field := r.PathValue(name), into.Descriptor().Fields().ByTextName(name)
+		if text == "" {
+			continue
+		}
+		inBody := into.Get(field).Int()
+		if err := codec.SetInteger(into, name, text); err != nil {
+			return err
+		}
+		if inBody != 0 && inBody != into.Get(field).Int() {
+			return application.Invalid("Field '%s' must be the one of the path.", name)
+		}
+	}
+	return nil
+}
+
+func decodeBody(r *http.Request, request proto.Message) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return application.Error(codes.ResourceExhausted, "The body is longer than %d bytes.", tooLarge.Limit)
+	}
+	if err != nil {
+		return application.Invalid("The body could not be read.")
+	}
+	switch sentType(r) {
+	case jsonType:
+		if create, ok := request.(*pb.CreateUserRequest); ok { // in JSON, the body is the user
+			create.User = &pb.User{}
+			request = create.User
+		}
+		return codec.DecodeJSON(body, request)
+	case protobufType:
+		return codec.DecodeProtobuf(body, request)
+	}
+	return errMediaType
+}
+
+func replyError(w http.ResponseWriter, r *http.Request, err error) {
+	code := cmp.Or(statuses[status.Code(err)], http.StatusInternalServerError)
+	if err == errMediaType {
+		code = http.StatusUnsupportedMediaType
+	}
+	message := status.Convert(err).Message()
+	// All response messages have `message` at the same number.
+	write(w, r, code, &pb.EchoResponse{Message: message}, jsonReply{Message: message})
+}
+
+// write writes a reply in the encoding that the client accepts.
+func write(w http.ResponseWriter, r *http.Request, status int, response proto.Message, inJSON jsonReply) {
+	contentType := replyType(r)
+	var body []byte
+	if contentType == protobufType {
+		body, _ = proto.Marshal(response)
+	} else {
+		body, _ = json.Marshal(inJSON)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // to a client that may have left
+}
+
+// sentType returns the media type of the body, JSON by default.
+func sentType(r *http.Request) string {
+	mediaType, _, _ := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), jsonType))
+	return mediaType
+}
+
+// replyType returns the first media type that the client accepts and we have, or else the one that it sent.
+func replyType(r *http.Request) string {
+	for item := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
+		if mediaType, _, _ := mime.ParseMediaType(item); mediaType == jsonType || mediaType == protobufType {
+			return mediaType
+		}
+	}
+	if sentType(r) == protobufType {
+		return protobufType
+	}
+	return jsonType
 }

@@ -4,7 +4,6 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"math"
 	"net"
 	"strings"
 	"time"
@@ -28,13 +27,29 @@ const pingInterval = 10 * time.Second
 
 // Server is a grpc.Server with its services.
 type Server struct {
-	grpc   *grpc.Server
-	health *health.Server
+	grpc     *grpc.Server
+	health   *health.Server
+	requests *metrics.Requests
 }
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
-	s := &Server{grpc: grpc.NewServer(options(config, requests)...), health: health.NewServer()}
+	s := &Server{health: health.NewServer(), requests: requests}
+	options := []grpc.ServerOption{
+		grpc.UnaryInterceptor(s.measureUnary),
+		grpc.StreamInterceptor(s.measureStream),
+		grpc.UnknownServiceHandler(rejectUnknown),
+		grpc.MaxRecvMsgSize(config.BodyBytesMax),
+		grpc.ConnectionTimeout(config.ReadTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: config.IdleTimeout, MaxConnectionAge: config.MaxConnectionAge,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval, PermitWithoutStream: true}),
+	}
+	if config.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(config.TLS)))
+	}
+	s.grpc = grpc.NewServer(options...)
 	pb.RegisterUserServiceServer(s.grpc, app.Users)
 	pb.RegisterLedgerServiceServer(s.grpc, app.Ledger)
 	pb.RegisterEchoServiceServer(s.grpc, app.Echo)
@@ -44,32 +59,6 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	return s
-}
-
-func options(config *settings.Settings, requests *metrics.Requests) []grpc.ServerOption {
-	age := time.Duration(math.MaxInt64) // grpc-go's own default
-	if config.MaxConnectionAge > 0 {
-		age = config.MaxConnectionAge
-	}
-	options := []grpc.ServerOption{
-		grpc.UnaryInterceptor(measureUnary(requests)),
-		grpc.StreamInterceptor(measureStream(requests)),
-		grpc.UnknownServiceHandler(rejectUnknown),
-		grpc.MaxRecvMsgSize(config.BodyBytesMax),
-		grpc.ConnectionTimeout(config.ReadTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: config.IdleTimeout, MaxConnectionAge: age}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval, PermitWithoutStream: true}),
-	}
-	if config.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(config.TLS)))
-	}
-	return options
-}
-
-// rejectUnknown answers methods that don't exist, so that the interceptor counts them.
-func rejectUnknown(_ any, stream grpc.ServerStream) error {
-	method, _ := grpc.MethodFromServerStream(stream)
-	return application.Error(codes.Unimplemented, "Unknown method: %s.", method)
 }
 
 // Serve accepts connections until the listener is closed.
@@ -83,7 +72,37 @@ func (s *Server) Shutdown(ctx context.Context) {
 	s.grpc.GracefulStop()
 }
 
-// The operation behind each method.
+// rejectUnknown answers methods that don't exist, so that the interceptor counts them.
+func rejectUnknown(_ any, stream grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(stream)
+	return application.Error(codes.Unimplemented, "Unknown method: %s.", method)
+}
+
+func (s *Server) measureUnary(
+	ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+) (any, error) {
+	begun := time.Now()
+	response, err := handle(ctx, request)
+	s.count(info.FullMethod, err, begun)
+	return response, err
+}
+
+func (s *Server) measureStream(
+	service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
+) error {
+	begun := time.Now()
+	err := handle(service, stream)
+	s.count(info.FullMethod, err, begun)
+	return err
+}
+
+// count counts a call, but not of health and reflection.
+func (s *Server) count(method string, err error, begun time.Time) {
+	if !strings.HasPrefix(method, "/grpc.") {
+		s.requests.Observe(cmp.Or(operations[method], metrics.Unknown), err, begun)
+	}
+}
+
 var operations = map[string]string{
 	pb.UserService_CreateUser_FullMethodName:           "users.create",
 	pb.UserService_GetUser_FullMethodName:              "users.get",
@@ -95,31 +114,4 @@ var operations = map[string]string{
 	pb.LedgerService_StreamTransactions_FullMethodName: "ledger.stream_transactions",
 	pb.EchoService_Echo_FullMethodName:                 "echo.echo",
 	pb.EchoService_Upper_FullMethodName:                "echo.upper",
-}
-
-// operationOf returns the operation of a method; health and reflection aren't counted.
-func operationOf(method string) (operation string, counted bool) {
-	return cmp.Or(operations[method], metrics.Unknown), !strings.HasPrefix(method, "/grpc.")
-}
-
-func measureUnary(requests *metrics.Requests) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		begun := time.Now()
-		response, err := handle(ctx, request)
-		if operation, counted := operationOf(info.FullMethod); counted {
-			requests.Observe(operation, err, begun)
-		}
-		return response, err
-	}
-}
-
-func measureStream(requests *metrics.Requests) grpc.StreamServerInterceptor {
-	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-		begun := time.Now()
-		err := handle(service, stream)
-		if operation, counted := operationOf(info.FullMethod); counted {
-			requests.Observe(operation, err, begun)
-		}
-		return err
-	}
 }

@@ -31,6 +31,7 @@ type Settings struct {
 	Store, StoreURL                                      string
 	StoreConnections, SeedUsers                          int
 	TLS                                                  *tls.Config // nil for plain text
+	Security                                             string      // for the log
 	BodyBytesMax                                         int
 	StoreTimeout, ReadTimeout, IdleTimeout, DrainTimeout time.Duration
 	MaxConnectionAge                                     time.Duration
@@ -79,21 +80,17 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		}
 		return nil, err
 	}
-	if s.AdminPort == -1 {
+	if s.AdminPort == -1 && s.Port == 0 {
+		s.AdminPort = 0
+	} else if s.AdminPort == -1 {
 		s.AdminPort = s.Port + adminPortOffset
-		if s.Port == 0 {
-			s.AdminPort = 0
-		}
 	}
 	if err := cmp.Or(
 		unless(flags.NArg() == 0, "unrecognized arguments: %s", strings.Join(flags.Args(), " ")),
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
 		unless(s.Store == "memory" || s.Store == "postgres", "--store: '%s' is not one of memory, postgres", s.Store),
 		unless(s.Port >= 0 && s.Port <= portMax, "--port: %d is not between 0 and %d", s.Port, portMax),
-		unless(s.AdminPort >= 0 && s.AdminPort <= portMax, "--admin-port: %d is not between 0 and %d", s.AdminPort, portMax),
-		unless(s.AdminPort != s.Port || s.Port == 0, "--admin-port: must differ from --port"),
 		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
-		unless(s.StoreConnections > 0, "--store-connections: %d is not over 0", s.StoreConnections),
 		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),
 		unless(*clientCA == "" || *cert != "", "--tls-client-ca needs --tls-cert and --tls-key: name all three"),
 	); err != nil {
@@ -135,12 +132,13 @@ func (s *Settings) readStoreURL(file string) error {
 		s.StoreURL = strings.TrimSpace(string(content))
 	}
 	const form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+	if s.StoreURL == "" {
+		return fmt.Errorf("the store postgres needs a URL: set %s=%s, or name a file that holds it with --store-url-file",
+			storeURLVariable, form)
+	}
 	parsed, err := url.Parse(s.StoreURL)
 	wellFormed := err == nil && strings.HasPrefix(parsed.Scheme, "postgres") && len(parsed.Path) > len("/")
-	return cmp.Or(
-		unless(s.StoreURL != "", "the store postgres needs a URL: set %s=%s, or name a file that holds it with --store-url-file",
-			storeURLVariable, form),
-		unless(wellFormed, "%s: is no URL of the form %s", cmp.Or(file, storeURLVariable), form))
+	return unless(wellFormed, "%s: is not a URL of the form %s", cmp.Or(file, storeURLVariable), form)
 }
 
 // loadTLS reads PEM files, if there are any.
@@ -152,6 +150,7 @@ func (s *Settings) loadTLS(certFile, keyFile, clientCAFile string) error {
 	if err != nil {
 		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", certFile, keyFile, err)
 	}
+	s.Security = ", TLS"
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if clientCAFile == "" {
 		return nil
@@ -160,6 +159,7 @@ func (s *Settings) loadTLS(certFile, keyFile, clientCAFile string) error {
 	if err != nil {
 		return fmt.Errorf("--tls-client-ca: %w", err)
 	}
+	s.Security = ", mutual TLS"
 	s.TLS.ClientCAs, s.TLS.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 	found := s.TLS.ClientCAs.AppendCertsFromPEM(content)
 	return unless(found, "--tls-client-ca: %s holds no certificate in PEM form; name one that does", clientCAFile)

@@ -32,8 +32,7 @@ func TestSources(t *testing.T) {
 // What is wrong is named by its flag, or by its variable.
 func TestMistakes(t *testing.T) {
 	for arguments, expected := range map[string]string{
-		"--port 65000":                        "--admin-port: 66000 is not between 0 and 65535",
-		"--port 5 --admin-port 5":             "--admin-port: must differ from --port",
+		"--port 65536":                        "--port: 65536 is not between 0 and 65535",
 		"--max-connection-age-s x":            "invalid value \"x\" for flag -max-connection-age-s",
 		"--read-timeout-s -1":                 "invalid value \"-1\" for flag -read-timeout-s",
 		"--runtime sync":                      "--runtime: 'sync' is not one of grpc-go",

@@ -2,14 +2,12 @@ package socket
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"iter"
-	"maps"
 	"net"
-	"slices"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,51 +25,42 @@ import (
 )
 
 const (
-	bufferSize  = 8 * 1024
-	lineSizeMax = 64 * 1024
-	// Read after the last reply: closing a connection with unread bytes resets it, and the client may lose the reply.
-	lingerSize = 16 << 20
+	bufferBytes  = 8 * 1024
+	lineBytesMax = 64 * 1024
+	// Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
+	streamsMax = 100
 )
 
-var (
-	errStopping = errors.New("the service is stopping")
-	errRejected = errors.New("the last reply says why")
-)
+var errStopping = errors.New("the service is stopping")
 
 // connection is one client. A goroutine reads and answers its requests; each of its streams has another.
 type connection struct {
 	net.Conn
 	server *Server
+	ctx    context.Context // of its streams
 	reader *bufio.Reader
 	with   encoding
-	// Whether the writer may hold replies to requests; streams flush their own.
-	unflushed bool
 
 	writing sync.Mutex
 	writer  *bufio.Writer
 
-	running sync.WaitGroup // streams
-
-	mu       sync.Mutex
-	streams  map[uint32]context.CancelFunc // by id
+	running  sync.WaitGroup // streams
+	mu       sync.Mutex     // for what follows
+	streams  map[uint32]context.CancelFunc
+	resting  bool // between requests
 	stopping bool
-	resting  bool // waits for the preface or a request
 }
 
 func newConnection(server *Server, accepted net.Conn) *connection {
 	c := &connection{Conn: accepted, server: server, streams: map[uint32]context.CancelFunc{}}
-	c.reader, c.writer = bufio.NewReaderSize(c, bufferSize), bufio.NewWriterSize(c, bufferSize)
+	c.reader, c.writer = bufio.NewReaderSize(c, bufferBytes), bufio.NewWriterSize(c, bufferBytes)
 	return c
 }
 
-// Read reads from the client, which may wait for replies first. A flush waits for a client that doesn't read its streams:
-// it must not come before a request without a reply, as `cancel` is.
+// Read first sends the replies so far: the client may wait for them.
 func (c *connection) Read(p []byte) (int, error) {
-	if c.unflushed {
-		c.unflushed = false
-		if err := c.flush(); err != nil {
-			return 0, err
-		}
+	if err := c.flush(); err != nil {
+		return 0, err
 	}
 	return c.Conn.Read(p)
 }
@@ -84,29 +73,30 @@ func (c *connection) Write(p []byte) (int, error) {
 
 func (c *connection) serve() {
 	defer c.Close()
-	err := c.converse()
-	if !errors.Is(err, errStopping) { // of which streams tell the client
-		c.cancelAll()
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	err := c.answerRequests()
+	if !errors.Is(err, errStopping) { // then streams end by themselves, and say why
+		cancel()
 	}
 	c.running.Wait()
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.flush() == nil && errors.Is(err, errRejected) {
-		_ = half.CloseWrite()
-		_ = c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
-		_, _ = io.CopyN(io.Discard, c, lingerSize)
+	if invalid := (frameError{}); errors.As(err, &invalid) {
+		c.server.requests.Observe(metrics.Unknown, invalid.error, time.Now())
+		_ = c.write(invalid.id, 0, "", nil, invalid.error)
 	}
+	_ = c.flush() // to a client that may have left
 }
 
-// converse returns why the conversation has ended.
-func (c *connection) converse() error {
-	preface, err := c.readPreface()
+// answerRequests returns why there are no more.
+func (c *connection) answerRequests() error {
+	hasPreface, err := c.readPreface()
 	if err != nil {
 		return err
 	}
 	answer := c.answerFrame
-	if with, ok := encodings[preface]; ok {
-		c.with = with
-	} else {
-		c.reader = bufio.NewReaderSize(c.reader, lineSizeMax+len("\r\n")+1)
+	if !hasPreface {
+		c.reader = bufio.NewReaderSize(c.reader, lineBytesMax+len("\r\n")+1)
 		answer = c.answerLine
 	}
 	for {
@@ -119,38 +109,35 @@ func (c *connection) converse() error {
 	}
 }
 
-// readPreface returns the preface; what begins otherwise is left in the reader, for line mode.
-func (c *connection) readPreface() (string, error) {
+// readPreface chooses the encoding. What is no preface stays in the reader: it is the first line.
+func (c *connection) readPreface() (found bool, err error) {
 	if err := c.rest(c.server.config.ReadTimeout); err != nil {
-		return "", err
+		return false, err
 	}
-	for n := 1; n <= prefaceSize; n++ {
-		start, err := c.reader.Peek(n)
-		isPreface := func(preface string) bool { return strings.HasPrefix(preface, string(start)) }
-		if errors.Is(err, io.EOF) || err == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(encodings)), isPreface) {
-			return "", nil
+	var start []byte
+	for n := 1; n <= len(jsonPreface); n++ {
+		start, err = c.reader.Peek(n)
+		isPreface := strings.HasPrefix(jsonPreface, string(start)) || strings.HasPrefix(protobufPreface, string(start))
+		if errors.Is(err, io.EOF) || err == nil && !isPreface {
+			return false, nil
 		}
 		if err != nil {
-			return "", err
+			return false, err
 		}
 	}
-	preface := make([]byte, prefaceSize)
-	_, err := io.ReadFull(c.reader, preface)
-	return string(preface), err
+	c.with = encodings[string(start)]
+	_, err = c.reader.Discard(len(start))
+	return true, err
 }
 
-// awaitRequest returns when a request has begun to arrive, or nothing more will, and starts its clock.
+// awaitRequest returns when a request has begun to arrive, which then has to be complete within the read timeout.
 func (c *connection) awaitRequest() error {
-	if c.reader.Buffered() == 0 {
+	for c.reader.Buffered() == 0 {
 		if err := c.rest(c.server.config.IdleTimeout); err != nil {
 			return err
 		}
-		if _, err := c.reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if c.stopping {
-				return errStopping
-			}
+		_, err := c.reader.Peek(1)
+		if isIdle := errors.Is(err, os.ErrDeadlineExceeded); err != nil && !(isIdle && c.hasStreams()) {
 			return err
 		}
 	}
@@ -160,7 +147,7 @@ func (c *connection) awaitRequest() error {
 	return c.SetReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
 }
 
-// rest limits how long the client may send nothing; while streams are open there is no limit.
+// rest limits how long the client may be silent.
 func (c *connection) rest(timeout time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,9 +155,6 @@ func (c *connection) rest(timeout time.Duration) error {
 		return errStopping
 	}
 	c.resting = true
-	if len(c.streams) > 0 {
-		return c.SetReadDeadline(time.Time{})
-	}
 	return c.SetReadDeadline(time.Now().Add(timeout))
 }
 
@@ -186,39 +170,38 @@ func (c *connection) stop() {
 
 func (c *connection) answerFrame() error {
 	r, err := readRequest(c.reader, c.server.config.BodyBytesMax)
-	if rejected := (frameError{}); errors.As(err, &rejected) {
-		return c.reject(rejected)
-	}
 	if err != nil {
 		return err
 	}
-	begun, operation := time.Now(), r.method
+	begun := time.Now()
+	c.mu.Lock()
+	cancel, isOpen := c.streams[r.id]
+	c.mu.Unlock()
 	if r.method == cancelMethod {
-		c.cancel(r.id)
+		if isOpen {
+			cancel()
+		}
 		return nil
 	}
-	if c.isOpen(r.id) { // nobody could tell their replies apart
-		return c.reject(frameError{r.id, application.Invalid("A stream with the id %d is open.", r.id)})
+	if isOpen { // the client could not tell the replies apart
+		return frameError{r.id, application.Invalid("A stream with the id %d is open.", r.id)}
 	}
-	if r.method == streamMethod {
-		return c.openStream(r)
-	}
-	var message string
-	var body []byte
+	operation, message, body := r.method, "", []byte(nil)
 	if call, ok := c.server.calls[r.method]; ok {
 		message, body, err = c.call(call, r.body)
-	} else {
-		method := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
-		operation, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", method)
+	} else if r.method != streamMethod {
+		name := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
+		operation, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", name)
+	} else if err = c.openStream(r); err == nil {
+		return nil
 	}
 	c.server.requests.Observe(operation, err, begun)
-	c.unflushed = true
 	return c.write(r.id, 0, message, body, err)
 }
 
 func (c *connection) call(call codec.Call, body []byte) (message string, data []byte, err error) {
 	decode := func(request proto.Message) error { return c.with.decode(body, request) }
-	response, err := call(context.Background(), decode)
+	response, err := call(c.ctx, decode)
 	if err != nil {
 		return "", nil, err
 	}
@@ -227,95 +210,36 @@ func (c *connection) call(call codec.Call, body []byte) (message string, data []
 	return message, data, err
 }
 
-// answerLine returns the next line in upper case, also an empty one, which the operation would reject.
-func (c *connection) answerLine() error {
-	line, err := c.reader.ReadSlice('\n') // the buffer holds the longest line
-	if err != nil && len(line) <= lineSizeMax && (len(line) == 0 || !errors.Is(err, io.EOF)) {
-		return err
-	}
-	begun := time.Now()
-	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	answer, invalid := application.ToUpper(string(text))+"\n", error(nil)
-	if len(text) > lineSizeMax {
-		invalid = application.Invalid("The line is longer than %d bytes.", lineSizeMax)
-	} else if !utf8.Valid(text) {
-		invalid = application.Invalid("The line is not valid UTF-8.")
-	}
-	if invalid != nil {
-		answer = "ERROR: " + status.Convert(invalid).Message() + "\n"
-	}
-	c.server.requests.Observe(lineOperation, invalid, begun)
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.unflushed = true
-	_, _ = c.writer.WriteString(answer) // flush returns the error
-	if invalid != nil {
-		return errRejected
-	}
-	return nil
-}
-
-// reject sends the last reply of the connection, after the ends of its streams.
-func (c *connection) reject(rejected frameError) error {
-	c.server.requests.Observe(metrics.Unknown, rejected.error, time.Now())
-	c.cancelAll()
-	c.running.Wait()
-	_ = c.write(rejected.id, 0, "", nil, rejected.error)
-	return errRejected
-}
-
-func (c *connection) write(id uint32, flags byte, message string, body []byte, err error) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return writeReply(c.writer, id, flags, message, body, err)
-}
-
-func (c *connection) flush() error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.writer.Flush()
-}
-
-// Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
-const streamsMax = 100
-
-// openStream starts a stream, or replies why not.
+// openStream starts a stream, or returns why not.
 func (c *connection) openStream(r request) error {
 	begun := time.Now()
-	ctx, cancel := context.WithCancel(context.Background())
-	batches, err := c.transactions(ctx, r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.streams) == streamsMax {
+		return application.Error(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
+	}
+	query := &pb.StreamTransactionsRequest{}
+	if err := c.with.decode(r.body, query); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	batches, err := c.server.app.Ledger.Transactions(ctx, query)
 	if err != nil {
 		cancel()
-		c.server.requests.Observe(streamMethod, err, begun)
-		c.unflushed = true
-		return c.write(r.id, 0, "", nil, err)
+		return err
 	}
-	c.mu.Lock()
 	c.streams[r.id] = cancel
-	c.mu.Unlock()
 	c.running.Go(func() {
 		defer cancel()
 		err := c.sendBatches(r.id, batches)
 		c.server.requests.Observe(streamMethod, err, begun)
-		c.closeStream(r.id)
+		c.mu.Lock()
+		delete(c.streams, r.id) // before the end is sent: a client that has read it may use the id again
+		c.mu.Unlock()
 		_ = c.write(r.id, 0, "", nil, err)
 		_ = c.flush() // to a client that may have left
 	})
 	return nil
-}
-
-func (c *connection) transactions(ctx context.Context, r request) (iter.Seq2[[]*pb.Transaction, error], error) {
-	c.mu.Lock()
-	open := len(c.streams)
-	c.mu.Unlock()
-	if open >= streamsMax {
-		return nil, application.Error(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
-	}
-	request := &pb.StreamTransactionsRequest{}
-	if err := c.with.decode(r.body, request); err != nil {
-		return nil, err
-	}
-	return c.server.app.Ledger.Transactions(ctx, request)
 }
 
 // sendBatches returns why the stream has ended; nil is that there is no more.
@@ -338,36 +262,42 @@ func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction,
 	return nil
 }
 
-// closeStream forgets a stream before its end is sent: a client that has read it may use the id again.
-func (c *connection) closeStream(id uint32) {
+func (c *connection) hasStreams() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.streams, id)
-	if len(c.streams) == 0 && c.resting && !c.stopping {
-		_ = c.SetReadDeadline(time.Now().Add(c.server.config.IdleTimeout))
-	}
+	return len(c.streams) > 0
 }
 
-func (c *connection) isOpen(id uint32) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.streams[id]
-	return ok
+// answerLine answers the next line in upper case, also an empty one, which the operation would reject.
+func (c *connection) answerLine() error {
+	line, err := c.reader.ReadSlice('\n') // the buffer holds the longest line
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return err
+	}
+	begun, invalid := time.Now(), error(nil)
+	text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
+	if len(text) > lineBytesMax {
+		invalid = application.Invalid("The line is longer than %d bytes.", lineBytesMax)
+	} else if !utf8.ValidString(text) {
+		invalid = application.Invalid("The line is not valid UTF-8.")
+	}
+	reply := application.ToUpper(text)
+	if invalid != nil {
+		reply = "ERROR: " + status.Convert(invalid).Message()
+	}
+	c.server.requests.Observe(lineOperation, invalid, begun)
+	_, _ = c.writer.WriteString(reply + "\n") // flush returns the error
+	return invalid
 }
 
-// cancel ends a stream, if it is open.
-func (c *connection) cancel(id uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if cancel, ok := c.streams[id]; ok {
-		cancel()
-	}
+func (c *connection) write(id uint32, flags byte, message string, body []byte, err error) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return writeReply(c.writer, id, flags, message, body, err)
 }
 
-func (c *connection) cancelAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, cancel := range c.streams {
-		cancel()
-	}
+func (c *connection) flush() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.writer.Flush()
 }

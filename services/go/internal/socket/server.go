@@ -2,13 +2,21 @@
 package socket
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/codec"
@@ -16,12 +24,8 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-const (
-	// After a failed accept, as when no more files may be open.
-	acceptPause = 100 * time.Millisecond
-	// What a client doesn't read waits in buffers of hundreds of KiB (proto/socket.md); the kernel's own grow to megabytes.
-	sendBufferBytes = 256 * 1024
-)
+// After a failed accept, as when no more files may be open.
+const acceptPause = 100 * time.Millisecond
 
 // Server keeps the connections.
 type Server struct {
@@ -44,19 +48,15 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 
 // Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
-	var logged sync.Once
 	for {
 		accepted, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
 		if err != nil {
-			logged.Do(func() { log.Printf("can't accept a connection: %v; further clients wait until one leaves", err) })
+			log.Printf("can't accept a connection: %v; further clients wait", err)
 			time.Sleep(acceptPause)
 			continue
-		}
-		if tcp, ok := accepted.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(sendBufferBytes)
 		}
 		if s.config.TLS != nil {
 			accepted = tls.Server(accepted, s.config.TLS) // the handshake is part of the first read
@@ -91,4 +91,110 @@ func (s *Server) forEach(do func(*connection)) {
 	for c := range s.connections {
 		do(c)
 	}
+}
+
+// The layout of proto/socket.md. Sizes are in bytes.
+const (
+	idSize = 4
+	// A reply's payload beside message and body: id, status, flags, message_length.
+	replyFixedSize = idSize + 4
+	// Another reply frame with the same id follows.
+	flagMore = 1
+)
+
+type request struct {
+	id     uint32
+	method string
+	body   []byte
+}
+
+// frameError is about a frame after which the connection can't be read any further.
+type frameError struct {
+	id uint32
+	error
+}
+
+// readRequest reads a frame. Errors: frameError, and those of the connection.
+func readRequest(reader *bufio.Reader, payloadSizeMax int) (request, error) {
+	const tooShort = "The frame is shorter than its fields."
+	length, err := readUint32(reader)
+	if err != nil {
+		return request{}, err
+	}
+	if length < idSize {
+		return request{}, frameError{0, application.Invalid(tooShort)}
+	}
+	id, err := readUint32(reader)
+	if err != nil {
+		return request{}, err
+	}
+	if int(length) > payloadSizeMax {
+		words := "The request is larger than %d bytes."
+		return request{}, frameError{id, application.Error(codes.ResourceExhausted, words, payloadSizeMax)}
+	}
+	payload := make([]byte, length-idSize)
+	if _, err := io.ReadFull(reader, payload); err != nil {
+		return request{}, err
+	}
+	bodyStart := 1 // after the method, whose size comes first
+	if len(payload) > 0 {
+		bodyStart += int(payload[0])
+	}
+	if len(payload) < bodyStart {
+		return request{}, frameError{id, application.Invalid(tooShort)}
+	}
+	return request{id, string(payload[1:bodyStart]), payload[bodyStart:]}, nil
+}
+
+func readUint32(reader *bufio.Reader) (uint32, error) {
+	bytes, err := reader.Peek(4)
+	if err != nil {
+		return 0, err
+	}
+	_, err = reader.Discard(4)
+	return binary.BigEndian.Uint32(bytes), err
+}
+
+// writeReply writes a frame with a body, or with the code and message of an error.
+func writeReply(writer *bufio.Writer, id uint32, flags byte, message string, body []byte, err error) error {
+	if err != nil {
+		message = status.Convert(err).Message()
+	}
+	head := writer.AvailableBuffer()
+	head = binary.BigEndian.AppendUint32(head, uint32(replyFixedSize+len(message)+len(body)))
+	head = binary.BigEndian.AppendUint32(head, id)
+	head = append(head, byte(status.Code(err)), flags)
+	head = binary.BigEndian.AppendUint16(head, uint16(len(message)))
+	// A writer that has failed returns that error from then on.
+	_, _ = writer.Write(append(head, message...))
+	_, err = writer.Write(body)
+	return err
+}
+
+const (
+	jsonPreface     = "WB1J"
+	protobufPreface = "WB1P"
+
+	cancelMethod  = "cancel"
+	streamMethod  = "ledger.stream_transactions"
+	lineOperation = "echo.upper"
+)
+
+// encoding is how the bodies of a connection are encoded.
+type encoding struct {
+	decode func(body []byte, request proto.Message) error
+	encode func(response proto.Message) ([]byte, error)
+}
+
+// By preface. In protobuf, responses leave out what the frame says: `success` and `message`.
+var encodings = map[string]encoding{
+	jsonPreface: {codec.DecodeJSON, func(response proto.Message) ([]byte, error) { return json.Marshal(codec.Data(response)) }},
+	protobufPreface: {codec.DecodeProtobuf, func(response proto.Message) ([]byte, error) {
+		for _, name := range []string{"success", "message"} {
+			if field := response.ProtoReflect().Descriptor().Fields().ByTextName(name); field != nil {
+				response.ProtoReflect().Clear(field)
+			}
+		}
+		return proto.Marshal(response)
+	}},
 }
