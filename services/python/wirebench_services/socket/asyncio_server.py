@@ -13,8 +13,7 @@ import uvloop
 
 from wirebench_services import metrics, tls
 from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
-from wirebench_services.application.stores import AsyncStore, open_async_store, open_store
-from wirebench_services.application.stores.asynchronous import AsyncAdapter
+from wirebench_services.application.stores import AsyncAdapter, AsyncStore, open_async_store, open_store
 from wirebench_services.settings import SocketSettings, read_settings
 from wirebench_services.socket.conversation import CANCELLED, STOPPING, Call, Conversation, describe_error
 from wirebench_services.workers import run_workers
