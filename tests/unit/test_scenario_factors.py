@@ -127,11 +127,11 @@ compare: driver
         ),
         (
             "users.get",
-            "{grpc: users.list}",
-            "4: factors.driver.grpc: fortio can't drive users.list: it sends the same",
+            "{grpc: users.update}",
+            "4: factors.driver.grpc: fortio can't drive users.update: it sends the same",
             "",
         ),
-        ("users.get", "{grpc: users.list}", "4: factors.driver.grpc", "drive it by k6 or ghz"),
+        ("users.get", "{grpc: users.update}", "4: factors.driver.grpc", "drive it by k6 or ghz"),
         (
             "users.get",
             "users.get\n  connection: {grpc: reopen}",
