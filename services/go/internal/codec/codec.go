@@ -10,6 +10,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -104,7 +105,7 @@ func DecodeJSON(body []byte, into proto.Message) error {
 		err = errors.New("data after the object")
 	}
 	if err == nil && string(bytes.TrimSpace(body)) != "null" {
-		return nil
+		return rejectLenient(body)
 	}
 	wrongType, wrongBase64 := (*json.UnmarshalTypeError)(nil), base64.CorruptInputError(0)
 	switch {
@@ -123,6 +124,37 @@ func DecodeJSON(body []byte, into proto.Message) error {
 		return UnknownField(strings.Trim(name, `"`))
 	}
 	return application.Invalid("The body is not valid JSON: %v.", err)
+}
+
+// Fields of which encoding/json accepts more than the contract: bytes from an array of numbers, and null as a text.
+var lenientFields = regexp.MustCompile(`(?i)"(avatar|payload|tags)"`)
+
+// rejectLenient returns an error for what encoding/json has accepted, and the contract does not.
+func rejectLenient(body []byte) error {
+	if !lenientFields.Match(body) {
+		return nil
+	}
+	type fields struct {
+		Avatar, Payload json.RawMessage
+		Tags            []*string
+	}
+	var message struct {
+		fields
+		User  fields
+		Users []fields
+	}
+	_ = json.Unmarshal(body, &message) // the body has been decoded before
+	for _, each := range append(message.Users, message.fields, message.User) {
+		switch {
+		case slices.Contains(each.Tags, nil):
+			return mustBe("tags", otherTypes["tags"])
+		case bytes.HasPrefix(each.Avatar, []byte("[")):
+			return mustBe("avatar", otherTypes["avatar"])
+		case bytes.HasPrefix(each.Payload, []byte("[")):
+			return mustBe("payload", otherTypes["payload"])
+		}
+	}
+	return nil
 }
 
 // What fields hold, other than numbers and strings.
