@@ -90,11 +90,18 @@ class EchoService(echo_pb2_grpc.EchoServiceServicer):
 class OperationInterceptor(grpc.ServerInterceptor):
     """Counts the calls of operations, and turns their errors into statuses."""
 
+    def __init__(self) -> None:
+        #: By method, so that a handler is wrapped once and not for each call.
+        self._handlers: dict[str, Handler] = {}
+
     def intercept_service(
         self, continuation: Callable[..., Handler | None], handler_call_details: grpc.HandlerCallDetails
     ) -> Handler | None:
+        method = handler_call_details.method
+        if method in self._handlers:
+            return self._handlers[method]
         handler = continuation(handler_call_details)
-        operation = calls.find_operation(handler_call_details.method, handler)
+        operation = calls.find_operation(method, handler)
         if handler is None or operation is None:
             return handler
 
@@ -108,8 +115,10 @@ class OperationInterceptor(grpc.ServerInterceptor):
 
         codecs = handler.request_deserializer, handler.response_serializer
         if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(stream, *codecs)
-        return grpc.unary_unary_rpc_method_handler(answer, *codecs)
+            self._handlers[method] = grpc.unary_stream_rpc_method_handler(stream, *codecs)
+        else:
+            self._handlers[method] = grpc.unary_unary_rpc_method_handler(answer, *codecs)
+        return self._handlers[method]
 
 
 def serve(settings: GrpcSettings) -> None:
