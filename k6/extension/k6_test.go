@@ -34,7 +34,7 @@ type k6Run struct {
 	withoutOutput  bool
 	// by is what a request is counted by: its end, unless it is said.
 	by string
-	// calls is what the output is told of a number of calls.
+	// calls are the output's options for a number of calls.
 	calls string
 }
 

@@ -48,7 +48,7 @@ func TestAnInterruptEndsTheWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
-			tried.Wait(ctx, 2, func() { t.Error("nobody else has arrived") })
+			tried.Wait(ctx, 2, func() { t.Error("no other user has arrived") })
 			close(done)
 		}()
 		synctest.Wait()

@@ -179,7 +179,7 @@ func query[T any](ctx context.Context, p *Postgres, scan pgx.RowToFunc[T], state
 	return found, translate(err)
 }
 
-// translate returns what a client is told of an error of the server or of a connection.
+// translate turns an error of the server or of a connection into the one for the client.
 func translate(err error) error {
 	var server *pgconn.PgError
 	switch {
