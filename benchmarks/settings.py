@@ -125,7 +125,7 @@ SETTINGS = (
     Setting(
         "socket", "threaded", "`request_queue_size = 1024`", _THREADED, {"^ *request_queue_size.*\n": ""}, late_connects
     ),
-    Setting("socket", "threaded", "`disable_nagle_algorithm`", _THREADED, {"^ *disable_nagle.*\n": ""}, gap_ms),
+    Setting("socket", "threaded", "`disable_nagle_algorithm`", _THREADED, {"^.*(nagle|NODELAY).*\n": ""}, gap_ms),
     Setting("rest", "net-http", "`MaxBytesHandler`", _NET_HTTP, {r"http\.MaxBytesHandler\((.*), .*\)": r"\g<1>"}),
     Setting("rest", "net-http", "`ReadTimeout`", _NET_HTTP, {r"^\s*ReadTimeout:.*\n": "", r"^\s*IdleTimeout:.*\n": ""}),
     Setting("grpc", "grpc-go", "`MaxConnectionIdle`", _GRPC_GO, {r"grpc\.KeepaliveParams\((?s:.*?)\}\),": ""}),
