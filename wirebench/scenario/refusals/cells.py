@@ -109,6 +109,12 @@ def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterat
             f"the runtime {cell.runtime!r} has no thread pool",
             f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}",
         )
+    if cell.store_connections is not None and cell.store == "memory":
+        yield Refusal(
+            written(factors, "store_connections", cell),
+            "the store 'memory' has no connections",
+            "set factors.store to postgres or sqlite, or remove store_connections",
+        )
     if cell.runtime in CLOSING_RUNTIMES and cell.connection == "keep":
         yield Refusal(
             written(factors, "runtime", cell),
