@@ -42,7 +42,7 @@ GO_CODE := k6/extension fortio services/go benchmarks/bare-go tests/accuracy/tru
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py)
 
 ##@ Measure
-.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self
+.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy
 bench: setup ## run SCENARIO and say what the measurements support
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
@@ -65,6 +65,9 @@ doctor: setup ## say whether this machine is fit to measure, and what would make
 
 bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+accuracy: setup driver-fortio driver-locust .tools/bin/truth ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
+	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 ##@ Set up
 .PHONY: setup setup-dev clean
@@ -150,10 +153,10 @@ test-unit: setup-dev ## the tests that take milliseconds
 test-contract: setup-dev .tools/bin/prometheus postgres-programs ## the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(ARGS)
 
-test-accuracy: setup-dev driver-fortio driver-locust ## the measurements against servers whose latency is known
+test-accuracy: setup-dev driver-fortio driver-locust .tools/bin/truth ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev driver-fortio driver-locust .tools/bin/prometheus postgres-programs ## these three together
+test-python: setup-dev driver-fortio driver-locust .tools/bin/truth .tools/bin/prometheus postgres-programs ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-browser: setup-dev tests/browser/node_modules/.installed ## the web pages in chromium, which is installed if need be (as root on Debian)
