@@ -42,6 +42,8 @@ def main(arguments: Sequence[str]) -> int:
             cores = divide_cores()
             facts = _describe(options, arguments, cases, cores)
             results, problems = _measure_all(options, cases, cores)
+            if not results:
+                return EXIT_FAILED
             write_page(options.output, results, [*facts, *(f"Not measured: {problem}." for problem in problems)])
             print(f"{options.output} is written")
             return EXIT_FAILED if problems else 0
