@@ -8,13 +8,14 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from benchmarks.accuracy import __main__ as accuracy
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
 from benchmarks.accuracy.measure import Measurement
 from benchmarks.accuracy.page import Result, error_ms, write_page
 from wirebench.drivers import DRIVERS, Histogram, HistogramFile
 from wirebench.drivers.histogram_file import Clock, DriverVersion, Series, Window
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.scenario.contract import TRANSPORTS
 from wirebench.scenario.drivers import DRIVERS as FACTS
 
@@ -95,6 +96,34 @@ def test_wrong_options_are_rejected(arguments: list[str], capsys: pytest.Capture
         main(arguments)
     assert 2 == ended.value.code
     assert "make accuracy: error: " in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_all_installed")
+def test_what_fails_is_named_and_the_rest_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One broken case doesn't cost the others their place on the page, but the exit status says so."""
+
+    def measure(case: Case, *_: object) -> Measurement:
+        if case.driver == "ghz":
+            raise WirebenchError("ghz ended with status 1", "its log is gone")
+        return measurement(latencies(5, each=1000), {"service": latencies(6, each=1000)})
+
+    monkeypatch.setattr(accuracy, "measure", measure)
+    page = tmp_path / "page.md"
+    arguments = ["--transports", "grpc", "--loads", "closed-8", "--behaviours", "constant", "--output", str(page)]
+    assert 1 == main(arguments)
+    text = page.read_text()
+    assert "- Not measured: ghz grpc constant closed-8: ghz ended with status 1.\n" in text
+    assert "| k6 | grpc | service | 500 | " in text
+    assert "| ghz |" not in text
+    printed = capsys.readouterr()
+    assert f"{len(TRANSPORTS['grpc'].drivers)} cases × 3 repetitions, about 1 min " in printed.err
+    assert "constant closed-8:  k6  grpc  service  500  " in printed.out
+
+    page.unlink()
+    assert 1 == main(["--drivers", "ghz", *arguments])
+    assert not page.exists()
 
 
 def test_an_error_is_the_difference_at_the_same_quantile() -> None:
