@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -87,6 +88,14 @@ func serve(config *settings.Settings) error {
 	if err != nil {
 		return err
 	}
+	if config.Store == "sqlite" && config.StorePath == "" {
+		folder, err := os.MkdirTemp("", "wirebench-go-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		config.StorePath = filepath.Join(folder, "users.sqlite")
+	}
 	registry := prometheus.NewRegistry()
 	store, err := openStore(stopping, config, registry)
 	if err != nil {
@@ -127,12 +136,19 @@ func openStore(
 	if config.Store == "memory" {
 		return application.NewMemory(config.SeedUsers), nil
 	}
-	postgres, err := application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
+	var store *application.SQL
+	var err error
+	if config.Store == "postgres" {
+		store, err = application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
+	} else {
+		store, err = application.OpenSQLite(
+			ctx, config.StorePath, config.StoreConnections, config.StoreTimeout, config.SeedUsers)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("can't use the store: %w", err)
 	}
-	registry.MustRegister(metrics.StoreWaits(postgres.Waits))
-	return postgres, nil
+	registry.MustRegister(metrics.StoreWaits(store.Waits))
+	return store, nil
 }
 
 func listen(host string, port int) (net.Listener, error) {

@@ -30,7 +30,7 @@ type Store interface {
 	// users returns at most limit users (0: all) with greater ids, in the order of their ids.
 	users(ctx context.Context, afterID, limit int32) ([]*pb.User, error)
 	balance(ctx context.Context, accountID int32) (*pb.Balance, error)
-	// transactions returns at most limit transactions of a Unix second or later with greater ids, in their order.
+	// transactions returns at most limit transactions in order: those of a Unix second with greater ids, and all later ones.
 	transactions(ctx context.Context, since, afterID, limit int32) ([]*pb.Transaction, error)
 	// Check returns why the store can't be used, or nil.
 	Check(ctx context.Context) error
