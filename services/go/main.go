@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -88,20 +87,13 @@ func serve(config *settings.Settings) error {
 	if err != nil {
 		return err
 	}
-	if config.Store == "sqlite" && config.StorePath == "" {
-		folder, err := os.MkdirTemp("", "wirebench-go-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-		config.StorePath = filepath.Join(folder, "users.sqlite")
-	}
-	registry := prometheus.NewRegistry()
-	store, err := openStore(stopping, config, registry)
+	store, err := application.OpenStore(context.Background(), config)
 	if err != nil {
-		return err
+		return fmt.Errorf("can't use the store: %w", err)
 	}
 	defer store.Close()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.StoreWaits(store.Waits))
 	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
 	requests := metrics.NewRequests(registry, config.Transport)
 	service := newServer(config, application.New(stopping, store), requests)
@@ -128,27 +120,6 @@ func serve(config *settings.Settings) error {
 	defer cancel()
 	service.Shutdown(ctx)
 	return nil
-}
-
-func openStore(
-	ctx context.Context, config *settings.Settings, registry *prometheus.Registry,
-) (application.Store, error) {
-	if config.Store == "memory" {
-		return application.NewMemory(config.SeedUsers), nil
-	}
-	var store *application.SQL
-	var err error
-	if config.Store == "postgres" {
-		store, err = application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
-	} else {
-		store, err = application.OpenSQLite(
-			ctx, config.StorePath, config.StoreConnections, config.StoreTimeout, config.SeedUsers)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("can't use the store: %w", err)
-	}
-	registry.MustRegister(metrics.StoreWaits(store.Waits))
-	return store, nil
 }
 
 func listen(host string, port int) (net.Listener, error) {

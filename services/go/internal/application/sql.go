@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"wirebench.dev/services/internal/pb"
+	"wirebench.dev/services/internal/settings"
 )
 
 const (
@@ -50,6 +52,7 @@ type SQL struct {
 	tags       tagsColumn
 	timeout    time.Duration
 	operations atomic.Uint64
+	temporary  string // a folder to remove
 
 	selectUser, selectUsers, changeUser, removeUser, selectBalance, selectTransactions *sql.Stmt
 }
@@ -60,13 +63,11 @@ type tagsColumn struct {
 	encode func(tags []string) any
 }
 
-// openSQL prepares statements in a database that has our tables. One may take as long as timeout.
-func openSQL(
-	ctx context.Context, open func() *sql.DB, tags tagsColumn, connections int, timeout time.Duration,
-) (*SQL, error) {
-	s := &SQL{db: open(), checks: open(), tags: tags, timeout: timeout + silenceMax}
-	s.db.SetMaxOpenConns(connections)
-	s.db.SetMaxIdleConns(connections)
+// openSQL prepares statements in a database that has our tables.
+func openSQL(ctx context.Context, config *settings.Settings, open func() *sql.DB, tags tagsColumn) (*SQL, error) {
+	s := &SQL{db: open(), checks: open(), tags: tags, timeout: config.StoreTimeout + silenceMax}
+	s.db.SetMaxOpenConns(config.StoreConnections)
+	s.db.SetMaxIdleConns(config.StoreConnections)
 	s.checks.SetMaxOpenConns(1)
 	err := s.Check(ctx)
 	prepare := func(text string) (statement *sql.Stmt) {
@@ -108,11 +109,9 @@ func (s *SQL) Check(ctx context.Context) error {
 
 // Close closes all connections.
 func (s *SQL) Close() {
-	_ = s.db.Close()
-	_ = s.checks.Close()
+	_ = errors.Join(s.db.Close(), s.checks.Close(), os.RemoveAll(s.temporary))
 }
 
-// Waits returns how many operations have used the database, and how long they have waited for connections in all.
 func (s *SQL) Waits() (count uint64, total time.Duration) {
 	return s.operations.Load(), s.db.Stats().WaitDuration
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
-	"time"
+
+	"wirebench.dev/services/internal/settings"
 )
 
 // The tables that wirebench's other services create.
@@ -26,28 +28,39 @@ const schema = `
 	);
 	CREATE INDEX transactions_time ON transactions (time, id);`
 
-// OpenSQLite opens a store in a file, which is created with so many users if it isn't there.
-func OpenSQLite(ctx context.Context, path string, connections int, timeout time.Duration, seedUsers int) (*SQL, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
+// openSQLite opens a store in a file, or in a temporary one, which is created with our tables if it isn't there.
+func openSQLite(ctx context.Context, config *settings.Settings) (s *SQL, err error) {
+	path, temporary := config.StorePath, ""
+	if path == "" {
+		if temporary, err = os.MkdirTemp("", "wirebench-go-"); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(temporary, "users.sqlite")
+	}
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	parameters := url.Values{
 		"_txlock": {"immediate"}, // writers wait when they begin, and don't fail half-way
 		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", timeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)",
+			fmt.Sprintf("busy_timeout(%d)", config.StoreTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)",
 		},
 	}
-	address := &url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}
+	address := url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}
 	open := func() *sql.DB {
 		db, _ := sql.Open("sqlite", address.String()) // it fails for unknown drivers only
 		return db
 	}
-	if err := createTables(ctx, open, seedUsers); err != nil {
+	if err = createTables(ctx, open, config.SeedUsers); err == nil {
+		encode := func(tags []string) any { return jsonList(tags) }
+		s, err = openSQL(ctx, config, open, tagsColumn{asJSON: "tags", encode: encode})
+	}
+	if err != nil {
+		_ = os.RemoveAll(temporary)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	tags := tagsColumn{asJSON: "tags", encode: func(tags []string) any { return jsonList(tags) }}
-	return openSQL(ctx, open, tags, connections, timeout)
+	s.temporary = temporary
+	return s, nil
 }
 
 // createTables creates and fills the tables, unless they exist. Services that start at once wait for one another.
