@@ -138,10 +138,13 @@ func (s *SQL) addUsers(ctx context.Context, users []*pb.User) error {
 	return translate(tx.Commit())
 }
 
-// insertUsers adds the users whose ids are free, and returns an error that names the others.
-func (s *SQL) insertUsers(ctx context.Context, on interface {
+// queryer is a *sql.DB or a *sql.Tx.
+type queryer interface {
 	QueryContext(ctx context.Context, statement string, values ...any) (*sql.Rows, error)
-}, users []*pb.User) error {
+}
+
+// insertUsers adds the users whose ids are free, and returns an error that names the others.
+func (s *SQL) insertUsers(ctx context.Context, on queryer, users []*pb.User) error {
 	// In the order of ids, so that batches that share some wait for each other, and don't lock each other out.
 	users = slices.SortedFunc(slices.Values(users), func(a, b *pb.User) int { return cmp.Compare(a.Id, b.Id) })
 	isAdded := make(map[int32]bool, len(users))

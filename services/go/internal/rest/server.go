@@ -229,7 +229,7 @@ func decodeBody(r *http.Request, request proto.Message) error {
 
 func replyError(w http.ResponseWriter, r *http.Request, err error) {
 	code := cmp.Or(statuses[status.Code(err)], http.StatusInternalServerError)
-	if err == errMediaType {
+	if errors.Is(err, errMediaType) {
 		code = http.StatusUnsupportedMediaType
 	}
 	message := status.Convert(err).Message()
