@@ -57,7 +57,6 @@ from wirebench.scenario.contract import TargetName
         ),
         ("operation: users.get", "runtime: {rest: net-http}", "4: factors.runtime.rest: 'net-http' is a runtime in go"),
         ("operation: users.get", "implementation: go\n  workers: 2", "5: factors.workers: 2 workers in Go"),
-        ("operation: users.get", "implementation: [go]\n  store: sqlite", "5: factors.store: in Go there is no store"),
         ("closed", "open", "7: load.model: an open load needs a rate"),
         ("operation: users.get", "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
     ],

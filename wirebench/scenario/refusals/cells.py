@@ -130,12 +130,6 @@ def _impossible_in_go(cell: Cell, factors: Factors) -> Iterator[Refusal]:
             f"{cell.workers} workers in Go, where a service is one process that uses many cores",
             "set factors.workers to 1, and factors.threads to the cores that it is to use at once",
         )
-    if cell.store == "sqlite":
-        yield Refusal(
-            written(factors, "store", cell),
-            "in Go there is no store 'sqlite'",
-            "set factors.store to memory or postgres",
-        )
 
 
 def _impossible_load(cell: Cell, factors: Factors) -> Iterator[Refusal]:
