@@ -1,41 +1,47 @@
-"""The admin port, in a process beside the server: `/livez`, `/readyz` and `/metrics`.
+"""The admin port, in the command's own process, which is none of the server's: `/livez`, `/readyz` and `/metrics`.
 
-It reads the same environment variables as the server, the files of prometheus_client's multiprocess mode, and the CPU
-time and memory of a process and its descendants.
+It reads the files of prometheus_client's multiprocess mode, and the CPU time and memory of this process and its
+descendants.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
-import signal
+import http.client
+import re
 import socket
-import sys
 from collections.abc import Iterator
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import psutil
+import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, multiprocess
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
-from wirebench_services.probes import NotReadyError, check_postgres, probe
-from wirebench_services.settings import SETTINGS, Settings, read_settings
+from wirebench_services.settings import Settings, format_address
 
+_PROBE_TIMEOUT_S, _READY_TIMEOUT_S = 2.0, 5.0
 #: Of cgroup version 2 and of version 1; in a container they are the container's own.
 _CPU_STAT_FILES = (Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpu/cpu.stat"))
+
+
+class NotReadyError(Exception):
+    """Why the service isn't ready, in one line."""
 
 
 class ServiceCollector(Collector):
     """What the service is, and what its processes use."""
 
-    def __init__(self, settings: Settings, root: psutil.Process) -> None:
-        self._root = root
-        self._labels = {
+    def __init__(self, settings: Settings) -> None:
+        self._build = {
             "transport": settings.transport,
             "runtime": settings.runtime,
             "implementation": "python",
@@ -44,97 +50,124 @@ class ServiceCollector(Collector):
         }
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics; what can't be read is left out."""
-        build = GaugeMetricFamily("wirebench_build_info", "What this service is; always 1.", labels=tuple(self._labels))
-        build.add_metric(tuple(self._labels.values()), 1)
-        yield build
+        yield InfoMetricFamily("wirebench_build", "What this service is; always 1.", self._build)
+        command = psutil.Process()
         cpu_s, memory_bytes = 0.0, 0
-        for process in (self._root, *self._root.children(recursive=True)):
+        for process in (command, *command.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess):
                 cpu_s += sum(process.cpu_times()[:4])  # with that of children that have ended
                 memory_bytes += process.memory_info().rss
         yield CounterMetricFamily("wirebench_cpu_seconds", "CPU time of the service's processes.", cpu_s)
         yield GaugeMetricFamily("wirebench_memory_bytes", "Resident memory of the service's processes.", memory_bytes)
         for path in _CPU_STAT_FILES:
-            with contextlib.suppress(OSError, KeyError):
-                throttled = dict(line.split() for line in path.read_text().splitlines())["nr_throttled"]
+            if path.exists() and (throttled := re.search(r"nr_throttled (\d+)", path.read_text())):
                 name = "wirebench_cpu_throttled_periods"
-                yield CounterMetricFamily(name, "Periods in which the cgroup reached its CPU limit.", int(throttled))
-                return
+                yield CounterMetricFamily(name, "Periods in which the cgroup reached its CPU limit.", int(throttled[1]))
 
 
-class Exporter(ThreadingHTTPServer):
-    """The HTTP server of the admin port."""
+def create_app(settings: Settings, metrics_folder: Path) -> Starlette:
+    """Create the application of the admin port. Its handlers are no coroutines: Starlette calls them in threads."""
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry, str(metrics_folder))  # type: ignore[no-untyped-call]
+    registry.register(ServiceCollector(settings))
 
-    daemon_threads = True
-    request_queue_size = 128
+    def check_live(_: Request) -> Response:
+        probe(settings)
+        return PlainTextResponse("ok\n")
 
-    def __init__(self, settings: Settings, root_pid: int) -> None:
-        self.settings = settings
-        self.registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(self.registry)  # type: ignore[no-untyped-call]
-        self.registry.register(ServiceCollector(settings, psutil.Process(root_pid)))
-        self.address_family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        super().__init__((settings.host, settings.admin_port or 0), _Handler)
+    def check_ready(_: Request) -> Response:
+        forget_dead_workers(metrics_folder)
+        started = int(registry.get_sample_value("wirebench_workers") or 0)
+        if started < settings.workers:
+            raise NotReadyError(f"{started} of {settings.workers} workers have started")
+        probe(settings)
+        if settings.store == "postgres":
+            check_postgres(settings.store_url)
+        return PlainTextResponse("ok\n")
 
-    def forget_dead_workers(self) -> None:
-        """Drop the gauges of workers that have ended; their counters stay."""
-        for path in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob("gauge_live*_*.db"):
-            pid = int(path.stem.rpartition("_")[2])
-            if not psutil.pid_exists(pid):
-                multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    def export_metrics(_: Request) -> Response:
+        forget_dead_workers(metrics_folder)
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-    def check_ready(self) -> None:
-        """Check the workers, the port and the store. Raises NotReadyError."""
-        started = int(self.registry.get_sample_value("wirebench_workers") or 0)
-        if started < self.settings.workers:
-            raise NotReadyError(f"{started} of {self.settings.workers} workers have started")
-        probe(self.settings)
-        if self.settings.store == "postgres":
-            check_postgres(self.settings.store_url)
+    def explain(_: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{error}\n", HTTPStatus.SERVICE_UNAVAILABLE)
+
+    routes = [Route("/livez", check_live), Route("/readyz", check_ready), Route("/metrics", export_metrics)]
+    return Starlette(routes=routes, exception_handlers={NotReadyError: explain})
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Exporter
+def serve_admin(settings: Settings, metrics_folder: Path) -> None:
+    app = create_app(settings, metrics_folder)
+    uvicorn.run(app, host=settings.host, port=settings.admin_port or 0, log_level="warning")
 
-    def do_GET(self) -> None:
-        status, content_type, body = HTTPStatus.OK, "text/plain", b"ok\n"
-        self.server.forget_dead_workers()
+
+def is_ready(settings: Settings) -> bool:
+    """Return what the admin port says."""
+    try:
+        _probe_http(settings.host, settings.admin_port or 0, "/readyz", _READY_TIMEOUT_S)
+    except (OSError, http.client.HTTPException):
+        return False
+    return True
+
+
+def forget_dead_workers(metrics_folder: Path) -> None:
+    """Drop the gauges of workers that have ended; their counters stay."""
+    for path in metrics_folder.glob("gauge_live*_*.db"):
+        pid = int(path.stem.rpartition("_")[2])
+        if not psutil.pid_exists(pid):
+            multiprocess.mark_process_dead(pid, str(metrics_folder))  # type: ignore[no-untyped-call]
+
+
+def probe(settings: Settings) -> None:
+    """Ask the service's own port in its protocol; with TLS, see whether it accepts connections.
+
+    Raises NotReadyError.
+    """
+    host, port = settings.host, settings.port  # 0.0.0.0 and :: lead to this machine
+    probes = {"rest": _probe_http, "grpc": _probe_grpc, "socket": _probe_socket}
+    try:
+        if settings.tls_cert is None:
+            probes[settings.transport](host, port)
+        else:
+            socket.create_connection((host, port), _PROBE_TIMEOUT_S).close()
+    except (OSError, http.client.HTTPException) as error:
+        raise NotReadyError(f"port {port} does not answer: {error}") from error
+
+
+def _probe_http(host: str, port: int, path: str = "/healthz", timeout_s: float = _PROBE_TIMEOUT_S) -> None:
+    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=timeout_s)) as connection:
+        connection.request("GET", path)
+        if (status := connection.getresponse().status) != HTTPStatus.OK:
+            raise OSError(f"{path} answered {status}")
+
+
+def _probe_grpc(host: str, port: int) -> None:
+    import grpc  # noqa: PLC0415 - a process loads only what it runs
+    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415
+
+    with grpc.insecure_channel(format_address(host, port)) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
         try:
-            match self.path:
-                case "/metrics":
-                    content_type, body = CONTENT_TYPE_LATEST, generate_latest(self.server.registry)
-                case "/livez":
-                    probe(self.server.settings)
-                case "/readyz":
-                    self.server.check_ready()
-                case _:
-                    status, body = HTTPStatus.NOT_FOUND, b"there are /livez, /readyz and /metrics\n"
-        except NotReadyError as error:
-            status, body = HTTPStatus.SERVICE_UNAVAILABLE, f"{error}\n".encode()
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Log no requests: probes come every second."""
+            stub.Check(health_pb2.HealthCheckRequest(), timeout=_PROBE_TIMEOUT_S)
+        except grpc.RpcError as error:
+            raise OSError(error.code().name) from None
 
 
-def main() -> None:
-    """Serve the admin port until SIGTERM."""
-    parser = argparse.ArgumentParser(prog="python -m wirebench_services.exporter", description=__doc__)
-    parser.add_argument("transport", choices=SETTINGS)
-    parser.add_argument("--pid", type=int, required=True, help="process whose tree is the service")
-    given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with (
-        contextlib.suppress(KeyboardInterrupt),
-        Exporter(read_settings(SETTINGS[given.transport]), given.pid) as server,
-    ):
-        server.serve_forever()
+def _probe_socket(host: str, port: int) -> None:
+    with socket.create_connection((host, port), _PROBE_TIMEOUT_S) as connection:
+        connection.sendall(b"health\n")
+        if connection.recv(16) != b"HEALTH\n":
+            raise OSError("unexpected answer")
 
 
-if __name__ == "__main__":
-    main()
+def check_postgres(url: str) -> None:
+    """Check that the database is there with our tables. Raises NotReadyError."""
+    import psycopg  # noqa: PLC0415 - a process loads only what it runs
+
+    from wirebench_services.application.stores import schema  # noqa: PLC0415
+
+    try:
+        schema.check(url)
+    except (schema.SchemaError, psycopg.Error) as error:
+        # libpq's first line names the problem.
+        raise NotReadyError(str(error).partition("\n")[0]) from None
