@@ -58,7 +58,7 @@ def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
     """A request that has begun at SIGTERM still gets its reply; then the service ends with status 0."""
     database = tmp_path / "users.sqlite"
     with (
-        started(kind._replace(store=f"sqlite:{database}"), tmp_path) as service,
+        started(kind._replace(store=f"sqlite:{database}"), tmp_path, "--store-timeout-s", 30) as service,
         service.connect() as client,
         ThreadPoolExecutor(1) as pool,
     ):

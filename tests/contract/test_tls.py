@@ -187,7 +187,9 @@ def test_requests_in_flight_are_finished(kind: Kind, certificate: Certificate, t
     """A request that has begun when the service is told to stop still gets its reply, as without TLS."""
     database = tmp_path / "users.sqlite"
     with (
-        started(kind._replace(store=f"sqlite:{database}"), tmp_path, *certificate.flags) as service,
+        started(
+            kind._replace(store=f"sqlite:{database}"), tmp_path, *certificate.flags, "--store-timeout-s", 30
+        ) as service,
         connected(service, certificate) as calls,
         ThreadPoolExecutor(1) as pool,
     ):

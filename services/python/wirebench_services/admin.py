@@ -162,12 +162,14 @@ def _probe_socket(host: str, port: int) -> None:
 
 def check_postgres(url: str) -> None:
     """Check that the database is there with our tables. Raises NotReadyError."""
-    import psycopg  # noqa: PLC0415 - a process loads only what it runs
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - a process loads only what it runs
 
-    from wirebench_services.application.stores import schema  # noqa: PLC0415
+    from wirebench_services.application.stores.tables import has_tables, parse_url  # noqa: PLC0415
 
     try:
-        schema.check(url)
-    except (schema.SchemaError, psycopg.Error) as error:
+        is_ready = has_tables(parse_url(url))
+    except DBAPIError as error:
         # libpq's first line names the problem.
-        raise NotReadyError(str(error).partition("\n")[0]) from None
+        raise NotReadyError(str(error.orig).partition("\n")[0]) from None
+    if not is_ready:
+        raise NotReadyError("the database has no wirebench tables; run: wirebench-store migrate")

@@ -128,7 +128,7 @@ async def serve(settings: GrpcSettings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    store = await open_async_store(settings)
+    store = open_async_store(settings)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
         server = grpc.aio.server(interceptors=[OperationInterceptor()], options=calls.make_options(settings))

@@ -31,7 +31,7 @@ def create_app() -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        store = await open_async_store(settings)
+        store = open_async_store(settings)
         metrics.WORKERS.set(1)
         yield {"store": store}  # as `request.state.store`
         await store.close()

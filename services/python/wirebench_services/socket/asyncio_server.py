@@ -13,7 +13,8 @@ import uvloop
 
 from wirebench_services import metrics, tls
 from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
-from wirebench_services.application.stores import AsyncAdapter, AsyncStore, open_async_store, open_store
+from wirebench_services.application.stores import AsyncStore, open_async_store
+from wirebench_services.application.stores.memory import AsyncMemoryStore
 from wirebench_services.settings import SocketSettings, read_settings
 from wirebench_services.socket.conversation import CANCELLED, STOPPING, Call, Conversation, describe_error
 from wirebench_services.workers import run_workers
@@ -142,15 +143,15 @@ async def _serve(settings: SocketSettings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    store = open_async_store(settings)
     # The memory store's own methods return at once and need no task.
-    memory = open_store(settings) if settings.store == "memory" else None
-    store = await open_async_store(settings) if memory is None else cast("AsyncStore", AsyncAdapter(memory, None))
+    direct = store.store if isinstance(store, AsyncMemoryStore) else store
     connections: set[Connection] = set()
     context = tls.make_context(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     address = (settings.host, settings.port)
     listener = await loop.create_server(
-        lambda: Connection(settings, memory or store, store, connections),
+        lambda: Connection(settings, direct, store, connections),
         sock=socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=settings.host == "::"),
         backlog=_BACKLOG,
         ssl=context,
