@@ -144,9 +144,7 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
     """Gunicorn and uvicorn replace it; gRPC and the socket, which have no supervisor, end with status 1."""
     with started(kind, tmp_path, "--workers", 2) as service:
         processes = family(service)
-        worker = max(
-            (each for each in processes if "exporter" not in " ".join(each.cmdline())), key=lambda each: each.pid
-        )
+        worker = max(processes, key=lambda each: each.pid)
         worker.kill()
 
         if kind.transport == "rest":
@@ -164,20 +162,9 @@ def is_ready(service: Service) -> bool:
     return service.admin("/readyz")[0] == 200
 
 
-@pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)
-def test_an_exporter_that_dies_stops_the_service(kind: Kind, tmp_path: Path) -> None:
-    """Without it nobody would see that the service isn't well."""
-    with started(kind, tmp_path) as service:
-        (exporter,) = [each for each in family(service) if "wirebench_services.exporter" in each.cmdline()]
-        exporter.kill()
-
-        assert 1 == service.process.wait(TIMEOUT_S)
-        assert "the exporter ended with status -9; the service stops" in service.logged()
-
-
 @every_runtime
 def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
-    """Server and exporter end with the command that started them, even if it is killed, and the port is free."""
+    """The server ends with the command that started it, even if it is killed, and the port is free."""
     with started(kind, tmp_path, *kind.doubled) as service:
         processes = family(service)
 

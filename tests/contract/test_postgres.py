@@ -169,7 +169,7 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
             " WHERE application_name = 'wirebench' AND datname = current_database()"
         ).fetchone()
         assert held
-        assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and the exporter's
+        assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and one of /readyz
 
 
 def test_waits_for_connections_are_counted(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
@@ -61,16 +61,11 @@ class Settings(BaseSettings):
     """largest request body"""
     drain_timeout_s: float = Field(default=10.0, ge=0, le=3600)
     """how long requests in flight may take to finish after SIGTERM"""
-    _store_url: str = PrivateAttr(default="")
-
-    @property
-    def program(self) -> str:
-        return f"wirebench-{self.transport}"
 
     @property
     def store_url(self) -> str:
         """The URL of the PostgreSQL database. It holds a password: never print it."""
-        return self._store_url
+        return read_store_url(self.store_url_file)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -85,7 +80,7 @@ class Settings(BaseSettings):
         if self.tls_client_ca and not self.tls_cert:
             raise ValueError("--tls-client-ca: needs --tls-cert and --tls-key")
         if self.store == "postgres":
-            self._store_url = read_store_url(self.store_url_file)
+            read_store_url(self.store_url_file)
         return self
 
     def to_environment(self) -> dict[str, str]:
@@ -97,7 +92,6 @@ class Settings(BaseSettings):
 class RestSettings(Settings):
     """Serve wirebench's application by REST."""
 
-    model_config = SettingsConfigDict(cli_prog_name="wirebench-rest")
     transport = "rest"
 
     port: Port = 5000
@@ -111,7 +105,6 @@ class RestSettings(Settings):
 class GrpcSettings(Settings):
     """Serve wirebench's application by gRPC."""
 
-    model_config = SettingsConfigDict(cli_prog_name="wirebench-grpc")
     transport = "grpc"
 
     port: Port = 50051
@@ -125,7 +118,6 @@ class GrpcSettings(Settings):
 class SocketSettings(Settings):
     """Serve wirebench's application by frames on a TCP socket."""
 
-    model_config = SettingsConfigDict(cli_prog_name="wirebench-socket")
     transport = "socket"
 
     port: Port = 9000
