@@ -15,6 +15,8 @@ def make_context(settings: Settings) -> ssl.SSLContext | None:
     for flag, path in (("tls-cert", settings.tls_cert), ("tls-key", settings.tls_key)):
         _check_readable(flag, path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    # After an end of TCP alone, a server can still say by close_notify that it has said all.
+    context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
     try:
         context.load_cert_chain(settings.tls_cert, settings.tls_key, password=_reject_encrypted_key)
     except ssl.SSLError as error:
