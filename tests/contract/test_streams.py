@@ -269,6 +269,16 @@ def test_cancelling_on_the_wire(service: Service) -> None:
         assert [(7, 0, 0, "Text upper-cased successfully")] == list(frames_of(until(connection, bool)))
 
 
+@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_cancelling_at_once(service: Service) -> None:
+    """A `cancel` that comes with its stream ends it, long before its last item."""
+    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
+        connection.sendall(b"WB1J" + frame(7, STREAM, b'{"rate_limit":1}') + frame(7, "cancel"))
+        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 1)))
+
+    assert (7, 1, 0, "The stream was cancelled.") == frames[-1]
+
+
 @pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_ids_of_open_streams(service: Service) -> None:
     """A request with the id of an open stream can't be told from it: it is refused, and the connection closed."""

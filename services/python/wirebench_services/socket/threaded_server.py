@@ -141,16 +141,19 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
         due_s = time.monotonic() + wait_s
         poll = select.poll()
         poll.register(self.request, select.POLLIN)
-        while not self._following and poll.poll(max(0.0, due_s - time.monotonic()) * 1000):
-            self._receive()
-            self._following = self.next_call()
+        while True:
+            call = self._following = self._following or self.next_call()
             if self.server.is_draining:
                 raise Stopping
-            if self.has_ended or (
-                self._following and (self._following.method, self._following.id) == (CANCEL, stream.id)
-            ):
+            if self.has_ended or (call and call.method == CANCEL and call.id == stream.id):
                 raise Cancelled
-        time.sleep(max(0.0, due_s - time.monotonic()))
+            wait_ms = max(0.0, due_s - time.monotonic()) * 1000
+            if call:  # nothing more is read before the stream's end
+                time.sleep(wait_ms / 1000)
+                return
+            if not poll.poll(wait_ms):
+                return
+            self._receive()
 
     def _receive(self) -> None:
         """Wait for the client to send something."""
