@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import socket
 import time
@@ -195,24 +196,18 @@ async def _serve(settings: SocketSettings) -> None:
         ssl_handshake_timeout=settings.read_timeout_s if context else None,
         ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
     )
-    sweeper = asyncio.create_task(_close_overdue(connections, choose_sweep_s(settings)))
     metrics.WORKERS.set(1)
-    await stop.wait()
+    while not stop.is_set():
+        for connection in list(connections):
+            connection.close_if_overdue(time.perf_counter())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), choose_sweep_s(settings))
     listener.close()
-    sweeper.cancel()
     for connection in list(connections):
         connection.drain()
     if connections:
         await asyncio.wait([each.closed for each in connections], timeout=settings.drain_timeout_s)
     await store.close()
-
-
-async def _close_overdue(connections: set[Connection], interval_s: float) -> None:
-    """Close connections whose time is up: one task costs less than a timer for each request."""
-    while True:
-        await asyncio.sleep(interval_s)
-        for connection in list(connections):
-            connection.close_if_overdue(time.perf_counter())
 
 
 if __name__ == "__main__":
