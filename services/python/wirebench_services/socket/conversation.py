@@ -69,7 +69,7 @@ class Call:
 
     def answer_line(self) -> bytes:
         """Return the reply to a line."""
-        if self._body == b"health":  # the admin port's probe is no request
+        if self._body == b"health":  # the exporter's probe is no request
             return b"HEALTH\n"
         return self.finish("ok", "", self._body.decode().upper().encode())
 
