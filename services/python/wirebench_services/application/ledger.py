@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirebench_services.application.users import Fields, check_names, parse_integer
@@ -66,15 +66,16 @@ def parse_stream(fields: Fields) -> StreamQuery:
     )
 
 
-def stream_transactions(store: Store, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
-    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
+def stream_transactions(
+    store: Store, query: StreamQuery, wait: Callable[[float], None] = time.sleep
+) -> Iterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, as soon as they are due, for which it calls `wait`. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     while left and (page := store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         while page:
             wait_s, due = pace.take(len(page))
-            if wait_s:
-                time.sleep(wait_s)
+            wait(wait_s)
             yield page[:due]
             page = page[due:]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -93,10 +94,7 @@ class AsyncMemoryStore:
         self.store = store
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        method = getattr(self.store, name)
+        return functools.partial(self._run, getattr(self.store, name))
 
-        async def call(*arguments: object) -> Any:  # noqa: ANN401 - what the method returns
-            return method(*arguments)
-
-        self.__dict__[name] = call  # so that the next look-up finds it
-        return call
+    async def _run(self, method: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what it returns
+        return method(*arguments)

@@ -26,7 +26,8 @@ class SqlStore:
     """For threads: its methods are the functions of `queries`."""
 
     def __init__(self, settings: Settings) -> None:
-        self._engine = sa.create_engine(**_prepare_engine(settings, "sqlite"))
+        self._engine = sa.create_engine(**_make_options(settings, "sqlite"))
+        _prepare(self._engine, settings)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return functools.partial(self._run, getattr(queries, name))
@@ -45,7 +46,8 @@ class AsyncSqlStore:
     """For an event loop: its methods are the functions of `queries`, to be awaited."""
 
     def __init__(self, settings: Settings) -> None:
-        self._engine = create_async_engine(**_prepare_engine(settings, "sqlite+aiosqlite"))
+        self._engine = create_async_engine(**_make_options(settings, "sqlite+aiosqlite"))
+        _prepare(self._engine.sync_engine, settings)
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         return functools.partial(self._run, getattr(queries, name))
@@ -61,8 +63,8 @@ class AsyncSqlStore:
                 return await connection.run_sync(query, *arguments)
 
 
-def _prepare_engine(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
-    """Return the arguments of create_engine; create SQLite's tables (PostgreSQL's: `wirebench-store migrate`)."""
+def _make_options(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
+    """Return the arguments of create_engine."""
     timeout_s = settings.store_timeout_s
     if settings.store == "postgres":
         timeout_ms = int(timeout_s * 1000)
@@ -76,7 +78,6 @@ def _prepare_engine(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
     else:
         url = sa.URL.create(sqlite_driver, database=settings.store.removeprefix("sqlite:"))
         connect_args = {"timeout": timeout_s}  # for another process that writes
-        create_tables(url.set(drivername="sqlite"), settings.seed_users)
     return {
         "url": url,
         "connect_args": connect_args,
@@ -87,6 +88,19 @@ def _prepare_engine(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
         "isolation_level": "AUTOCOMMIT",
         "skip_autocommit_rollback": True,
     }
+
+
+def _prepare(engine: sa.Engine, settings: Settings) -> None:
+    """Create SQLite's tables; `wirebench-store migrate` creates those of PostgreSQL."""
+    if engine.dialect.name == "sqlite":
+        create_tables(engine.url.set(drivername="sqlite"), settings.seed_users)
+        sa.event.listen(engine, "connect", _set_synchronous)
+
+
+def _set_synchronous(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous = NORMAL")  # in WAL mode, only a crash of the machine can lose commits
+    cursor.close()
 
 
 @contextlib.contextmanager
