@@ -37,10 +37,9 @@ def create_app() -> Starlette:
         await store.close()
 
     return Starlette(
-        routes=ROUTES,
+        routes=make_routes(settings.body_bytes_max),
         lifespan=lifespan,
         middleware=[Middleware(MetricsMiddleware)],
-        max_body_size=settings.body_bytes_max,
         exception_handlers={OperationError: answer_operation_error, HTTPException: answer_http_error},
     )
 
@@ -89,20 +88,21 @@ async def upper(request: Request) -> Response:
     return reply(request, echo.upper(await read_body(request)))
 
 
-# The name of a route is its operation.
-ROUTES = [
-    Route("/api/users/{id}", get_user, name="users.get"),
-    Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update"),
-    Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
-    Route("/api/users", list_users, name="users.list"),
-    Route("/api/users", create_user, methods=["POST"], name="users.create"),
-    Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch"),
-    Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
-    Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
-    Route("/echo", echo_payload, methods=["POST"], name="echo.echo"),
-    Route("/upper", upper, methods=["POST"], name="echo.upper"),
-    Route("/healthz", PlainTextResponse("ok\n")),
-]
+def make_routes(limit: int) -> list[Route]:
+    """Return the routes: the name of each is its operation, and those that read bodies limit them."""
+    return [
+        Route("/api/users/{id}", get_user, name="users.get"),
+        Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update", max_body_size=limit),
+        Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
+        Route("/api/users", list_users, name="users.list"),
+        Route("/api/users", create_user, methods=["POST"], name="users.create", max_body_size=limit),
+        Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch", max_body_size=limit),
+        Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
+        Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
+        Route("/echo", echo_payload, methods=["POST"], name="echo.echo", max_body_size=limit),
+        Route("/upper", upper, methods=["POST"], name="echo.upper", max_body_size=limit),
+        Route("/healthz", PlainTextResponse("ok\n")),
+    ]
 
 
 def read_query(request: Request) -> dict[str, int]:
