@@ -221,7 +221,8 @@ class _Execution:
 
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Disrupted | None]:
         if not self.target.load_pods:
-            return (observe(job, endpoint.replicas, _cores(job)),), None
+            pinned = self.target.cores.all if self.target.cores else frozenset[int]()
+            return (observe(job, endpoint.replicas, _cores(job), pinned=pinned),), None
         disrupted = None
 
         def meanwhile() -> None:

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from wirebench.errors import UsageError
 from wirebench.measure import counters
 from wirebench.measure.counters import count_since, fairness, parse_counts, subtract, wait_until_settled
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.throttling import throttled_periods
-from wirebench.measure.usage import TreeWatch, Usage, Watch, cpu_s, of_processes, process_tree
+from wirebench.measure.usage import TreeWatch, Usage, Watch, cpu_s, of_cores, of_processes, process_tree
 from wirebench.targets import Replica, divide_cores
+from wirebench.targets.cores import CoreClaim
 
 METRICS = """\
 # TYPE wirebench_requests_total counter
@@ -42,6 +44,7 @@ GOOD = Evidence(
     generator_cpu_share=0.5,
     generator_cores_busy=0.5,
     shares_cores=False,
+    interference=0.01,
     host_share=1.0,
     replica_fairness=1.0,
     sent=12_000,
@@ -67,6 +70,7 @@ FAILING = [
     ("drift", replace(GOOD, per_second=(1000, 1000, 700, 700))),
     ("counts", replace(GOOD, counted_by_server=11_999)),
     ("shared_cores", replace(GOOD, shares_cores=True)),
+    ("interference", replace(GOOD, interference=0.06)),
     ("replica_balance", replace(GOOD, replica_fairness=0.6)),
     ("disruption", replace(GOOD, outside_window_s=0.5)),
     ("shared_host", replace(GOOD, host_share=1.1)),
@@ -143,7 +147,7 @@ def test_good_evidence_passes_every_gate() -> None:
     """No gate fails without cause."""
     gates = check(GOOD)
     assert [] == [gate.name for gate in gates if not gate.passed]
-    assert 13 == len(gates)
+    assert 14 == len(gates)
 
 
 @pytest.mark.parametrize(("gate", "evidence"), FAILING)
@@ -283,3 +287,43 @@ def test_a_cpu_limit_that_was_met_is_counted(tmp_path: Path, membership: str, fo
     (tmp_path / folder).mkdir(parents=True)
     (tmp_path / folder / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_time 1\n")
     assert 4 == throttled_periods(tmp_path / "membership", tmp_path)
+
+
+def test_two_runs_cannot_claim_one_core() -> None:
+    """The message names the process that holds it; what is released can be claimed again."""
+    core = 4_000_017  # of no machine: a real run may be measuring beside the tests
+    first = CoreClaim({core})
+    with pytest.raises(UsageError, match=rf"process {os.getpid()}, measures on core {core}"):
+        CoreClaim({core + 1, core})
+    CoreClaim({core + 1}).release()  # a claim that failed keeps nothing
+    first.release()
+    CoreClaim({core}).release()
+
+
+def test_a_claim_ends_with_its_process() -> None:
+    """Nothing is left behind by a run that was killed."""
+    code = "import os; from wirebench.targets.cores import CoreClaim; claim = CoreClaim({4_000_027}); os._exit(9)"
+    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=30).returncode
+    CoreClaim({4_000_027}).release()
+
+
+def test_cores_are_busy_whoever_uses_them() -> None:
+    """A process that only computes keeps one core busy for as long as it runs, and others are told from it."""
+    (core,) = sorted(os.sched_getaffinity(0))[:1]
+    before = of_cores(frozenset({core}))
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        os.sched_setaffinity(burner.pid, {core})
+        deadline = time.monotonic() + 30
+        while (cpu_s(burner.pid) or 0.0) < 0.5 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        used_s = cpu_s(burner.pid) or 0.0
+    finally:
+        burner.kill()
+        burner.wait()
+    busy_s = of_cores(frozenset({core})).since(before).cpu_s
+    assert busy_s is not None
+    # In ticks of 10 ms. On a machine with other work it may be much more.
+    assert used_s >= 0.5
+    assert busy_s >= used_s - 0.1
+    assert 0.0 == of_cores(frozenset()).cpu_s

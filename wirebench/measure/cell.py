@@ -96,6 +96,7 @@ def make_record(
         generator_cpu_share=generator.cpu_share if subject.cell.shape is None else _busiest_share(observations),
         generator_cores_busy=busy_s / window_s if busy_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
+        interference=observations[0].interference,
         host_share=subject.host_share,
         # Only a client that balances promises to spread what it sends.
         replica_fairness=server.replica_fairness if subject.cell.balancing == "headless" else None,

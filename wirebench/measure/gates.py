@@ -26,6 +26,7 @@ DRIFT_SECONDS_MIN = 4
 FAIRNESS_MIN = 0.9
 COUNT_ERROR_MAX = 0.0
 SERVED_MIN = 0.85
+INTERFERENCE_MAX = 0.05
 #: How many connections a busy core of the generator holds back to prepare their next request: docs/method.md.
 HELD_BY_A_CORE = 0.5
 
@@ -59,6 +60,8 @@ class Evidence:
     generator_cpu_share: float | None
     generator_cores_busy: float | None
     shares_cores: bool | None
+    #: Share of the pinned cores' time that others took.
+    interference: float | None
     #: CPU limits of all that was at work on a machine that they share, as a share of its cores.
     host_share: float | None
     #: None also where nobody promises that replicas get equal shares.
@@ -252,6 +255,15 @@ def _machine_gates(evidence: Evidence) -> Iterator[Gate]:
             unit="",
             metrics=_SPEED,
             advice="server and generator take CPU time from each other: use a machine with two cores or more",
+        )
+    if evidence.interference is not None:
+        yield _at_most(
+            "interference",
+            evidence.interference,
+            INTERFERENCE_MAX,
+            unit="of the pinned cores",
+            metrics=_ALL,
+            advice="other programs, or other machines of the same host, took CPU time: close them, or run again later",
         )
     if evidence.host_share is not None:
         yield _at_most(

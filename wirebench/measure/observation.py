@@ -50,6 +50,8 @@ class Observation(_Frozen):
     window_s: float
     generator: GeneratorUse
     server: ServerUse
+    #: Share of the pinned cores' time that other programs and the hypervisor took; None where it can't be told.
+    interference: float | None = None
     #: None where the load went straight to the service.
     proxy: ProxyUse | None = None
     #: Why live metrics didn't get where they should have; empty if they did, or weren't asked for.

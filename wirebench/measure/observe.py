@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from wirebench.measure.containers import read_containers
 from wirebench.measure.counters import Counts, count_since, read_replicas
 from wirebench.measure.diagnosis import explained
 from wirebench.measure.observation import GeneratorUse, Observation, ProxyUse, ServerUse
-from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, of_processes, sum_known
+from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, of_cores, of_processes, sum_known
 from wirebench.measure.way import Way, way_of
 from wirebench.targets.target import Replica
 
@@ -37,8 +38,16 @@ class Together:
 ALONE = Together()
 
 
-def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together: Together = ALONE) -> Observation:
+def observe(
+    job: Job,
+    replicas: Sequence[Replica],
+    cores: float | None,
+    together: Together = ALONE,
+    pinned: frozenset[int] = frozenset(),
+) -> Observation:
     """Send a job's load, with so many cores to do it, and watch the replicas that can be seen into.
+
+    `pinned` are the cores of server and generator, where these run beside us.
 
     Raises WirebenchError if the driver fails, if no request was sent at all, or if a replica doesn't answer.
     """
@@ -49,15 +58,22 @@ def observe(job: Job, replicas: Sequence[Replica], cores: float | None, together
         servers = [stack.enter_context(watch) for watch in map(_watch, replicas) if watch]
         own = stack.enter_context(Watch(generator.usage, CLOCK_INTERVAL_S))
         proxy = stack.enter_context(Watch(partial(of_processes, way.proxy_pids), CLOCK_INTERVAL_S))
+        ourselves = stack.enter_context(Watch(partial(of_processes, [os.getpid()]), CLOCK_INTERVAL_S))
+        machine = stack.enter_context(Watch(partial(of_cores, pinned), CLOCK_INTERVAL_S))
         together.start()
         parts = DRIVERS[job.cell.driver].run(way.job, generator.watch)
     sent = together.total(sum(part.sent for part in parts))
     counted = count_since(replicas, before, sent) if before else None
     used = _in_windows(parts, own)
     throttled = sum_known(use.throttled_periods for use in used)
+    window_s = sum(part.checked_window().duration_s for part in parts)
+    ours = [*servers, own, ourselves, *([proxy] if way.proxy_pids else [])]
+    # A database's processes are neither ours nor strangers.
+    can_tell = pinned and servers and job.cell.store != "postgres"
     return Observation(
         file=explained(merge(parts), job),
-        window_s=sum(part.checked_window().duration_s for part in parts),
+        window_s=window_s,
+        interference=_interference(parts, machine, ours, window_s * len(pinned)) if can_tell else None,
         generator=GeneratorUse(
             cpu_s=sum_known(use.cpu_s for use in used),
             cores=cores,
@@ -98,6 +114,16 @@ def _proxy_use(way: Way, in_windows: Sequence[Usage]) -> ProxyUse | None:
         added_ms=way.cost.added_ms if way.cost else None,
         pairs=way.cost.pairs if way.cost else 0,
     )
+
+
+def _interference(
+    parts: Sequence[HistogramFile], machine: Watch, ours: Sequence[Watch], available_s: float
+) -> float | None:
+    """Return which share of the cores' time others took; None if not all of our own processes are known."""
+    busy_s = sum_known(use.cpu_s for use in _in_windows(parts, machine))
+    ours_s = sum_known(use.cpu_s for watch in ours for use in _in_windows(parts, watch))
+    # The kernel counts a core's time in ticks of 10 ms, and may count a few less than a process has used.
+    return None if busy_s is None or ours_s is None else max(0.0, busy_s - ours_s) / available_s
 
 
 _UNSEEN = Usage(0, None)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import struct
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from wirebench.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +25,56 @@ class Cores:
         """Whether server and generator have to share."""
         return bool(self.server & self.generator)
 
+    @property
+    def all(self) -> frozenset[int]:
+        """The cores of both."""
+        return self.server | self.generator
+
     def __str__(self) -> str:
         """Say who has which cores."""
         if self.shared:
             return f"server and generator share {_listed(self.server)}"
         return f"server on {_listed(self.server)}, generator on {_listed(self.generator)}"
+
+
+class CoreClaim:
+    """Cores that only one run of this machine measures on at a time.
+
+    Each is an abstract Unix socket, which the kernel releases however the process ends: unix(7).
+    """
+
+    def __init__(self, cores: Iterable[int]) -> None:
+        """Claim the cores. Raises UsageError if another run has one of them."""
+        self._sockets = contextlib.ExitStack()
+        if sys.platform != "linux":
+            return
+        with contextlib.ExitStack() as stack:
+            for core in cores:
+                claim = stack.enter_context(socket.socket(socket.AF_UNIX))
+                name = f"\0wirebench-core-{core}"
+                try:
+                    claim.bind(name)
+                except OSError:
+                    raise UsageError(
+                        f"another run, of process {_find_holder(name)}, measures on core {core}: two at once would "
+                        "disturb each other",
+                        "wait until it ends, or choose other cores: taskset --cpu-list CORES wirebench run …",
+                    ) from None
+                claim.listen()
+            self._sockets = stack.pop_all()
+
+    def release(self) -> None:
+        """Let other runs have the cores."""
+        self._sockets.close()
+
+
+def _find_holder(name: str) -> int | str:
+    with socket.socket(socket.AF_UNIX) as peer, contextlib.suppress(OSError):
+        peer.connect(name)
+        credentials = struct.Struct("3i")  # pid, uid, gid
+        answer = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size)
+        return int(credentials.unpack(answer)[0])
+    return "unknown"  # it has just ended
 
 
 def divide_cores(available: frozenset[int] | None = None) -> Cores:

@@ -17,7 +17,7 @@ from wirebench.processes import Child
 from wirebench.readiness import wait_ready
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import Disruption
-from wirebench.targets.cores import Cores
+from wirebench.targets.cores import CoreClaim, Cores
 from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
 
 if TYPE_CHECKING:
@@ -45,14 +45,16 @@ class LocalTarget:
         self._children: list[Child] = []
         self._databases: Databases | None = None
         self._certificates: CertificateFolder | None = None
+        self._claim: CoreClaim | None = None
         self._description = Description(machine={"core_separation": str(cores)})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
-        """See that the commands are there, and a database; ports are taken as they are free. Raises WirebenchError."""
+        """Claim the cores, and check that the commands and a database are there. Raises WirebenchError."""
         for service in services:
             path = Path(_command(service)[0])
             if not path.exists():
                 raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
+        self._claim = CoreClaim(self.cores.all if self.cores else ())
         if any(service.store == "postgres" for service in services):
             self._prepare_databases()
 
@@ -98,6 +100,8 @@ class LocalTarget:
 
     def clean_up(self) -> None:
         """Leave nothing: services end with their block, and the database that theirs were copied from ends here."""
+        if self._claim:
+            self._claim.release()
         databases, self._databases = self._databases, None
         if databases:
             databases.close()
