@@ -1,9 +1,15 @@
 package histogram
 
-import (
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-	"wirebench.dev/k6/sample"
-)
+import hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+// Items are some of a stream's items, in the order that they came in.
+type Items struct {
+	// SentUnixNS is when the stream's request was sent, and DueUnixNS when it was due, or 0.
+	SentUnixNS, DueUnixNS int64
+	// PreviousUnixNS is when the item before these came, or 0 if these begin with the first.
+	PreviousUnixNS int64
+	ArrivalsUnixNS []int64
+}
 
 // stream is what is kept of all items of all streams.
 type stream struct {
@@ -18,7 +24,7 @@ type stream struct {
 
 // add folds items. The time to a stream's first item runs from when it was due, or else sent, as
 // response and service times do.
-func (s *stream) add(taken *sample.Items, in *window) {
+func (s *stream) add(taken *Items, in *window) {
 	s.items += int64(len(taken.ArrivalsUnixNS))
 	asked := taken.SentUnixNS
 	if taken.DueUnixNS != 0 {

@@ -1,4 +1,4 @@
-// Package secure is what wirebench adds to k6's TLS: an authority of our own, and a record of what
+// Package secure is what wirebench adds to a client's TLS: an authority of our own, and a record of what
 // connections have agreed on.
 package secure
 
@@ -11,8 +11,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-
-	"go.k6.io/k6/lib"
 )
 
 // Agreement is what a handshake came to.
@@ -36,7 +34,7 @@ var (
 	counts = map[Agreement]int64{}
 )
 
-// Prepare lets connections of a VU trust the authorities in a PEM text, and nobody else, or those of the
+// Prepare lets connections with this configuration trust the authorities in a PEM text, and nobody else, or those of the
 // system if the text is empty. It has them agree on a key exchange that all services know, and their
 // handshakes counted. k6's clients, and ours, all make their connections from the VU's one configuration.
 func Prepare(config *tls.Config, authorities []byte) error {
@@ -55,10 +53,16 @@ func Prepare(config *tls.Config, authorities []byte) error {
 	return nil
 }
 
-// Dialer opens connections with TLS, for protocols that have no name in ALPN.
+// ContextDialer opens connections; a net.Dialer is one.
+type ContextDialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dialer opens connections with TLS. Protocols are the names for ALPN; ours has none.
 type Dialer struct {
-	Plain  lib.DialContexter
-	Config *tls.Config
+	Plain     ContextDialer
+	Config    *tls.Config
+	Protocols []string
 }
 
 // DialContext dials and makes the handshake.
@@ -69,7 +73,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	own := d.Config.Clone()
 	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
-	own.NextProtos = nil
+	own.NextProtos = d.Protocols
 	if own.ServerName == "" {
 		own.ServerName, _, _ = net.SplitHostPort(address)
 	}

@@ -1,4 +1,4 @@
-package arrivals
+package schedule
 
 import (
 	"context"
@@ -8,32 +8,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm wakes its owner at a moment, and not later.
+// Alarm wakes its owner at a moment, and not later.
 //
 // An idle Go program waits in epoll_wait, which counts in whole milliseconds: its own timers are half a
 // millisecond late on average, and one at worst, which is more than a request takes here and all of it
 // would be in the response time. A timer of the kernel's that Go waits for like for a socket has no such
 // rounding.
-type alarm struct {
+type Alarm struct {
 	ctx  context.Context //nolint:containedctx // It lasts as long as the scenario that it is made for.
 	fd   int
 	file *os.File
 	off  func() bool
+	// rung is what is read of the timer, kept so that no wait allocates.
+	rung [8]byte
 }
 
-// newAlarm returns an alarm that ends every wait when the context is done.
-func newAlarm(ctx context.Context) (*alarm, error) {
+// NewAlarm returns an alarm that ends every wait when the context is done.
+func NewAlarm(ctx context.Context) (*Alarm, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("timerfd_create", err)
 	}
 	file := os.NewFile(uintptr(fd), "alarm")
 	off := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Now()) })
-	return &alarm{ctx: ctx, fd: fd, file: file, off: off}, nil
+	return &Alarm{ctx: ctx, fd: fd, file: file, off: off}, nil
 }
 
-// wait returns true at that moment, or at once if it has passed; false if the context is done.
-func (a *alarm) wait(moment time.Time) bool {
+// Wait returns true at that moment, or at once if it has passed; false if the context is done.
+func (a *Alarm) Wait(moment time.Time) bool {
 	if left := time.Until(moment); left > 0 && a.ctx.Err() == nil {
 		if !a.ring(left) {
 			return false
@@ -42,17 +44,17 @@ func (a *alarm) wait(moment time.Time) bool {
 	return a.ctx.Err() == nil
 }
 
-func (a *alarm) ring(after time.Duration) bool {
+func (a *Alarm) ring(after time.Duration) bool {
 	once := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(after))}
 	if err := unix.TimerfdSettime(a.fd, 0, &once, nil); err != nil {
 		return false
 	}
-	var count [8]byte
-	_, err := a.file.Read(count[:])
+	_, err := a.file.Read(a.rung[:])
 	return err == nil
 }
 
-func (a *alarm) close() {
+// Close frees the alarm.
+func (a *Alarm) Close() {
 	a.off()
 	_ = a.file.Close()
 }

@@ -1,4 +1,5 @@
-package arrivals
+// Package schedule says when requests are due, and wakes a load at those moments.
+package schedule
 
 import (
 	"encoding/json"
@@ -8,19 +9,20 @@ import (
 	"time"
 )
 
-// schedule says how long after the start iteration n of the whole test is due, counted from 0; false
+// Schedule says how long after the start request n of the whole load is due, counted from 0; false
 // where there is none.
-type schedule func(n int64) (time.Duration, bool)
+type Schedule func(n int64) (time.Duration, bool)
 
-// atRate has so many iterations a second, evenly, for ever. No rounding adds up.
-func atRate(perSecond int64) schedule {
+// AtRate has so many requests a second, evenly, for ever. No rounding adds up.
+func AtRate(perSecond int64) Schedule {
 	return func(n int64) (time.Duration, bool) {
 		whole, rest := n/perSecond, n%perSecond
 		return time.Duration(whole)*time.Second + time.Second*time.Duration(rest)/time.Duration(perSecond), true
 	}
 }
 
-func listed(offsets []time.Duration) schedule {
+// Listed has a request at each of these offsets from the start.
+func Listed(offsets []time.Duration) Schedule {
 	return func(n int64) (time.Duration, bool) {
 		if n >= int64(len(offsets)) {
 			return 0, false
@@ -29,8 +31,8 @@ func listed(offsets []time.Duration) schedule {
 	}
 }
 
-// readListed reads a JSON list of nanoseconds that don't decrease.
-func readListed(path string) (schedule, error) {
+// ReadListed reads a JSON list of nanoseconds that don't decrease.
+func ReadListed(path string) (Schedule, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("can't read the list of arrivals: %w", err)
@@ -49,5 +51,5 @@ func readListed(path string) (schedule, error) {
 		}
 		before = offset
 	}
-	return listed(offsets), nil
+	return Listed(offsets), nil
 }

@@ -4,10 +4,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
 
-	"go.k6.io/k6/js/common"
-	"go.k6.io/k6/lib/fsext"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -17,25 +14,20 @@ import (
 )
 
 // Schema finds the messages of gRPC methods, by names like "package.Service/Method". It is read-only once
-// loaded, and shared by all VUs.
+// loaded, and may be shared.
 type Schema struct {
 	methods map[string]protoreflect.MethodDescriptor
 }
 
-// loadSchema reads a set of descriptors through k6's file system, so that it is part of a k6 archive.
-// Relative paths start at the script.
-func loadSchema(environment *common.InitEnvironment, path string) (*Schema, error) {
-	content, err := fsext.ReadFile(environment.FileSystems["file"], environment.GetAbsFilePath(path))
-	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
+// Parse reads a set of descriptors, as protoc and buf compile it.
+func Parse(descriptors []byte) (*Schema, error) {
 	set := &descriptorpb.FileDescriptorSet{}
-	if err := proto.Unmarshal(content, set); err != nil {
-		return nil, fmt.Errorf("load: %s is no set of descriptors: %w", path, err)
+	if err := proto.Unmarshal(descriptors, set); err != nil {
+		return nil, fmt.Errorf("is no set of descriptors: %w", err)
 	}
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
-		return nil, fmt.Errorf("load: %s: %w", path, err)
+		return nil, err
 	}
 	methods := map[string]protoreflect.MethodDescriptor{}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -101,28 +93,4 @@ func (s *Schema) DecodeData(name string, body []byte) (json.RawMessage, error) {
 	}{json.RawMessage("[]")} // An empty list is left out of the message.
 	err = json.Unmarshal(text, &envelope)
 	return envelope.Data, err
-}
-
-// Cache keeps schemas that have been loaded, by path: all VUs of a script ask for the same.
-type Cache struct {
-	mutex   sync.Mutex
-	schemas map[string]*Schema
-}
-
-// Load returns the schema of a set of descriptors, loaded once a process.
-func (c *Cache) Load(environment *common.InitEnvironment, path string) (*Schema, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if known, ok := c.schemas[path]; ok {
-		return known, nil
-	}
-	loaded, err := loadSchema(environment, path)
-	if err != nil {
-		return nil, err
-	}
-	if c.schemas == nil {
-		c.schemas = map[string]*Schema{}
-	}
-	c.schemas[path] = loaded
-	return loaded, nil
 }

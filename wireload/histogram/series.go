@@ -9,10 +9,10 @@ const (
 	significantDigits   = 3
 )
 
-// series is what is kept of all requests with the same operation and code.
-type series struct {
+// Series is what is kept of all requests with the same operation and code.
+type Series struct {
 	operation string
-	code      code
+	code      Code
 	total     int64
 	// Both are nil until the window has a value for them: each takes a quarter of a megabyte.
 	service   *hdr.Histogram
@@ -26,7 +26,10 @@ type series struct {
 	calls []int64
 }
 
-func (s *series) add(taken request, in *window) {
+// Code returns the outcome of all requests of the series.
+func (s *Series) Code() Code { return s.code }
+
+func (s *Series) add(taken Request, in *window) {
 	s.total++
 	if in == nil {
 		return
@@ -40,16 +43,16 @@ func (s *series) add(taken request, in *window) {
 		s.slices = make([]*hdr.Histogram, in.slices)
 	}
 	s.perSecond[in.second(moment)]++
-	record(&s.service, taken.service)
+	record(&s.service, taken.ServiceNS)
 	if len(s.calls) < in.calls {
-		s.calls = append(s.calls, taken.service)
+		s.calls = append(s.calls, taken.ServiceNS)
 	}
-	waited := taken.service
-	if response, ok := taken.response(); ok {
+	waited := taken.ServiceNS
+	if response, ok := taken.responseNS(); ok {
 		record(&s.response, response)
 		waited = response
 	}
-	if s.code == codeOK && in.slices > 0 {
+	if s.code == OK && in.slices > 0 {
 		record(&s.slices[in.slice(moment)], waited)
 	}
 }

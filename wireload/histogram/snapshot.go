@@ -4,77 +4,58 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-const (
-	snapshotSchema = "wirebench.snapshot/1"
-	// handOver is how often k6 hands samples over: when so long has passed, those of a second have come.
-	handOver = 50 * time.Millisecond
-)
+const snapshotSchema = "wirebench.snapshot/1"
 
-// snapshot is what a load that goes on tells of itself; docs/histogram-file.md says what its fields mean.
-type snapshot struct {
+// Snapshot is how a load went in one second of its window; docs/histogram-file.md says what its fields mean.
+type Snapshot struct {
 	Schema     string           `json:"schema"`
 	Seconds    int              `json:"seconds"`
 	Successful int64            `json:"successful"`
 	Failed     int64            `json:"failed"`
 	Items      *int64           `json:"items,omitempty"`
-	Latency    *snapshotLatency `json:"latency,omitempty"`
+	Latency    *SnapshotLatency `json:"latency,omitempty"`
 }
 
-type snapshotLatency struct {
+// SnapshotLatency are percentiles of what came in that second.
+type SnapshotLatency struct {
 	Clock string `json:"clock"`
 	P50NS int64  `json:"p50_ns"`
 	P99NS int64  `json:"p99_ns"`
 }
 
-// teller writes a snapshot when a second of the window is over. Folding a sample costs nothing more for
-// it: what came in a second is the difference of two states of what is kept anyhow.
-type teller struct {
-	path    string
-	seconds int     // Those that were told of.
-	counts  []int64 // The histogram's as they were then.
-	writing sync.Mutex
+// Sampler takes a snapshot of a fold whenever a second of its window is over. Folding a request costs nothing more
+// for it: what came in a second is the difference of two states of what is kept anyhow.
+type Sampler struct {
+	seconds int     // Those that snapshots were taken of.
+	counts  []int64 // The histograms' as they were then.
 }
 
-// tell writes how the load goes if there is news. The disk may take its time: k6 would make requests
-// wait if its samples weren't taken meanwhile. A second that is over before the one before is written is
-// left out, and counted all the same: the next snapshot is of its own second alone.
-func (t *teller) tell(f *fold, now time.Time) {
+// Take returns a snapshot of the last full second before `now`, if none was taken of it yet.
+func (t *Sampler) Take(f *Fold, now time.Time) (Snapshot, bool) {
 	if f.window == nil {
-		return
+		return Snapshot{}, false
 	}
-	seconds := min(f.window.secondsBefore(now.Add(-handOver).UnixNano()), f.window.secondsBefore(f.window.end))
+	seconds := min(f.window.secondsBefore(now.UnixNano()), f.window.secondsBefore(f.window.end))
 	if seconds <= t.seconds {
-		return
+		return Snapshot{}, false
 	}
 	t.seconds = seconds
-	taken := t.take(f)
-	if !t.writing.TryLock() {
-		return
-	}
-	go func() {
-		defer t.writing.Unlock()
-		// Nobody may be watching: the load goes on if it can't be written.
-		_ = taken.writeTo(t.path)
-	}()
+	return t.take(f), true
 }
 
-// end returns when nothing is being written any more.
-func (t *teller) end() { t.writing.Lock() }
-
-func (t *teller) take(f *fold) snapshot {
+func (t *Sampler) take(f *Fold) Snapshot {
 	last := t.seconds - 1
-	made := snapshot{Schema: snapshotSchema, Seconds: t.seconds}
+	made := Snapshot{Schema: snapshotSchema, Seconds: t.seconds}
 	for _, each := range f.series {
 		if each.perSecond == nil {
 			continue
 		}
-		if each.code == codeOK {
+		if each.code == OK {
 			made.Successful += each.perSecond[last]
 		} else {
 			made.Failed += each.perSecond[last]
@@ -89,13 +70,13 @@ func (t *teller) take(f *fold) snapshot {
 	}
 	clock, all := f.latencies()
 	if added := t.added(all); added.TotalCount() > 0 {
-		made.Latency = &snapshotLatency{clock, added.ValueAtPercentile(50), added.ValueAtPercentile(99)}
+		made.Latency = &SnapshotLatency{clock, added.ValueAtPercentile(50), added.ValueAtPercentile(99)}
 	}
 	return made
 }
 
 // added returns what the histograms together have got since the last snapshot.
-func (t *teller) added(to []*hdr.Histogram) *hdr.Histogram {
+func (t *Sampler) added(to []*hdr.Histogram) *hdr.Histogram {
 	state := hdr.New(lowestDiscernibleNS, highestTrackableNS, significantDigits).Export()
 	for _, each := range to {
 		for place, count := range each.Export().Counts {
@@ -112,13 +93,13 @@ func (t *teller) added(to []*hdr.Histogram) *hdr.Histogram {
 
 // latencies returns what users wait for, and how long it took: for the next item of a stream, or for the
 // reply to a request that succeeds, from when it was due, if it was.
-func (f *fold) latencies() (clock string, all []*hdr.Histogram) {
+func (f *Fold) latencies() (clock string, all []*hdr.Histogram) {
 	if f.stream != nil {
 		return "gap", present(f.stream.gap)
 	}
 	var service, response []*hdr.Histogram
 	for _, each := range f.series {
-		if each.code == codeOK {
+		if each.code == OK {
 			service = append(service, present(each.service)...)
 			response = append(response, present(each.response)...)
 		}
@@ -137,7 +118,8 @@ func present(histogram *hdr.Histogram) []*hdr.Histogram {
 	return []*hdr.Histogram{histogram}
 }
 
-func (s snapshot) writeTo(path string) error {
+// Write replaces the snapshot file: a reader sees a whole one.
+func (s Snapshot) Write(path string) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err

@@ -111,11 +111,15 @@ func ReadPayload(r io.Reader) ([]byte, error) { return ReadPayloadInto(r, nil) }
 
 // ReadPayloadInto is ReadPayload into memory that was used before, where it is large enough.
 func ReadPayloadInto(r io.Reader, used []byte) ([]byte, error) {
-	var header [lengthBytes]byte
-	if _, err := io.ReadFull(r, header[:]); err != nil {
+	// A header of its own would be allocated for each frame.
+	if cap(used) < lengthBytes {
+		used = make([]byte, lengthBytes)
+	}
+	header := used[:lengthBytes]
+	if _, err := io.ReadFull(r, header); err != nil {
 		return nil, err
 	}
-	length := binary.BigEndian.Uint32(header[:])
+	length := binary.BigEndian.Uint32(header)
 	if length > PayloadBytesMax {
 		return nil, ErrTooLong
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const vectorsFile = "../../../proto/vectors/socket.json"
+const vectorsFile = "../../proto/vectors/socket.json"
 
 type vectors struct {
 	Prefaces map[string]string `json:"prefaces"`
