@@ -276,3 +276,19 @@ func (m File) writeTo(temporary *os.File, path string) error {
 	}
 	return os.Rename(temporary.Name(), path)
 }
+
+// Merged returns the latencies of a clock's successful requests, of all operations together.
+func (m File) Merged(clock string) (*hdr.Histogram, error) {
+	merged := hdr.New(lowestDiscernibleNS, highestTrackableNS, significantDigits)
+	for _, each := range m.Series {
+		if each.Clock != clock || each.Code != OK {
+			continue
+		}
+		decoded, err := hdr.Decode([]byte(each.Histogram))
+		if err != nil {
+			return nil, err
+		}
+		merged.Merge(decoded)
+	}
+	return merged, nil
+}

@@ -44,6 +44,16 @@ type Failure struct {
 // Error returns the failure's words.
 func (f *Failure) Error() string { return f.Message }
 
+// AsFailure returns the failure that an error is, if it is one.
+func AsFailure(err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	var failure *Failure
+	errors.As(err, &failure)
+	return failure
+}
+
 // NewGarbage returns the failure of a reply that isn't what the protocol wants.
 func NewGarbage(format string, values ...any) *Failure {
 	return &Failure{Class: Garbage, Message: fmt.Sprintf(format, values...)}

@@ -25,7 +25,6 @@ type Client struct {
 	out        []byte
 	kept       bool // Whether the connection has served a request.
 	idempotent bool
-	events     events
 }
 
 var _ transport.Client = (*Client)(nil)
@@ -65,7 +64,9 @@ func (c *Client) Prepare(r *request.Request) error {
 func hasBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
 
 // isIdempotent follows RFC 9110, 9.2.2.
-func isIdempotent(method string) bool { return method != "POST" && method != "PATCH" && method != "CONNECT" }
+func isIdempotent(method string) bool {
+	return method != "POST" && method != "PATCH" && method != "CONNECT"
+}
 
 // Open starts to use a fresh connection.
 func (c *Client) Open(connection net.Conn) {

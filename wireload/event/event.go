@@ -1,4 +1,5 @@
-package stream
+// Package event reads Server-Sent Events.
+package event
 
 import (
 	"bufio"
@@ -14,22 +15,24 @@ const (
 
 var errLineTooLong = errors.New("a line of the event stream is longer than 1 MiB")
 
-// events reads Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html. Lines
+// Reader reads Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html. Lines
 // that end in a lone carriage return, which the standard allows and nobody sends, aren't told apart.
-type events struct {
+type Reader struct {
 	reader *bufio.Reader
 	line   []byte // of lines that are longer than the reader's buffer
 	name   []byte
 	data   []byte
 }
 
-func newEvents() *events { return &events{reader: bufio.NewReaderSize(nil, eventBufferBytes)} }
+// NewReader returns a reader without a source.
+func NewReader() *Reader { return &Reader{reader: bufio.NewReaderSize(nil, eventBufferBytes)} }
 
-func (e *events) reset(from io.Reader) { e.reader.Reset(from) }
+// Reset begins to read from another source.
+func (e *Reader) Reset(from io.Reader) { e.reader.Reset(from) }
 
-// next returns the name and data of the next event that has data, valid until the one after it. It
+// Next returns the name and data of the next event that has data, valid until the one after it. It
 // returns io.EOF where the stream ends between events, and io.ErrUnexpectedEOF where it does so inside one.
-func (e *events) next() (name string, data []byte, err error) {
+func (e *Reader) Next() (name string, data []byte, err error) {
 	e.name, e.data = e.name[:0], e.data[:0]
 	lines := 0
 	for {
@@ -51,7 +54,7 @@ func (e *events) next() (name string, data []byte, err error) {
 	}
 }
 
-func (e *events) kind() string {
+func (e *Reader) kind() string {
 	if len(e.name) == 0 {
 		return "message"
 	}
@@ -59,7 +62,7 @@ func (e *events) kind() string {
 }
 
 // field takes a line of an event: `name: value`, or a comment.
-func (e *events) field(line []byte) {
+func (e *Reader) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
@@ -71,7 +74,7 @@ func (e *events) field(line []byte) {
 }
 
 // nextLine returns a line without its end.
-func (e *events) nextLine() ([]byte, error) {
+func (e *Reader) nextLine() ([]byte, error) {
 	line, err := e.reader.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		e.line = e.line[:0]

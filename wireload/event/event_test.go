@@ -1,4 +1,4 @@
-package stream
+package event
 
 import (
 	"errors"
@@ -21,15 +21,15 @@ func TestEventsAreReadHoweverTheyArrive(t *testing.T) {
 		"at once":      strings.NewReader(text),
 		"byte by byte": iotest.OneByteReader(strings.NewReader(text)),
 	} {
-		read := newEvents()
-		read.reset(reader)
+		read := NewReader()
+		read.Reset(reader)
 		for _, expected := range want {
-			kind, data, err := read.next()
+			kind, data, err := read.Next()
 			if err != nil || kind != expected[0] || string(data) != expected[1] {
 				t.Fatalf("%s: want %.40q, got %q %.40q %v", name, expected, kind, data, err)
 			}
 		}
-		if _, _, err := read.next(); !errors.Is(err, io.EOF) {
+		if _, _, err := read.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("%s: want the end, got %v", name, err)
 		}
 	}
@@ -37,18 +37,18 @@ func TestEventsAreReadHoweverTheyArrive(t *testing.T) {
 
 func TestAnEventThatIsNotWholeIsNone(t *testing.T) {
 	for _, text := range []string{"data: {}", "data: {}\n", "id: 1"} {
-		read := newEvents()
-		read.reset(strings.NewReader(text))
-		if _, _, err := read.next(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		read := NewReader()
+		read.Reset(strings.NewReader(text))
+		if _, _, err := read.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
 }
 
 func TestALineWithoutEndIsRefused(t *testing.T) {
-	read := newEvents()
-	read.reset(strings.NewReader("data: " + strings.Repeat("x", 2<<20)))
-	if _, _, err := read.next(); !errors.Is(err, errLineTooLong) {
+	read := NewReader()
+	read.Reset(strings.NewReader("data: " + strings.Repeat("x", 2<<20)))
+	if _, _, err := read.Next(); !errors.Is(err, errLineTooLong) {
 		t.Errorf("got %v", err)
 	}
 }
