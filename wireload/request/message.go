@@ -152,7 +152,7 @@ func (p *program) varying(field protoreflect.FieldDescriptor, value any) error {
 			return p.nestedMessage(field, value)
 		}
 	}
-	return fmt.Errorf("a %s field can't have this value, which varies", field.Kind())
+	return fmt.Errorf("a value that varies like this does not fit %s", field.Kind())
 }
 
 func (p *program) nestedMessage(field protoreflect.FieldDescriptor, value object) error {
@@ -204,10 +204,10 @@ func (p *program) numberField(field protoreflect.FieldDescriptor, n number) erro
 		wireType = protowire.Fixed64Type
 		convert = func(number int64) uint64 { return math.Float64bits(float64(number)) }
 	default:
-		return fmt.Errorf("a %s field can't have a number", field.Kind())
+		return fmt.Errorf("a number does not fit %s", field.Kind())
 	}
 	if n.low < low || n.high > high {
-		return fmt.Errorf("a %s field can't have numbers from %d to %d", field.Kind(), n.low, n.high)
+		return fmt.Errorf("numbers from %d to %d do not fit %s", n.low, n.high, field.Kind())
 	}
 	tag := protowire.AppendTag(nil, field.Number(), wireType)
 	keepsZero := field.HasPresence() || field.IsList()
