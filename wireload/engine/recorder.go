@@ -85,8 +85,12 @@ func (r *recorder) addCounts(user userCounts) {
 // snapshot returns what the last full second came to, if it wasn't asked for yet.
 func (r *recorder) snapshot(now time.Time) (histogram.Snapshot, bool) {
 	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.sampler.Take(r.fold, now)
+	taken := r.sampler.Take(r.fold, now)
+	r.mutex.Unlock()
+	if taken == nil {
+		return histogram.Snapshot{}, false
+	}
+	return r.sampler.Summarize(taken), true
 }
 
 func (r *recorder) report(driver histogram.Driver, dropped int64) (histogram.File, error) {

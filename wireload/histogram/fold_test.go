@@ -37,14 +37,27 @@ func TestAddDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkSnapshot measures how long a second's snapshot keeps requests from being recorded.
+// BenchmarkTake measures how long a second's snapshot keeps requests from being recorded.
+func BenchmarkTake(b *testing.B) {
+	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{}
+	fold.Open(start)
+	fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: start, ServiceNS: 1})
+	for b.Loop() {
+		sampler.seconds = 0
+		sampler.Take(fold, time.Unix(1, start))
+	}
+}
+
+// BenchmarkSnapshot measures what a second's snapshot takes.
 func BenchmarkSnapshot(b *testing.B) {
-	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{seconds: 1}
+	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{}
 	fold.Open(start)
 	for n := range int64(100_000) {
 		fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: start + n*10_000, ServiceNS: n * 100})
 	}
+	second := time.Unix(0, start)
 	for b.Loop() {
-		sampler.take(fold)
+		second = second.Add(time.Second)
+		sampler.Summarize(sampler.Take(fold, second))
 	}
 }

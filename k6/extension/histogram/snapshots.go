@@ -21,8 +21,12 @@ type teller struct {
 // wait if its samples weren't taken meanwhile. A second that is over before the one before is written is
 // left out, and counted all the same: the next snapshot is of its own second alone.
 func (t *teller) tell(f *fold, now time.Time) {
-	taken, ok := t.sampler.Take(f.Fold, now.Add(-handOver))
-	if !ok || !t.writing.TryLock() {
+	state := t.sampler.Take(f.Fold, now.Add(-handOver))
+	if state == nil {
+		return
+	}
+	taken := t.sampler.Summarize(state)
+	if !t.writing.TryLock() {
 		return
 	}
 	go func() {

@@ -40,6 +40,8 @@ type Client struct {
 	// rest is the part of the request's message that the server's windows have no room for yet.
 	rest    []byte
 	message []byte
+	// urgent is set when the server has to hear at once.
+	urgent bool
 
 	peer  peer
 	reply reply
@@ -173,9 +175,11 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 		if err != nil {
 			return transport.Reply{}, c.fail(errors.Join(err, writeError))
 		}
-		// Answers to the server's frames go out before the wait for more, and never between frames that are there.
-		if c.out.Len() > 0 && (c.frames.reader.Buffered() == 0 || c.reply.ended) {
+		// Answers to the server's frames go out before the wait for more. Those to pings that come with the end of a
+		// reply go with the next request: servers ping often, to measure the network.
+		if c.out.Len() > 0 && (c.frames.reader.Buffered() == 0 && !c.reply.ended || c.urgent) {
 			_, writeError = c.out.WriteTo(c.connection)
+			c.urgent = false
 		}
 	}
 	return c.answer(writeError)

@@ -77,6 +77,7 @@ func (c *Client) report(header http2.FrameHeader) error {
 	c.peer.unreported += header.Length
 	c.peer.streamUnreported += header.Length
 	var err error
+	c.urgent = c.urgent || max(c.peer.unreported, c.peer.streamUnreported) > receiveWindowBytes/2
 	if c.peer.unreported > receiveWindowBytes/2 {
 		err = c.framer.WriteWindowUpdate(0, c.peer.unreported)
 		c.peer.unreported = 0
@@ -117,6 +118,7 @@ func (c *Client) takeSettings(header http2.FrameHeader, payload []byte) error {
 			c.encoder.SetMaxDynamicTableSize(min(value, headerTableSize))
 		}
 	}
+	c.urgent = true
 	return errors.Join(c.framer.WriteSettingsAck(), c.writeMessage())
 }
 
@@ -150,5 +152,6 @@ func (c *Client) takeWindow(header http2.FrameHeader, payload []byte) error {
 	case c.peer.stream:
 		c.peer.streamWindow += int64(more)
 	}
+	c.urgent = c.urgent || len(c.rest) > 0
 	return c.writeMessage()
 }
