@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
@@ -95,7 +96,7 @@ func measure(ctx context.Context, load *engine.Load, path string) (histogram.Fil
 	measured, err := engine.Run(ctx, load, Version)
 	if err != nil {
 		_ = temporary.Close()
-		return measured, errors.Join(err, removeFile(temporary.Name()))
+		return measured, errors.Join(err, os.Remove(temporary.Name()))
 	}
 	return measured, measured.Write(temporary, path)
 }

@@ -140,9 +140,9 @@ func (j *Job) load() (*engine.Load, error) {
 		CheckEvery:    j.CheckEvery,
 		Measured: histogram.Options{
 			Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices,
-			Calls: j.Calls * j.Concurrency, WarmupCalls: j.WarmupCalls * j.Concurrency,
 		},
 	}
+	load.Measured.Calls, load.Measured.WarmupCalls = j.Calls*load.OwnUsers(), j.WarmupCalls*load.OwnUsers()
 	var err error
 	switch {
 	case j.Arrivals != "":

@@ -28,7 +28,7 @@ type options struct {
 	rate                               int64
 	duration, warmup, timeout          time.Duration
 	method, data, contentType, accept  string
-	protoset, codec                    string
+	protoset, codec, call              string
 	authority, certificate, key        string
 	arrivals, output                   string
 	reopen, overTLS, stream, quiet     bool
@@ -40,7 +40,7 @@ func (o *options) flags() *flag.FlagSet {
 	set.SetOutput(io.Discard)
 	set.IntVar(&o.connections, "c", 16, "connections, each with one request at a time")
 	set.DurationVar(&o.duration, "d", 10*time.Second, "how long to measure")
-	set.IntVar(&o.calls, "n", 0, "send this number of requests in all; -d is then the longest that it may take")
+	set.IntVar(&o.calls, "n", 0, "send this number of requests, rounded up to a multiple of -c; -d is then the longest that it may take")
 	set.DurationVar(&o.warmup, "warmup", 500*time.Millisecond, "load before the measurement")
 	set.Int64Var(&o.rate, "rate", 0, "requests per second, whether the service keeps up or not; 0 is as many as get replies")
 	set.StringVar(&o.arrivals, "arrivals", "", "instead of a rate a `file`: a JSON list of when requests are due, in ns from the start")
@@ -52,6 +52,7 @@ func (o *options) flags() *flag.FlagSet {
 	set.StringVar(&o.contentType, "content-type", "application/json", "of --data, for rest")
 	set.StringVar(&o.accept, "accept", "*/*", "media types to accept, for rest")
 	set.StringVar(&o.codec, "codec", "json", "json or protobuf bodies, for socket")
+	set.StringVar(&o.call, "call", "", "for socket with --codec protobuf, the gRPC method that has the same messages")
 	set.StringVar(&o.protoset, "protoset", "", "`file` with compiled descriptors, for messages")
 	set.BoolVar(&o.stream, "stream", false, "the reply is a stream: measure the gaps between its items")
 	set.BoolVar(&o.overTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
@@ -206,8 +207,12 @@ func (o *options) request(transportName string, others []string) (*constant, str
 		return nil, "", misused("%s wants an address and a method", transportName)
 	}
 	address, method := others[0], strings.TrimPrefix(others[1], "/")
+	call := method
+	if transportName == "socket" {
+		call = o.call
+	}
 	if transportName == "grpc" || o.codec == "protobuf" {
-		if body, err = o.encode(method, body); err != nil {
+		if body, err = o.encode(call, body); err != nil {
 			return nil, "", err
 		}
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,9 +54,6 @@ func printSummary(out io.Writer, measured histogram.File) error {
 	for _, each := range measured.Errors {
 		fmt.Fprintf(&text, "failed: %s: %s (%d)\n", each.Code, each.Message, each.Count)
 	}
-	for _, class := range slices.Sorted(maps.Keys(measured.ErrorClasses)) {
-		fmt.Fprintf(&text, "failures of class %s: %d\n", class, measured.ErrorClasses[class])
-	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
@@ -71,11 +66,11 @@ func summarize(text *strings.Builder, measured histogram.File) error {
 			return err
 		}
 		count := latencies.TotalCount()
-		if count == 0 {
-			continue
-		}
 		if clock.name == "service" {
 			fmt.Fprintf(text, "\n%d successful requests in %.2f s: %.1f/s\n", count, seconds, float64(count)/seconds)
+		}
+		if count == 0 {
+			continue
 		}
 		fmt.Fprintf(text, "\n%s\n", clock.meaning)
 		for _, percent := range []float64{50, 90, 99, 99.9} {

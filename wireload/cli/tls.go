@@ -33,5 +33,3 @@ func readTLS(authority, certificate, key string) (*tls.Config, error) {
 	}
 	return config, nil
 }
-
-func removeFile(path string) error { return os.Remove(path) }

@@ -9,7 +9,7 @@ func (r *run) runClosed() {
 	if r.load.Calls > 0 {
 		work = r.sendCalls
 	}
-	for n := range r.load.ownUsers(r.load.Users) {
+	for n := range r.load.OwnUsers() {
 		number := r.load.userNumber(n)
 		r.start(number, func(u *user) {
 			if r.waitToSpawn(number) {

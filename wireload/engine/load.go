@@ -52,8 +52,10 @@ type Load struct {
 	OnSecond func(histogram.Snapshot)
 }
 
-// ownUsers returns how many of a number of users are this load generator's.
-func (l *Load) ownUsers(all int) int { return (all - l.Generator + l.Generators - 1) / l.Generators }
+// OwnUsers returns how many of the users are this load generator's.
+func (l *Load) OwnUsers() int { return l.own(l.Users) }
+
+func (l *Load) own(all int) int { return (all - l.Generator + l.Generators - 1) / l.Generators }
 
 // userNumber returns the number that this generator's nth user has among all.
 func (l *Load) userNumber(n int) int { return n*l.Generators + l.Generator }

@@ -15,7 +15,7 @@ type Meeting struct {
 }
 
 func (m *Meeting) begin(r *run) {
-	m.users = r.load.ownUsers(r.load.Users)
+	m.users = r.load.OwnUsers()
 	over, cancel := context.WithDeadline(r.ctx, r.clock.at(r.endUnixNS()))
 	context.AfterFunc(over, cancel)
 	m.over = over

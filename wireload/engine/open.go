@@ -15,7 +15,7 @@ func (r *run) runOpen() error {
 	}
 	defer alarm.Close()
 	due := make(chan int64)
-	for n := range r.load.ownUsers(r.load.Users) {
+	for n := range r.load.OwnUsers() {
 		r.start(r.load.userNumber(n), func(u *user) { u.performAll(due) })
 	}
 	r.begin()
@@ -36,8 +36,8 @@ func (u *user) performAll(due <-chan int64) {
 func (r *run) dispatch(alarm *schedule.Alarm, due chan int64) {
 	final, stop := context.WithDeadline(r.ctx, r.clock.at(r.endUnixNS()).Add(r.load.Timeout))
 	defer stop()
-	users := r.load.ownUsers(r.load.Users)
-	most := r.load.ownUsers(max(r.load.Users, r.load.UsersMax))
+	users := r.load.OwnUsers()
+	most := r.load.own(max(r.load.Users, r.load.UsersMax))
 	start := r.startUnixNS.Load()
 	for n := int64(r.load.Generator); ; n += int64(r.load.Generators) {
 		offset, ok := r.load.Due(n)
