@@ -23,7 +23,7 @@ func service(t *testing.T) (address string, requests *atomic.Int64) {
 		requests.Add(1)
 		id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"success": true, "message": "", "data": {"id": `+id+`}}`)
+		_, _ = io.WriteString(w, `{"success": true, "message": "", "data": {"id": `+id+`, "name": "x"}}`)
 	}))
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://"), requests
@@ -97,6 +97,17 @@ func TestAJobSendsTheApplicationsRequestsAndChecksReplies(t *testing.T) {
 	}
 }
 
+func TestRepliesWithWrongContentAreCountedAndOneIsNamed(t *testing.T) {
+	address, _ := service(t)
+	output := filepath.Join(t.TempDir(), "out.json")
+	job := usersJob(address, output)
+	job["requests"] = map[string]any{"transport": "rest", "clients": []any{map[string]any{"sequence": []string{"users.create"}}}}
+	exit, _, log := run(t, "run", writeJob(t, job))
+	if file := read(t, output); exit != 0 || file.Mismatches != 120 || strings.Count(log, "wrong content: users.create: ") != 1 {
+		t.Errorf("exit %d, %d wrong, %q", exit, file.Mismatches, log)
+	}
+}
+
 func TestALoadGeneratorTakesItsShare(t *testing.T) {
 	address, requests := service(t)
 	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
@@ -132,7 +143,9 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"generator must":        wrong("generator", 1),
 		"calls of all users":    wrong("calls", 1_000_000),
 		"warmup_calls needs":    wrong("calls", 0),
-		"rest, grpc or socket":  wrong("requests", map[string]any{"transport": "smtp", "clients": []any{}}),
+		`transport "smtp"`: wrong("requests", map[string]any{
+			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
+		}),
 	} {
 		exit, _, log := run(t, arguments...)
 		if exit != exitUsage || !strings.Contains(log, want) || strings.Count(log, "\n") != 1 {

@@ -68,6 +68,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
+	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %v\n", err) }
 	if job.Snapshot != "" {
 		// Nobody may be watching: the load goes on if it can't be written.
 		load.OnSecond = func(taken histogram.Snapshot) { _ = taken.Write(job.Snapshot) }

@@ -43,8 +43,10 @@ type Load struct {
 	Timeout time.Duration
 	// Reopen has each request sent on a fresh connection.
 	Reopen bool
-	// CheckEvery has the content of every nth reply of a user checked; 0 is none.
+	// CheckEvery has the content of every nth reply of a user checked; 0 is none. OnMismatch gets what is wrong with
+	// the first that is.
 	CheckEvery int
+	OnMismatch func(error)
 
 	// Measured says what becomes part of the histogram file.
 	Measured histogram.Options

@@ -33,6 +33,8 @@ type run struct {
 	clock    clock
 	recorder *recorder
 	users    sync.WaitGroup
+	// mismatch is done when the first reply with wrong content was handed on.
+	mismatch sync.Once
 	// startUnixNS is when requests began to be sent.
 	startUnixNS atomic.Int64
 	// dropped are requests that were due and never sent.

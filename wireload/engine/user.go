@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"sync"
@@ -80,8 +81,11 @@ func (u *user) perform(due int64) {
 func (u *user) finish(reply transport.Reply, err error) {
 	ok := err == nil && reply.Code == histogram.OK
 	u.calls++
-	if ok && u.run.load.CheckEvery > 0 && u.calls%u.run.load.CheckEvery == 0 && u.check(reply) != nil {
-		u.counts.mismatches++
+	if ok && u.run.load.CheckEvery > 0 && u.calls%u.run.load.CheckEvery == 0 {
+		if wrong := u.check(reply); wrong != nil {
+			u.counts.mismatches++
+			u.run.mismatch.Do(func() { u.run.load.OnMismatch(fmt.Errorf("%s: %w", u.request.Operation, wrong)) })
+		}
 	}
 	u.source.Settle(ok)
 	if err != nil || reply.Close || u.run.load.Reopen {
@@ -90,6 +94,9 @@ func (u *user) finish(reply transport.Reply, err error) {
 }
 
 func (u *user) check(reply transport.Reply) error {
+	if reply.Status != u.request.Status && u.request.Status != 0 {
+		return fmt.Errorf("HTTP status %d in place of %d", reply.Status, u.request.Status)
+	}
 	if u.request.Stream {
 		return u.source.CheckStream(&u.request, u.stream.first, u.stream.last, u.stream.count)
 	}

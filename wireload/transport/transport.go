@@ -15,6 +15,8 @@ const ReplyBytesMax = 64 << 20
 // Reply is how a call ended whose reply came whole.
 type Reply struct {
 	Code histogram.Code
+	// Status is that of HTTP; 0 on other transports.
+	Status int
 	// Message says why the code isn't OK.
 	Message string
 	// Body is valid until the next call.

@@ -103,9 +103,10 @@ func (c *Client) fail(err error) error {
 func (c *Client) answer(writeError error) transport.Reply {
 	status := c.response.StatusCode()
 	reply := transport.Reply{
-		Code:  histogram.CodeOfHTTP(status),
-		Body:  c.response.Body(),
-		Close: c.response.ConnectionClose() || writeError != nil,
+		Code:   histogram.CodeOfHTTP(status),
+		Status: status,
+		Body:   c.response.Body(),
+		Close:  c.response.ConnectionClose() || writeError != nil,
 	}
 	if reply.Code != histogram.OK {
 		reply.Message = "HTTP status " + strconv.Itoa(status)

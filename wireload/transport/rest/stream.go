@@ -41,7 +41,7 @@ func readEvents(body io.Reader, item func([]byte) bool, last bool) (transport.Re
 	events := event.NewReader()
 	events.Reset(body)
 	ended := false
-	reply := transport.Reply{Code: histogram.OK, Close: last}
+	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK, Close: last}
 	for {
 		name, data, err := events.Next()
 		switch {
