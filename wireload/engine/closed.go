@@ -25,6 +25,9 @@ func (r *run) waitToSpawn(number int) bool {
 		return true
 	}
 	turn := r.startUnixNS.Load() + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
+	if turn >= r.endUnixNS() {
+		return false
+	}
 	select {
 	case <-time.After(time.Duration(turn - r.clock.now())):
 		return true

@@ -41,7 +41,9 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 					}
 				})
 				load := p.load(address, 200*time.Millisecond)
-				load.Timeout = 150 * time.Millisecond
+				if class == transport.Timeout {
+					load.Timeout = 150 * time.Millisecond
+				}
 				expectOnly(t, measure(t, load), class)
 			})
 		}
@@ -128,5 +130,33 @@ func TestAPostIsNotSentAgain(t *testing.T) {
 	measured := measure(t, load)
 	if measured.Retried != 0 || measured.ErrorClasses[string(transport.Closed)] != 2 {
 		t.Errorf("want 2 failures and none sent again, got %d, %v", measured.Retried, measured.Errors)
+	}
+}
+
+// TestAConnectionThatWasClosedWhileIdleIsReplaced has a server that keeps no connection.
+func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
+	for name, p := range protocols {
+		p.request.Method = "POST"
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, func(c net.Conn) {
+				_ = p.readRequest(bufio.NewReader(c))
+				_, _ = c.Write(p.reply(0))
+			})
+			load := p.load(address, time.Minute)
+			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+			u := newUser(r, 0)
+			for range 3 {
+				u.perform(0)
+				for u.connection != nil && !u.socket.isClosed() {
+					time.Sleep(time.Millisecond)
+				}
+				u.lastUsed = 0 // Long ago.
+			}
+			u.end()
+			measured, err := r.recorder.report(histogram.Driver{}, 0)
+			if err != nil || measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
+				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
+			}
+		})
 	}
 }

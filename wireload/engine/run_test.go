@@ -163,7 +163,10 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
 			r.recorder.open(r.clock.now())
 			u := newUser(r, 0)
-			perform := func() { u.perform(r.clock.now()) }
+			perform := func() {
+				u.lastUsed = 0 // As in a slow load, where connections are looked at.
+				u.perform(r.clock.now())
+			}
 			for range 100 {
 				perform()
 			}

@@ -34,6 +34,9 @@ type user struct {
 	// mutex guards the connection against an interrupt, which closes it.
 	mutex      sync.Mutex
 	connection net.Conn
+	// socket is what the connection is made of, and lastUsed when it had its last reply.
+	socket   *meteredConnection
+	lastUsed int64
 }
 
 // userCounts are what a user counts without the recorder's lock.
@@ -50,6 +53,7 @@ func newUser(r *run, number int) *user {
 // perform sends a request, which was due at this moment, or never if it is 0, and records how it ended.
 func (u *user) perform(due int64) {
 	u.source.Next(&u.request)
+	u.replaceClosed()
 	if err := u.client.Prepare(&u.request); err != nil {
 		u.run.fail(err)
 		return
@@ -72,6 +76,7 @@ func (u *user) perform(due int64) {
 		u.close()
 		return
 	}
+	u.lastUsed = end
 	took := histogram.Request{EndUnixNS: end, ServiceNS: end - sent, DueUnixNS: due}
 	u.run.recorder.add(u.request.Operation, took, reply, err, u.run.load.Timeout)
 	u.finish(reply, err)
@@ -132,13 +137,23 @@ func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, err
 	return u.client.Call(item)
 }
 
+// replaceClosed drops a connection that the server has closed while nothing was sent on it, as other clients do: a request
+// that can't be sent twice would fail. A connection in steady use isn't looked at.
+func (u *user) replaceClosed() {
+	const idle = 10 * time.Millisecond
+	if u.connection != nil && u.run.clock.now()-u.lastUsed > int64(idle) && u.socket.isClosed() {
+		u.close()
+	}
+}
+
 // connect opens a connection. Go sets TCP_NODELAY on it.
 func (u *user) connect(deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(u.run.ctx, deadline)
 	defer cancel()
-	var dialer secure.ContextDialer = meteredDialer{counts: &u.counts}
+	plain := &meteredDialer{counts: &u.counts}
+	var dialer secure.ContextDialer = plain
 	if u.run.load.TLS != nil {
-		dialer = secure.Dialer{Plain: dialer, Config: u.run.load.TLS, Protocols: u.run.load.Protocols}
+		dialer = secure.Dialer{Plain: plain, Config: u.run.load.TLS, Protocols: u.run.load.Protocols}
 	}
 	connection, err := dialer.DialContext(ctx, "tcp", u.address)
 	if err != nil {
@@ -150,7 +165,7 @@ func (u *user) connect(deadline time.Time) error {
 		_ = connection.Close()
 		return u.run.ctx.Err()
 	}
-	u.connection = connection
+	u.connection, u.socket = connection, plain.opened
 	u.client.Open(connection)
 	return nil
 }
@@ -178,35 +193,4 @@ func (u *user) interrupt() {
 func (u *user) end() {
 	u.close()
 	u.run.recorder.addCounts(u.counts)
-}
-
-// meteredDialer opens TCP connections whose bytes are counted.
-type meteredDialer struct {
-	counts *userCounts
-}
-
-func (d meteredDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	var plain net.Dialer
-	connection, err := plain.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &meteredConnection{connection, d.counts}, nil
-}
-
-type meteredConnection struct {
-	net.Conn
-	counts *userCounts
-}
-
-func (m *meteredConnection) Read(into []byte) (int, error) {
-	count, err := m.Conn.Read(into)
-	m.counts.received += int64(count)
-	return count, err
-}
-
-func (m *meteredConnection) Write(from []byte) (int, error) {
-	count, err := m.Conn.Write(from)
-	m.counts.sent += int64(count)
-	return count, err
 }

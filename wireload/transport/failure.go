@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -107,13 +106,14 @@ func isReset(err error) bool {
 
 func tlsFailure(err error) *Failure {
 	var plain tls.RecordHeaderError
-	var alert tls.AlertError
 	var untrusted *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
+	var operation *net.OpError
 	switch {
 	case errors.As(err, &plain):
 		return &Failure{Class: TLS, Message: "the server does not speak TLS"}
-	case errors.As(err, &untrusted), errors.As(err, &unknown), errors.As(err, &alert):
+	case errors.As(err, &untrusted):
+		return &Failure{Class: TLS, Message: words(err)}
+	case errors.As(err, &operation) && operation.Op == "remote error": // crypto/tls's name for an alert of the server's.
 		return &Failure{Class: TLS, Message: words(err)}
 	}
 	return nil

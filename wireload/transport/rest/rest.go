@@ -23,6 +23,7 @@ type Client struct {
 	reader     *bufio.Reader
 	response   fasthttp.Response
 	out        []byte
+	bytesMax   int
 	kept       bool // Whether the connection has served a request.
 	idempotent bool
 }
@@ -35,7 +36,7 @@ func New(host string, reopen bool) *Client {
 	if reopen {
 		headers += "Connection: close\r\n"
 	}
-	return &Client{headers: headers, reader: bufio.NewReaderSize(nil, readBufferBytes)}
+	return &Client{headers: headers, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
 }
 
 // Prepare writes the request's lines and body.
@@ -87,7 +88,7 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	if item != nil {
 		return c.readStream(item, writeError)
 	}
-	if err := c.response.ReadLimitBody(c.reader, transport.ReplyBytesMax); err != nil {
+	if err := c.response.ReadLimitBody(c.reader, c.bytesMax); err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
 	}
 	return c.answer(writeError), nil

@@ -25,6 +25,7 @@ func (s *scripted) Write(from []byte) (int, error) { return s.written.Write(from
 func callScripted(t testing.TB, reply string, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
 	client := New("service:1", false)
+	client.bytesMax = 1 << 20 // Memory for a reply is taken as soon as its length is known.
 	connection := &scripted{}
 	connection.said.Reset([]byte(reply))
 	client.Open(connection)
