@@ -7,10 +7,11 @@ require (
 	github.com/grafana/sobek v0.0.0-20260429085637-a66d4790012b
 	github.com/sirupsen/logrus v1.9.3
 	go.k6.io/k6 v1.8.1
-	golang.org/x/sys v0.46.0
+	golang.org/x/sys v0.46.0 // indirect
 	google.golang.org/grpc v1.82.1
 	google.golang.org/protobuf v1.36.11
 	gopkg.in/guregu/null.v3 v3.3.0
+	wirebench.dev/wireload v0.0.0
 )
 
 require (
@@ -104,3 +105,6 @@ require (
 	gopkg.in/validator.v2 v2.0.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
+
+// One repository: what both clients need stands there.
+replace wirebench.dev/wireload => ../../wireload

@@ -10,7 +10,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"go.k6.io/k6/cmd"
-	"wirebench.dev/k6/secure"
+	"wirebench.dev/wireload/secure"
 )
 
 // asK6 makes this test program be k6, with our modules and output: tests start themselves rather than

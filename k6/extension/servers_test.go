@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/encoding/protowire"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 // service answers users.get on one of the transports, just well enough for the scripts.

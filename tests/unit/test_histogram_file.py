@@ -66,6 +66,14 @@ def test_latencies_add_up_whatever_the_outcome() -> None:
     assert 1.0 == pytest.approx(merged.latency_sum_s, rel=1e-3)
 
 
+def test_retries_and_classes_of_errors_add_up() -> None:
+    """Both are counts of whole loads."""
+    one = part(0, {}).model_copy(update={"retried": 2, "error_classes": {"refused": 3}})
+    other = part(1, {}).model_copy(update={"retried": 1, "error_classes": {"refused": 1, "timeout": 4}})
+    merged = merge([one, other])
+    assert (3, {"refused": 4, "timeout": 4}) == (merged.retried, merged.error_classes)
+
+
 def test_streams_read_side_by_side_add_up() -> None:
     """Generators that share a load of streams count the items of the same second; cancelled streams were sent too."""
     counts = ((10, (4, 5), 1), (20, (7,), 2))

@@ -126,12 +126,16 @@ class HistogramFile(_Frozen):
     requests_total: dict[str, int]
     mismatches: int
     dropped_iterations: int
+    #: Sent again because they had provably not been processed; each counts once in `requests_total`.
+    retried: int = 0
     bytes_sent: int | None = None
     bytes_received: int | None = None
     bytes_requests: int | None = None
     #: None for a load without streams.
     streams: Streams | None = None
     errors: tuple[ErrorText, ...] = ()
+    #: Failures without a reply by class (refused, reset, cut_short, …), where the driver tells; of the whole load.
+    error_classes: dict[str, int] = Field(default_factory=dict)
     #: From the end of the first failed request to that of the last one, if any failed.
     failures: Window | None = None
     #: Where the load is a number of calls.
@@ -253,8 +257,10 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
         key = (series.operation, series.code, series.clock)
         histograms[key] = histograms.get(key, Histogram.empty()) + Histogram.decode(series.histogram)
     totals: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
     for part in parts:
         totals.update(part.requests_total)
+        classes.update(part.error_classes)
     return HistogramFile(
         driver=first.driver,
         window=_span([part.checked_window() for part in parts]),
@@ -267,11 +273,13 @@ def _merge(parts: Sequence[HistogramFile], per_second: tuple[PerSecond, ...]) ->
         requests_total=dict(totals),
         mismatches=sum(part.mismatches for part in parts),
         dropped_iterations=sum(part.dropped_iterations for part in parts),
+        retried=sum(part.retried for part in parts),
         bytes_sent=_sum_known([part.bytes_sent for part in parts]),
         bytes_received=_sum_known([part.bytes_received for part in parts]),
         bytes_requests=_sum_known([part.bytes_requests for part in parts]),
         streams=_merge_streams([part.streams for part in parts if part.streams]),
         errors=most_frequent(error for part in parts for error in part.errors),
+        error_classes=dict(classes),
         failures=_span([part.failures for part in parts if part.failures]),
         tls=add_handshakes(each for part in parts for each in part.tls),
     )

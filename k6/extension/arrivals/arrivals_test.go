@@ -16,6 +16,7 @@ import (
 	"go.k6.io/k6/lib/types"
 	"go.k6.io/k6/metrics"
 	"gopkg.in/guregu/null.v3"
+	"wirebench.dev/wireload/schedule"
 )
 
 // fakeVU runs an iteration by noting what it is told of it.
@@ -148,7 +149,7 @@ func TestIterationsAreDueAtTheMomentsOfTheListAndStartThen(t *testing.T) {
 }
 
 func TestAConstantRateHasNoRoundingThatAddsUp(t *testing.T) {
-	due := atRate(3)
+	due := schedule.AtRate(3)
 	for n, want := range map[int64]time.Duration{0: 0, 1: 333_333_333, 2: 666_666_666, 3: time.Second, 3_000_000: 1_000_000 * time.Second} {
 		if got, _ := due(n); got != want {
 			t.Errorf("iteration %d: want %s, got %s", n, want, got)
@@ -197,13 +198,13 @@ func TestSegmentsShareTheArrivalsWithoutGapsOrOverlaps(t *testing.T) {
 
 func TestAnInterruptEndsTheWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	clock, err := newAlarm(ctx)
+	clock, err := schedule.NewAlarm(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer clock.close()
+	defer clock.Close()
 	time.AfterFunc(20*time.Millisecond, cancel)
-	if clock.wait(time.Now().Add(time.Minute)) {
+	if clock.Wait(time.Now().Add(time.Minute)) {
 		t.Error("want no moment after the interrupt")
 	}
 }
@@ -217,7 +218,7 @@ func TestAListThatIsNoneIsRefused(t *testing.T) {
 		"[0, 10, 9]":  "entry 3",
 		"[-1, 10, 9]": "entry 1",
 	} {
-		_, err := readListed(listOf(t, text).String)
+		_, err := schedule.ReadListed(listOf(t, text).String)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want %q, got %v", text, want, err)
 		}

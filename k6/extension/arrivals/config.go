@@ -19,6 +19,7 @@ import (
 	"go.k6.io/k6/lib/executor"
 	"go.k6.io/k6/lib/types"
 	"gopkg.in/guregu/null.v3"
+	"wirebench.dev/wireload/schedule"
 )
 
 // Name is the executor's, in the options of scripts.
@@ -87,21 +88,21 @@ func (c *config) HasWork(tuple *lib.ExecutionTuple) bool { return c.vus(tuple) >
 
 // NewExecutor reads the list, if there is one.
 func (c *config) NewExecutor(state *lib.ExecutionState, logger *logrus.Entry) (lib.Executor, error) {
-	schedule, err := c.schedule()
+	due, err := c.schedule()
 	if err != nil {
 		return nil, err
 	}
 	return &arrivals{
 		BaseExecutor: executor.NewBaseExecutor(c, state, logger),
-		config:       c, state: state, schedule: schedule,
+		config:       c, state: state, schedule: due,
 	}, nil
 }
 
-func (c *config) schedule() (schedule, error) {
+func (c *config) schedule() (schedule.Schedule, error) {
 	if c.Arrivals.Valid {
-		return readListed(c.Arrivals.String)
+		return schedule.ReadListed(c.Arrivals.String)
 	}
-	return atRate(c.Rate.Int64), nil
+	return schedule.AtRate(c.Rate.Int64), nil
 }
 
 // vus returns how many VUs this instance has.

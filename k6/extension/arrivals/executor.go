@@ -7,6 +7,7 @@ import (
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/lib/executor"
 	"go.k6.io/k6/metrics"
+	"wirebench.dev/wireload/schedule"
 )
 
 // arrivals runs one scenario.
@@ -14,7 +15,7 @@ type arrivals struct {
 	*executor.BaseExecutor
 	config   *config
 	state    *lib.ExecutionState
-	schedule schedule
+	schedule schedule.Schedule
 	// index counts the iterations that are this instance's, of all.
 	index *lib.SegmentedIndex
 }
@@ -36,11 +37,11 @@ func (a *arrivals) Init(context.Context) error {
 func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContainer) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
-	clock, err := newAlarm(ctx)
+	clock, err := schedule.NewAlarm(ctx)
 	if err != nil {
 		return err
 	}
-	defer clock.close()
+	defer clock.Close()
 	scenario := &lib.ScenarioState{Name: a.config.GetName(), Executor: a.config.GetType()}
 	users, err := a.gather(lib.WithScenarioState(ctx, scenario))
 	if err != nil {
@@ -54,7 +55,7 @@ func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContaine
 	started.CompareAndSwap(0, start.UnixNano())
 	regular, final := a.config.until(start)
 	a.send(clock, start, users.free, func() { a.drop(parent, out) })
-	clock.wait(regular)
+	clock.Wait(regular)
 	// What is under way may finish, for so long.
 	defer time.AfterFunc(time.Until(final), stop).Stop()
 	users.dismiss(stop)
@@ -62,7 +63,7 @@ func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContaine
 }
 
 // send hands each arrival to a VU that is free when it is due, or drops it.
-func (a *arrivals) send(clock *alarm, start time.Time, free <-chan *user, drop func()) {
+func (a *arrivals) send(clock *schedule.Alarm, start time.Time, free <-chan *user, drop func()) {
 	for {
 		local, global := a.index.Next() // They count from 1.
 		offset, ok := a.schedule(global - 1)
@@ -70,7 +71,7 @@ func (a *arrivals) send(clock *alarm, start time.Time, free <-chan *user, drop f
 			return
 		}
 		due := start.Add(offset)
-		if !clock.wait(due) {
+		if !clock.Wait(due) {
 			return
 		}
 		select {

@@ -1,38 +1,23 @@
 package histogram
 
 import (
+	"time"
+
 	"go.k6.io/k6/lib/netext/httpext"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/arrivals"
 	"wirebench.dev/k6/barrier"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/wireload/histogram"
 )
 
-const (
-	// A script that forgets to name its requests has a name for every URL. Further operations than
-	// these are folded into one.
-	operationsMax   = 100
-	operationBeyond = "(other)"
-	// Error texts may hold ids. Further ones than these are not kept.
-	reasonsMax = 1000
-	// How many tag sets are remembered before they are looked up anew.
-	tagSetsMax = 10_000
-)
+// How many tag sets are remembered before they are looked up anew.
+const tagSetsMax = 10_000
 
-type (
-	seriesKey struct {
-		operation string
-		code      code
-	}
-	tagSetKey struct {
-		tags *metrics.TagSet
-		wire wire
-	}
-	reasonKey struct {
-		code code
-		text string
-	}
-)
+type tagSetKey struct {
+	tags *metrics.TagSet
+	wire wire
+}
 
 // meaning is what a metric is to us.
 type meaning uint8
@@ -61,47 +46,39 @@ var meanings = map[string]meaning{
 	sample.CancelledStreamsMetric: meaningCancelled,
 }
 
-// fold turns samples into counts and histograms. What it holds does not grow with their number.
+// fold turns k6's samples into what histogram.Fold takes.
 type fold struct {
-	config config
+	*histogram.Fold
+	options histogram.Options
 
-	window     *window // nil until a request was seen, or a warm-up by calls has ended.
-	series     map[seriesKey]*series
-	stream     *stream // nil until a stream was seen; a load has streams of one operation.
-	operations map[string]struct{}
-	reasons    map[reasonKey]int64
-
-	mismatches, dropped      int64
+	counts                   histogram.Counts
 	bytesSent, bytesReceived float64
 	bytesCounted             bool
-	failures                 *fileWindow
-	lastEnd                  int64
 
 	// Finding out what a metric or a set of tags means costs more than folding a sample, and k6 gives
 	// equal ones the same address.
 	meaningOf map[*metrics.Metric]meaning
-	seriesOf  map[tagSetKey]*series
+	seriesOf  map[tagSetKey]*histogram.Series
 }
 
-func newFold(asked config) *fold {
+func newFold(options histogram.Options) *fold {
 	return &fold{
-		config:     asked,
-		series:     map[seriesKey]*series{},
-		operations: map[string]struct{}{},
-		reasons:    map[reasonKey]int64{},
-		meaningOf:  map[*metrics.Metric]meaning{},
-		seriesOf:   map[tagSetKey]*series{},
+		Fold:      histogram.NewFold(options),
+		options:   options,
+		meaningOf: map[*metrics.Metric]meaning{},
+		seriesOf:  map[tagSetKey]*histogram.Series{},
 	}
 }
 
 // add folds a batch of samples.
 func (f *fold) add(batch []metrics.SampleContainer) {
-	if f.window == nil {
+	if !f.IsOpen() {
 		f.openWindow(batch)
 	}
 	for _, container := range batch {
 		if items, ok := container.(*sample.Items); ok {
-			f.streamOf(items.Count.Tags).add(items, f.window)
+			operation, _ := items.Count.Tags.Get(sample.NameTag)
+			f.AddItems(operation, &items.Items)
 			continue
 		}
 		f.each(container, f.addRequest, f.addOther)
@@ -115,15 +92,15 @@ func (f *fold) add(batch []metrics.SampleContainer) {
 //
 // After a warm-up by calls it opens when that has ended. Batches before hold nothing but warm-up.
 func (f *fold) openWindow(batch []metrics.SampleContainer) {
-	if f.config.warmupCalls > 0 {
+	if f.options.WarmupCalls > 0 {
 		if at, ended := barrier.WarmedUpAt(); ended {
-			f.window = openWindow(at, f.config)
+			f.Open(at)
 		}
 		return
 	}
 	first, seen := arrivals.StartedAt()
 	if seen {
-		f.window = openWindow(first, f.config)
+		f.Open(first)
 		return
 	}
 	sentAt := func(sent int64) {
@@ -136,10 +113,10 @@ func (f *fold) openWindow(batch []metrics.SampleContainer) {
 			sentAt(items.SentUnixNS)
 			continue
 		}
-		f.each(container, func(taken request) { sentAt(taken.sent()) }, func(meaning, metrics.Sample) {})
+		f.each(container, func(taken request) { sentAt(taken.SentUnixNS()) }, func(meaning, metrics.Sample) {})
 	}
 	if seen {
-		f.window = openWindow(first, f.config)
+		f.Open(first)
 	}
 }
 
@@ -170,11 +147,9 @@ func (f *fold) meaning(metric *metrics.Metric) meaning {
 
 func (f *fold) addRequest(taken request) {
 	found := f.find(taken)
-	found.add(taken, f.window)
-	f.lastEnd = max(f.lastEnd, taken.end)
-	if found.code != codeOK {
-		f.addReason(found.code, taken.reason())
-		f.addFailure(taken.end)
+	f.Add(found, taken.Request)
+	if found.Code() != histogram.OK {
+		f.AddReason(found.Code(), taken.reason())
 	}
 }
 
@@ -186,60 +161,36 @@ func (f *fold) addOther(means meaning, taken metrics.Sample) {
 	case meaningReceived:
 		f.bytesReceived += taken.Value
 	case meaningDropped:
-		f.dropped += int64(taken.Value)
+		f.counts.DroppedIterations += int64(taken.Value)
 	case meaningMismatch:
-		f.mismatches += int64(taken.Value)
+		f.counts.Mismatches += int64(taken.Value)
 	case meaningReason:
 		status, _ := taken.Tags.Get(sample.StatusTag)
-		f.addReason(codeOfGRPC(status), taken.Metadata[sample.ErrorMetadata])
+		f.AddReason(codeOfGRPC(status), taken.Metadata[sample.ErrorMetadata])
 	case meaningCancelled:
-		f.streamOf(taken.Tags).cancelled += int64(taken.Value)
+		operation, _ := taken.Tags.Get(sample.NameTag)
+		f.AddCancelled(operation, int64(taken.Value))
 	}
 }
 
-// addFailure notes between which moments requests failed.
-func (f *fold) addFailure(end int64) {
-	if f.failures == nil {
-		f.failures = &fileWindow{end, end}
-	}
-	f.failures.StartUnixNS = min(f.failures.StartUnixNS, end)
-	f.failures.EndUnixNS = max(f.failures.EndUnixNS, end)
-}
-
-func (f *fold) addReason(outcome code, text string) {
-	key := reasonKey{outcome, text}
-	if _, known := f.reasons[key]; text != "" && (known || len(f.reasons) < reasonsMax) {
-		f.reasons[key]++
-	}
-}
-
-func (f *fold) streamOf(tags *metrics.TagSet) *stream {
-	if f.stream == nil {
-		operation, _ := tags.Get(sample.NameTag)
-		f.stream = &stream{operation: operation}
-	}
-	return f.stream
-}
-
-func (f *fold) find(taken request) *series {
+func (f *fold) find(taken request) *histogram.Series {
 	cacheKey := tagSetKey{taken.tags, taken.wire}
 	if found, known := f.seriesOf[cacheKey]; known {
 		return found
 	}
-	operation, outcome := taken.labels()
-	if _, known := f.operations[operation]; !known && len(f.operations) >= operationsMax {
-		operation = operationBeyond
-	}
-	f.operations[operation] = struct{}{}
-	key := seriesKey{operation, outcome}
-	found, known := f.series[key]
-	if !known {
-		found = &series{operation: operation, code: outcome}
-		f.series[key] = found
-	}
 	if len(f.seriesOf) >= tagSetsMax {
 		clear(f.seriesOf)
 	}
+	found := f.Series(taken.labels())
 	f.seriesOf[cacheKey] = found
 	return found
+}
+
+// report returns what was folded of a load that ended at this moment.
+func (f *fold) report(driverVersion string, ended time.Time) (histogram.File, error) {
+	counts := f.counts
+	if f.bytesCounted {
+		counts.Bytes = &histogram.Bytes{Sent: int64(f.bytesSent), Received: int64(f.bytesReceived)}
+	}
+	return f.Report(histogram.Driver{Name: "k6", Version: driverVersion}, ended, counts)
 }

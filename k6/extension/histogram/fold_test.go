@@ -10,6 +10,7 @@ import (
 	"go.k6.io/k6/lib/netext/httpext"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/wireload/histogram"
 )
 
 const ms = time.Millisecond
@@ -27,27 +28,27 @@ func TestARequestBelongsToTheWindowIfItEndedInIt(t *testing.T) {
 		fake.ok(2000*ms-1, ms),
 		fake.ok(2000*ms, ms),
 	})
-	if want := (fileWindow{start.Add(500 * ms).UnixNano(), start.Add(2000 * ms).UnixNano()}); *got.Window != want {
+	if want := (histogram.Window{StartUnixNS: start.Add(500 * ms).UnixNano(), EndUnixNS: start.Add(2000 * ms).UnixNano()}); *got.Window != want {
 		t.Errorf("want window %v, got %v", want, *got.Window)
 	}
-	if count := got.find(t, "users.get", codeOK, "service").TotalCount(); count != 3 {
+	if count := got.find(t, "users.get", histogram.OK, "service").TotalCount(); count != 3 {
 		t.Errorf("want 3 in the window, got %d", count)
 	}
-	if got.RequestsTotal[codeOK] != 6 {
-		t.Errorf("want all 6 in requests_total, got %d", got.RequestsTotal[codeOK])
+	if got.RequestsTotal[histogram.OK] != 6 {
+		t.Errorf("want all 6 in requests_total, got %d", got.RequestsTotal[histogram.OK])
 	}
 }
 
 func TestANumberOfCallsIsKeptOneByOneAndEndsTheWindow(t *testing.T) {
 	fake := newMaker()
 	got := folded(t, "window=60s,calls=3", batch{fake.ok(10*ms, 4*ms), fake.ok(15*ms, 2*ms), fake.ok(40*ms, 3*ms)})
-	if want := (fileWindow{start.Add(6 * ms).UnixNano(), start.Add(40*ms).UnixNano() + 1}); *got.Window != want {
+	if want := (histogram.Window{StartUnixNS: start.Add(6 * ms).UnixNano(), EndUnixNS: start.Add(40*ms).UnixNano() + 1}); *got.Window != want {
 		t.Errorf("want the window from the first sending to the last end, %v, got %v", want, *got.Window)
 	}
-	if count := got.find(t, "users.get", codeOK, "service").TotalCount(); count != 3 {
+	if count := got.find(t, "users.get", histogram.OK, "service").TotalCount(); count != 3 {
 		t.Errorf("want all 3 in the window, got %d", count)
 	}
-	want := []fileCalls{{"users.get", codeOK, []int64{int64(4 * ms), int64(2 * ms), int64(3 * ms)}}}
+	want := []histogram.FileCalls{{Operation: "users.get", Code: histogram.OK, LatenciesNS: []int64{int64(4 * ms), int64(2 * ms), int64(3 * ms)}}}
 	if !reflect.DeepEqual(got.Calls, want) {
 		t.Errorf("want each call's time in their order, got %v", got.Calls)
 	}
@@ -69,7 +70,7 @@ func TestServiceTimeOfHTTPIncludesConnecting(t *testing.T) {
 	fake := newMaker()
 	trail := fake.ok(20*ms, 2*ms)
 	trail.ConnDuration = 3 * ms // Connecting and the TLS handshake.
-	got := folded(t, "window=1s", batch{trail}).find(t, "users.get", codeOK, "service").Max()
+	got := folded(t, "window=1s", batch{trail}).find(t, "users.get", histogram.OK, "service").Max()
 	if !near(got, 5*ms) {
 		t.Errorf("want 5ms, got %s", time.Duration(got))
 	}
@@ -80,7 +81,7 @@ func TestServiceTimeOfGRPCIncludesConnectingWhereItIsGiven(t *testing.T) {
 	plain := fake.value(metrics.GRPCReqDurationName, 10*ms, 2, "name", "users.get", "status", "0")
 	opened := fake.value(metrics.GRPCReqDurationName, 20*ms, 2, "name", "users.get", "status", "0")
 	opened.Metadata = map[string]string{sample.ConnectingMetadata: "3000000"}
-	got := folded(t, "window=1s", batch{plain, opened}).find(t, "users.get", codeOK, "service")
+	got := folded(t, "window=1s", batch{plain, opened}).find(t, "users.get", histogram.OK, "service")
 	if !near(got.Min(), 2*ms) || !near(got.Max(), 5*ms) {
 		t.Errorf("want 2ms and 5ms, got %d and %d", got.Min(), got.Max())
 	}
@@ -93,7 +94,7 @@ func TestBothClocksAreFoldedWhereARequestWasDue(t *testing.T) {
 	socket := fake.value(sample.SocketDurationMetric, 60*ms, 5, "name", "users.get", "status", "0")
 	socket.Metadata = due(58 * ms) // After it was sent, which can't be: the service time stands.
 	got := folded(t, "window=1s", batch{late, socket})
-	service, response := got.find(t, "users.get", codeOK, "service"), got.find(t, "users.get", codeOK, "response")
+	service, response := got.find(t, "users.get", histogram.OK, "service"), got.find(t, "users.get", histogram.OK, "response")
 	if !near(service.Max(), 10*ms) || !near(response.Max(), 30*ms) {
 		t.Errorf("want 10ms of service and 30ms of response, got %d and %d", service.Max(), response.Max())
 	}
@@ -112,24 +113,24 @@ func TestAClosedLoadHasNoResponseClock(t *testing.T) {
 }
 
 func TestCodes(t *testing.T) {
-	for status, want := range map[string]code{
-		"200": codeOK, "201": codeOK, "400": codeInvalidArgument, "415": codeInvalidArgument, "404": codeNotFound,
-		"405": codeUnimplemented, "409": codeAlreadyExists, "413": codeResourceExhausted, "500": codeInternal,
-		"503": codeUnavailable, "418": codeUnknown, "": codeUnknown, "0": codeUnavailable,
+	for status, want := range map[string]histogram.Code{
+		"200": histogram.OK, "201": histogram.OK, "400": histogram.InvalidArgument, "415": histogram.InvalidArgument, "404": histogram.NotFound,
+		"405": histogram.Unimplemented, "409": histogram.AlreadyExists, "413": histogram.ResourceExhausted, "500": histogram.Internal,
+		"503": histogram.Unavailable, "418": histogram.Unknown, "": histogram.Unknown, "0": histogram.Unavailable,
 	} {
 		if got := codeOfHTTP(status, "1212"); got != want {
 			t.Errorf("HTTP %q: want %s, got %s", status, want, got)
 		}
 	}
 	for _, timedOut := range []string{"1050", "1211"} {
-		if got := codeOfHTTP("0", timedOut); got != codeDeadlineExceeded {
-			t.Errorf("error code %s: want %s, got %s", timedOut, codeDeadlineExceeded, got)
+		if got := codeOfHTTP("0", timedOut); got != histogram.DeadlineExceeded {
+			t.Errorf("error code %s: want %s, got %s", timedOut, histogram.DeadlineExceeded, got)
 		}
 	}
-	for status, want := range map[string]code{
-		"0": codeOK, "1": codeCancelled, "2": codeUnknown, "3": codeInvalidArgument, "4": codeDeadlineExceeded,
-		"5": codeNotFound, "6": codeAlreadyExists, "7": codeUnknown, "8": codeResourceExhausted,
-		"12": codeUnimplemented, "13": codeInternal, "14": codeUnavailable, "": codeUnknown,
+	for status, want := range map[string]histogram.Code{
+		"0": histogram.OK, "1": histogram.Cancelled, "2": histogram.Unknown, "3": histogram.InvalidArgument, "4": histogram.DeadlineExceeded,
+		"5": histogram.NotFound, "6": histogram.AlreadyExists, "7": histogram.Unknown, "8": histogram.ResourceExhausted,
+		"12": histogram.Unimplemented, "13": histogram.Internal, "14": histogram.Unavailable, "": histogram.Unknown,
 	} {
 		if got := codeOfGRPC(status); got != want {
 			t.Errorf("gRPC %q: want %s, got %s", status, want, got)
@@ -146,11 +147,11 @@ func TestOperationsCodesAndTransportsAreKeptApart(t *testing.T) {
 		fake.value(metrics.GRPCReqDurationName, 4*ms, 1, "name", "users.get", "status", "5"),
 		fake.value(sample.FailedDurationMetric, 5*ms, 1, "name", "users.get", "status", "14"),
 	})
-	want := map[code]int64{codeOK: 2, codeNotFound: 2, codeUnavailable: 1}
+	want := map[histogram.Code]int64{histogram.OK: 2, histogram.NotFound: 2, histogram.Unavailable: 1}
 	if !reflect.DeepEqual(got.RequestsTotal, want) {
 		t.Errorf("want %v, got %v", want, got.RequestsTotal)
 	}
-	if count := got.find(t, "users.get", codeNotFound, "service").TotalCount(); count != 2 {
+	if count := got.find(t, "users.get", histogram.NotFound, "service").TotalCount(); count != 2 {
 		t.Errorf("want both transports' not_found, got %d", count)
 	}
 }
@@ -161,9 +162,9 @@ func TestEverySecondOfTheWindowIsCounted(t *testing.T) {
 		fake.ok(ms, ms), fake.ok(999*ms, ms), fake.ok(1000*ms, ms), fake.ok(2499*ms, ms), fake.ok(2500*ms, ms),
 		fake.http(1500*ms, ms, "name", "users.get", "status", "404"),
 	})
-	want := []filePerSecond{
-		{"users.get", codeNotFound, []int64{0, 1, 0}},
-		{"users.get", codeOK, []int64{2, 1, 1}},
+	want := []histogram.FilePerSecond{
+		{Operation: "users.get", Code: histogram.NotFound, Counts: []int64{0, 1, 0}},
+		{Operation: "users.get", Code: histogram.OK, Counts: []int64{2, 1, 1}},
 	}
 	if !reflect.DeepEqual(got.PerSecond, want) {
 		t.Errorf("want %v, got %v", want, got.PerSecond)
@@ -173,7 +174,7 @@ func TestEverySecondOfTheWindowIsCounted(t *testing.T) {
 func TestLongerThanAMinuteCountsAsAMinute(t *testing.T) {
 	fake := newMaker()
 	got := folded(t, "warmup=1m,window=1m", batch{fake.ok(90*time.Second, 90*time.Second)})
-	if max := got.find(t, "users.get", codeOK, "service").Max(); !near(max, time.Minute) {
+	if max := got.find(t, "users.get", histogram.OK, "service").Max(); !near(max, time.Minute) {
 		t.Errorf("want 60s, got %s", time.Duration(max))
 	}
 }
@@ -188,8 +189,8 @@ func TestCountersAreSummed(t *testing.T) {
 		fake.value(sample.MismatchesMetric, ms, 1),
 		fake.value(metrics.IterationDurationName, ms, 7),
 	})
-	if want := (fileBytes{111, 322, 2}); *got.fileBytes != want {
-		t.Errorf("want %v, got %v", want, *got.fileBytes)
+	if want := (histogram.Bytes{Sent: 111, Received: 322, Requests: 2}); *got.Bytes != want {
+		t.Errorf("want %v, got %v", want, *got.Bytes)
 	}
 	if got.DroppedIterations != 2 || got.Mismatches != 1 {
 		t.Errorf("want 2 dropped and 1 mismatch, got %d and %d", got.DroppedIterations, got.Mismatches)
@@ -213,10 +214,10 @@ func TestTheMostFrequentErrorsAreNamed(t *testing.T) {
 	}
 	samples = append(samples, fake.http(ms, ms, "name", "a", "status", "404"))
 	got := folded(t, "window=1s", samples).Errors
-	if len(got) != errorsMax {
-		t.Fatalf("want %d, got %d", errorsMax, len(got))
+	if len(got) != 10 {
+		t.Fatalf("want %d, got %d", 10, len(got))
 	}
-	want := []fileError{{codeUnavailable, "hung up", 40}, {codeInternal, "why", 20}, {codeUnavailable, "e11", 12}}
+	want := []histogram.FileError{{Code: histogram.Unavailable, Message: "hung up", Count: 40}, {Code: histogram.Internal, Message: "why", Count: 20}, {Code: histogram.Unavailable, Message: "e11", Count: 12}}
 	if !reflect.DeepEqual(got[:3], want) {
 		t.Errorf("want %v, got %v", want, got[:3])
 	}
@@ -228,7 +229,7 @@ func TestTheMomentsOfTheFirstAndTheLastFailureAreKept(t *testing.T) {
 		return fake.http(after, ms, "name", "users.get", "status", "503")
 	}
 	got := folded(t, "window=1s", batch{fake.ok(ms, ms), failed(20 * ms), failed(40 * ms)}, batch{failed(30 * ms), fake.ok(90*ms, ms)})
-	want := fileWindow{start.Add(20 * ms).UnixNano(), start.Add(40 * ms).UnixNano()}
+	want := histogram.Window{StartUnixNS: start.Add(20 * ms).UnixNano(), EndUnixNS: start.Add(40 * ms).UnixNano()}
 	if got.Failures == nil || *got.Failures != want {
 		t.Errorf("want %v, got %v", want, got.Failures)
 	}
@@ -237,25 +238,8 @@ func TestTheMomentsOfTheFirstAndTheLastFailureAreKept(t *testing.T) {
 func TestAFailureWithoutWordsIsNamedByItsStatus(t *testing.T) {
 	fake := newMaker()
 	got := folded(t, "window=1s", batch{fake.http(ms, ms, "name", "a", "status", "404")}).Errors
-	if want := []fileError{{codeNotFound, "HTTP status 404", 1}}; !reflect.DeepEqual(got, want) {
+	if want := []histogram.FileError{{Code: histogram.NotFound, Message: "HTTP status 404", Count: 1}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("want %v, got %v", want, got)
-	}
-}
-
-func TestWhatIsHeldDoesNotGrowWithNamesAndErrors(t *testing.T) {
-	fake := newMaker()
-	fold := newFold(config{window: time.Second})
-	for i := range 5000 {
-		failed := fake.value(sample.SocketDurationMetric, ms, 1, "name", fmt.Sprint("/users/", i), "status", "14")
-		failed.Metadata = map[string]string{sample.ErrorMetadata: fmt.Sprint("error ", i)}
-		fold.add(batch{failed})
-	}
-	if len(fold.series) > operationsMax+1 || len(fold.reasons) > reasonsMax {
-		t.Errorf("held %d series and %d reasons", len(fold.series), len(fold.reasons))
-	}
-	made, err := fold.report("", start.Add(time.Minute))
-	if err != nil || made.RequestsTotal[codeUnavailable] != 5000 {
-		t.Errorf("want every request counted all the same, got %v, error %v", made.RequestsTotal, err)
 	}
 }
 
@@ -273,7 +257,7 @@ func TestTwoFilesMergeToWhatOneWouldHaveHeld(t *testing.T) {
 	}
 	histogram := func(samples batch) *hdr.Histogram {
 		return folded(t, "warmup=0s,window=10s", append(batch{fake.ok(ms, time.Second)}, samples...)).
-			find(t, "users.get", codeOK, "service")
+			find(t, "users.get", histogram.OK, "service")
 	}
 	merged, want := histogram(odd), histogram(all)
 	if dropped := merged.Merge(histogram(even)); dropped != 0 {
@@ -300,7 +284,7 @@ func TestByDueARequestBelongsToTheWindowThatItWasDueIn(t *testing.T) {
 		fake.ok(ms, ms), // Opens the window: no load of arrivals has begun in this process.
 		at(499*ms, 600*ms), at(500*ms, 501*ms), at(1100*ms, 2600*ms), at(2499*ms, 9000*ms), at(2500*ms, 2501*ms),
 	})
-	if count := got.find(t, "users.get", codeOK, "response").TotalCount(); count != 3 {
+	if count := got.find(t, "users.get", histogram.OK, "response").TotalCount(); count != 3 {
 		t.Errorf("want 3 that were due in the window, got %d", count)
 	}
 	if want := []int64{2, 1}; !reflect.DeepEqual(want, got.PerSecond[0].Counts) {

@@ -13,6 +13,7 @@ import (
 	"go.k6.io/k6/metrics"
 	"go.k6.io/k6/output"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/wireload/histogram"
 )
 
 // start is when the first request of every test is sent.
@@ -71,6 +72,9 @@ func due(after time.Duration) map[string]string {
 	return map[string]string{sample.DueMetadata: strconv.FormatInt(start.Add(after).UnixNano(), 10)}
 }
 
+// file is a histogram file that was written.
+type file struct{ histogram.File }
+
 // folded is the file that an output with this configuration writes of these batches.
 func folded(t *testing.T, configuration string, batches ...[]metrics.SampleContainer) file {
 	t.Helper()
@@ -97,14 +101,14 @@ func read(t *testing.T, path string) file {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := file{fileBytes: &fileBytes{}}
-	if err := json.Unmarshal(text, &read); err != nil {
+	read := file{histogram.File{Bytes: &histogram.Bytes{}}}
+	if err := json.Unmarshal(text, &read.File); err != nil {
 		t.Fatal(err)
 	}
 	return read
 }
 
-func (m file) find(t *testing.T, operation string, outcome code, clock string) *hdr.Histogram {
+func (m file) find(t *testing.T, operation string, outcome histogram.Code, clock string) *hdr.Histogram {
 	t.Helper()
 	for _, series := range m.Series {
 		if series.Operation != operation || series.Code != outcome || series.Clock != clock {

@@ -12,6 +12,7 @@ import (
 
 	"go.k6.io/k6/metrics"
 	"go.k6.io/k6/output"
+	"wirebench.dev/wireload/histogram"
 )
 
 // Name is what stands behind --out.
@@ -31,7 +32,7 @@ func New(params output.Params) (output.Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &Output{config: parsed, fold: newFold(parsed)}
+	made := &Output{config: parsed, fold: newFold(parsed.Options)}
 	if parsed.snapshot != "" {
 		made.teller = &teller{path: parsed.snapshot}
 	}
@@ -41,15 +42,11 @@ func New(params output.Params) (output.Output, error) {
 // Description is what k6 prints about the output.
 func (o *Output) Description() string { return fmt.Sprintf("%s (%s)", Name, o.config.path) }
 
-// Start opens the file to write to: it is better to learn before the load than after it that there is
-// nowhere to put its result.
+// Start opens the file to write to.
 func (o *Output) Start() error {
-	if info, err := os.Stat(o.config.path); err == nil && info.IsDir() {
-		return fmt.Errorf("--out wirebench: %s is a directory", o.config.path)
-	}
-	temporary, err := os.Create(o.config.path + ".tmp")
+	temporary, err := histogram.Create(o.config.path)
 	if err != nil {
-		return fmt.Errorf("--out wirebench: can't write the histogram file: %w", err)
+		return fmt.Errorf("--out wirebench: %w", err)
 	}
 	o.temporary = temporary
 	return nil
@@ -74,11 +71,10 @@ func (o *Output) Stop() error {
 	}
 	made, err := o.fold.report(driverVersion(), time.Now())
 	if err == nil {
-		err = made.writeTo(o.temporary, o.config.path)
+		err = made.Write(o.temporary, o.config.path)
 	}
 	if err != nil {
-		_ = os.Remove(o.temporary.Name())
-		return fmt.Errorf("--out wirebench: can't write the histogram file: %w", err)
+		return fmt.Errorf("--out wirebench: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.k6.io/k6/metrics"
 	"go.k6.io/k6/output"
+	"wirebench.dev/wireload/histogram"
 )
 
 func TestALoadWithoutRequestsHasAFileWithoutAWindow(t *testing.T) {
@@ -20,15 +21,15 @@ func TestALoadWithoutRequestsHasAFileWithoutAWindow(t *testing.T) {
 
 func TestBytesAreAbsentWhereNobodyCountedThem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cell.json")
-	made, err := newFold(config{window: time.Second}).report("1", start)
+	made, err := newFold(histogram.Options{Window: time.Second}).report("1", start)
 	if err != nil {
 		t.Fatal(err)
 	}
-	temporary, err := os.Create(path + ".tmp")
+	temporary, err := histogram.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := made.writeTo(temporary, path); err != nil {
+	if err := made.Write(temporary, path); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
@@ -42,7 +43,7 @@ func TestBytesAreAbsentWhereNobodyCountedThem(t *testing.T) {
 
 func TestAnInterruptedLoadHasAShorterWindow(t *testing.T) {
 	fake := newMaker()
-	fold := newFold(config{warmup: time.Second, window: 10 * time.Second})
+	fold := newFold(histogram.Options{Warmup: time.Second, Window: 10 * time.Second})
 	fold.add(batch{fake.ok(ms, ms), fake.ok(1500*ms, ms)})
 	made, err := fold.report("1", start.Add(3200*ms))
 	if err != nil {
@@ -76,7 +77,7 @@ func TestOnlyTheWholeFileIsEverThere(t *testing.T) {
 	if err := made.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, path).RequestsTotal[codeOK] != 1 {
+	if read(t, path).RequestsTotal[histogram.OK] != 1 {
 		t.Error("want the request in the file")
 	}
 	if left, _ := filepath.Glob(filepath.Dir(path) + "/*.tmp"); len(left) != 0 {

@@ -8,6 +8,7 @@ import (
 	"go.k6.io/k6/lib/netext/httpext"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/wireload/histogram"
 )
 
 // wire says which transport's status codes a request's tags hold.
@@ -18,53 +19,32 @@ const (
 	wireGRPC      // The socket protocol's are the same.
 )
 
-// request is what one sample says about one request; times are nanoseconds.
+// request is what one sample says about one request.
 type request struct {
+	histogram.Request
 	wire     wire
 	tags     *metrics.TagSet
 	metadata map[string]string
-	end      int64
-	// service is the time from the actual send, or from the start of connecting if this request needed
-	// a connection, to the full reply.
-	service int64
 }
 
 // requestOfTrail takes an HTTP request. http_req_duration leaves out connecting and the TLS handshake,
 // which is why the trail is taken as a whole rather than by its samples.
 func requestOfTrail(trail *httpext.Trail) request {
-	return request{
-		wire:     wireHTTP,
-		tags:     trail.Tags,
-		metadata: trail.Metadata,
-		end:      trail.EndTime.UnixNano(),
-		service:  int64(trail.Duration + trail.ConnDuration),
-	}
+	service := int64(trail.Duration + trail.ConnDuration)
+	return newRequest(wireHTTP, trail.Tags, trail.Metadata, trail.EndTime.UnixNano(), service)
 }
 
 // requestOfSample takes a gRPC or socket request; gRPC's connecting comes as metadata.
 func requestOfSample(taken metrics.Sample) request {
 	service := int64(math.Round(taken.Value * float64(time.Millisecond)))
 	connecting, _ := nanoseconds(taken.Metadata, sample.ConnectingMetadata)
-	return request{
-		wire:     wireGRPC,
-		tags:     taken.Tags,
-		metadata: taken.Metadata,
-		end:      taken.Time.UnixNano(),
-		service:  service + connecting,
-	}
+	return newRequest(wireGRPC, taken.Tags, taken.Metadata, taken.Time.UnixNano(), service+connecting)
 }
 
-func (r request) sent() int64 { return r.end - r.service }
-
-// response returns the time since the request was due, and whether it was due at all. Nothing is sent
-// before it is due, so that it is the service time at least.
-func (r request) response() (int64, bool) {
-	due, ok := r.due()
-	return max(r.end-due, r.service), ok
+func newRequest(over wire, tags *metrics.TagSet, metadata map[string]string, end, service int64) request {
+	due, _ := nanoseconds(metadata, sample.DueMetadata)
+	return request{histogram.Request{EndUnixNS: end, ServiceNS: service, DueUnixNS: due}, over, tags, metadata}
 }
-
-// due returns when the request was due, in nanoseconds of Unix time, and whether it was due at all.
-func (r request) due() (int64, bool) { return nanoseconds(r.metadata, sample.DueMetadata) }
 
 func nanoseconds(metadata map[string]string, key string) (int64, bool) {
 	text, ok := metadata[key]
@@ -76,7 +56,7 @@ func nanoseconds(metadata map[string]string, key string) (int64, bool) {
 }
 
 // labels returns what a request is folded under.
-func (r request) labels() (operation string, outcome code) {
+func (r request) labels() (operation string, outcome histogram.Code) {
 	operation, _ = r.tags.Get(sample.NameTag)
 	status, _ := r.tags.Get(sample.StatusTag)
 	if r.wire == wireGRPC {

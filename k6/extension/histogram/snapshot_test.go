@@ -10,10 +10,11 @@ import (
 
 	"go.k6.io/k6/metrics"
 	"go.k6.io/k6/output"
+	"wirebench.dev/wireload/histogram"
 )
 
 // told returns the snapshot that is there after what a teller was told at this moment; nil if none is.
-func told(t *testing.T, teller *teller, fold *fold, after time.Duration) *snapshot {
+func told(t *testing.T, teller *teller, fold *fold, after time.Duration) *histogram.Snapshot {
 	t.Helper()
 	teller.tell(fold, start.Add(after))
 	teller.end()
@@ -25,7 +26,7 @@ func told(t *testing.T, teller *teller, fold *fold, after time.Duration) *snapsh
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := &snapshot{}
+	read := &histogram.Snapshot{}
 	if err := json.Unmarshal(text, read); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func newTeller(t *testing.T) *teller {
 }
 
 func TestASnapshotTellsOfTheLastFullSecondAlone(t *testing.T) {
-	fake, fold, teller := newMaker(), newFold(config{warmup: 100 * ms, window: 3500 * ms}), newTeller(t)
+	fake, fold, teller := newMaker(), newFold(histogram.Options{Warmup: 100 * ms, Window: 3500 * ms}), newTeller(t)
 	fold.add(batch{fake.ok(ms, ms), fake.ok(200*ms, 2*ms), fake.ok(300*ms, 2*ms), fake.http(400*ms, ms, "name", "users.get", "status", "404")})
 	if got := told(t, teller, fold, 1149*ms); got != nil {
 		t.Errorf("want nothing before a second's samples have come, got %+v", got)
@@ -58,17 +59,17 @@ func TestASnapshotTellsOfTheLastFullSecondAlone(t *testing.T) {
 }
 
 func TestASecondWithoutRepliesIsTold(t *testing.T) {
-	fake, fold, teller := newMaker(), newFold(config{window: 5 * time.Second}), newTeller(t)
+	fake, fold, teller := newMaker(), newFold(histogram.Options{Window: 5 * time.Second}), newTeller(t)
 	fold.add(batch{fake.ok(ms, ms)})
 	told(t, teller, fold, 1060*ms)
 	fold.add(batch{})
-	if got, want := told(t, teller, fold, 2060*ms), (&snapshot{Schema: snapshotSchema, Seconds: 2}); !reflect.DeepEqual(got, want) {
+	if got, want := told(t, teller, fold, 2060*ms), (&histogram.Snapshot{Schema: "wirebench.snapshot/1", Seconds: 2}); !reflect.DeepEqual(got, want) {
 		t.Errorf("want %+v, got %+v", want, got)
 	}
 }
 
 func TestAPartOfASecondAtTheEndIsNotTold(t *testing.T) {
-	fake, fold, teller := newMaker(), newFold(config{window: 1500 * ms}), newTeller(t)
+	fake, fold, teller := newMaker(), newFold(histogram.Options{Window: 1500 * ms}), newTeller(t)
 	fold.add(batch{fake.ok(ms, ms), fake.ok(1400*ms, ms)})
 	if got := told(t, teller, fold, 5*time.Second); got.Seconds != 1 || got.Successful != 1 {
 		t.Errorf("want the first second, got %+v", got)
@@ -76,7 +77,7 @@ func TestAPartOfASecondAtTheEndIsNotTold(t *testing.T) {
 }
 
 func TestASnapshotHasTheResponseClockWhereRequestsWereDue(t *testing.T) {
-	fake, fold, teller := newMaker(), newFold(config{window: 2 * time.Second}), newTeller(t)
+	fake, fold, teller := newMaker(), newFold(histogram.Options{Window: 2 * time.Second}), newTeller(t)
 	late := fake.ok(50*ms, 10*ms)
 	late.Metadata = due(20 * ms)
 	fold.add(batch{late})
@@ -86,7 +87,7 @@ func TestASnapshotHasTheResponseClockWhereRequestsWereDue(t *testing.T) {
 }
 
 func TestASnapshotOfStreamsTellsOfItems(t *testing.T) {
-	fake, fold, teller := newMaker(), newFold(config{window: 2 * time.Second}), newTeller(t)
+	fake, fold, teller := newMaker(), newFold(histogram.Options{Window: 2 * time.Second}), newTeller(t)
 	fold.add(batch{fake.items(0, 0, 20*ms, 25*ms, 30*ms)})
 	got := told(t, teller, fold, 1100*ms)
 	if got.Items == nil || *got.Items != 3 || got.Latency.Clock != "gap" || !near(got.Latency.P99NS, 5*ms) {
@@ -95,7 +96,7 @@ func TestASnapshotOfStreamsTellsOfItems(t *testing.T) {
 }
 
 func TestASecondThatIsOverWhileOneIsWrittenIsLeftOutOfTheNext(t *testing.T) {
-	fake, fold, teller := newMaker(), newFold(config{window: 5 * time.Second}), newTeller(t)
+	fake, fold, teller := newMaker(), newFold(histogram.Options{Window: 5 * time.Second}), newTeller(t)
 	teller.writing.Lock() // The disk takes its time.
 	fold.add(batch{fake.ok(ms, 90*ms)})
 	teller.tell(fold, start.Add(1060*ms))
@@ -108,7 +109,7 @@ func TestASecondThatIsOverWhileOneIsWrittenIsLeftOutOfTheNext(t *testing.T) {
 }
 
 func TestNoSnapshotBeforeTheFirstRequest(t *testing.T) {
-	if got := told(t, newTeller(t), newFold(config{window: time.Second}), time.Hour); got != nil {
+	if got := told(t, newTeller(t), newFold(histogram.Options{Window: time.Second}), time.Hour); got != nil {
 		t.Errorf("unexpected %+v", got)
 	}
 }
@@ -130,21 +131,10 @@ func TestALoadGoesOnWhereItsSnapshotsCannotBeWritten(t *testing.T) {
 	if err := made.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, path).RequestsTotal[codeOK] != 1 {
+	if read(t, path).RequestsTotal[histogram.OK] != 1 {
 		t.Error("want the request in the file")
 	}
 	if left, _ := filepath.Glob(filepath.Join(folder, "*.tmp")); len(left) != 0 {
 		t.Errorf("left behind %v", left)
-	}
-}
-
-// BenchmarkSnapshot gives what a second's snapshot takes of k6's time, without writing it.
-func BenchmarkSnapshot(b *testing.B) {
-	fake, fold, teller := newMaker(), newFold(config{window: time.Hour}), &teller{seconds: 1}
-	for n := range 100_000 {
-		fold.add(batch{fake.ok(time.Duration(n)*10*time.Microsecond, time.Duration(n)*100)})
-	}
-	for b.Loop() {
-		teller.take(fold)
 	}
 }

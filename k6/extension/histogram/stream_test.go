@@ -7,6 +7,7 @@ import (
 
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/wireload/histogram"
 )
 
 const streamed = "ledger.stream_transactions"
@@ -14,8 +15,8 @@ const streamed = "ledger.stream_transactions"
 // items are those of a stream that was asked for at `sent`, at these moments after the start.
 func (m *maker) items(sent, previous time.Duration, at ...time.Duration) *sample.Items {
 	made := &sample.Items{
-		Count:      m.value(sample.StreamItemsMetric, at[len(at)-1], float64(len(at)), "name", streamed),
-		SentUnixNS: start.Add(sent).UnixNano(),
+		Count: m.value(sample.StreamItemsMetric, at[len(at)-1], float64(len(at)), "name", streamed),
+		Items: histogram.Items{SentUnixNS: start.Add(sent).UnixNano()},
 	}
 	if previous > 0 {
 		made.PreviousUnixNS = start.Add(previous).UnixNano()
@@ -39,10 +40,10 @@ func TestAnItemBelongsToTheWindowIfItCameInIt(t *testing.T) {
 	if got.Streams.Items != 9 || !slices.Equal(got.Streams.PerSecond, []int64{6}) {
 		t.Errorf("want 9 items and 6 in the window, got %+v", got.Streams)
 	}
-	if first := got.find(t, streamed, codeOK, "first_item"); first.TotalCount() != 1 || !near(first.Max(), 40*ms) {
+	if first := got.find(t, streamed, histogram.OK, "first_item"); first.TotalCount() != 1 || !near(first.Max(), 40*ms) {
 		t.Errorf("want one first item after 40 ms, got %d", first.Max())
 	}
-	gap := got.find(t, streamed, codeOK, "gap")
+	gap := got.find(t, streamed, histogram.OK, "gap")
 	if gap.TotalCount() != 5 || !near(gap.Min(), 5*ms) || !near(gap.ValueAtPercentile(50), 10*ms) || !near(gap.Max(), 984*ms) {
 		t.Errorf("want 10, 5, 10, 984 and 860 ms, got %v", gap.CumulativeDistribution())
 	}
@@ -54,7 +55,7 @@ func TestTheFirstItemOfAStreamThatWasDueIsTimedFromThen(t *testing.T) {
 	late.DueUnixNS = start.Add(10 * ms).UnixNano()
 	early := fake.items(30*ms, 0, 70*ms)
 	early.DueUnixNS = start.Add(31 * ms).UnixNano() // By rounding: nothing is sent before it is due.
-	first := folded(t, "window=1s", batch{late, early}).find(t, streamed, codeOK, "first_item")
+	first := folded(t, "window=1s", batch{late, early}).find(t, streamed, histogram.OK, "first_item")
 	if !near(first.Min(), 40*ms) || !near(first.Max(), 40*ms) {
 		t.Errorf("want 40 ms twice, got %d and %d", first.Min(), first.Max())
 	}
@@ -67,7 +68,7 @@ func TestStreamsThatTheLoadsEndCancelsAreNoRequests(t *testing.T) {
 		fake.value(sample.StreamDurationMetric, 20*ms, 20, "name", streamed, "status", "0"),
 		fake.value(sample.CancelledStreamsMetric, 900*ms, 1, "name", streamed, "status", "1"),
 	})
-	if len(got.RequestsTotal) != 1 || got.RequestsTotal[codeOK] != 1 || got.Streams.Cancelled != 1 {
+	if len(got.RequestsTotal) != 1 || got.RequestsTotal[histogram.OK] != 1 || got.Streams.Cancelled != 1 {
 		t.Errorf("want a request and a cancelled stream, got %v and %v", got.RequestsTotal, got.Streams)
 	}
 	if got.Failures != nil || len(got.Errors) != 0 {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 const writeBufferBytes = 64 << 10

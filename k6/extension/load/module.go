@@ -16,7 +16,7 @@ import (
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/barrier"
 	"wirebench.dev/k6/sample"
-	"wirebench.dev/k6/secure"
+	"wirebench.dev/wireload/secure"
 )
 
 // Name is what scripts import.

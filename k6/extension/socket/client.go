@@ -10,7 +10,7 @@ import (
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/lib"
 	"wirebench.dev/k6/contract"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 const pipelineRequestsMax = 1000

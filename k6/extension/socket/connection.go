@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"go.k6.io/k6/lib"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 // Status codes, which are gRPC's, that the client gives by itself when no reply came.

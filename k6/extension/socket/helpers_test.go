@@ -14,7 +14,7 @@ import (
 	"go.k6.io/k6/lib/fsext"
 	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 // vu is a k6 VU to run lines of JavaScript in, with what it measured.

@@ -9,7 +9,7 @@ import (
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/lib/types"
-	"wirebench.dev/k6/secure"
+	"wirebench.dev/wireload/secure"
 )
 
 const timeoutDefault = 10 * time.Second

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirebench.dev/k6/contract"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 // Reply is what a script gets for a request.

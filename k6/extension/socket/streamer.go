@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"go.k6.io/k6/lib"
-	"wirebench.dev/k6/frame"
+	"wirebench.dev/wireload/frame"
 )
 
 // Streamer reads streams for Go code, one at a time over one connection, which it opens when it needs

@@ -9,6 +9,7 @@ import (
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/wireload/histogram"
 )
 
 const (
@@ -77,11 +78,13 @@ func (a *arrivals) flush() {
 	}
 	last := a.batch[len(a.batch)-1]
 	metrics.PushIfNotDone(a.ctx, a.samples, &sample.Items{
-		Count:          metrics.Sample{TimeSeries: a.count, Time: time.Unix(0, last), Value: float64(len(a.batch))},
-		SentUnixNS:     a.sentUnixNS,
-		DueUnixNS:      a.dueNS,
-		PreviousUnixNS: a.previousNS,
-		ArrivalsUnixNS: a.batch,
+		Count: metrics.Sample{TimeSeries: a.count, Time: time.Unix(0, last), Value: float64(len(a.batch))},
+		Items: histogram.Items{
+			SentUnixNS:     a.sentUnixNS,
+			DueUnixNS:      a.dueNS,
+			PreviousUnixNS: a.previousNS,
+			ArrivalsUnixNS: a.batch,
+		},
 	})
 	a.previousNS, a.batch = last, nil
 }

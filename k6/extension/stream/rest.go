@@ -11,6 +11,7 @@ import (
 	"net/http"
 
 	"go.k6.io/k6/lib"
+	"wirebench.dev/wireload/event"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // restWire reads Server-Sent Events by net/http, over the transport that k6/http has.
 type restWire struct {
 	root   string
-	events *events
+	events *event.Reader
 }
 
 func newREST(given settings) *restWire {
@@ -30,7 +31,7 @@ func newREST(given settings) *restWire {
 	if given.tls {
 		scheme = "https"
 	}
-	return &restWire{scheme + "://" + given.address, newEvents()}
+	return &restWire{scheme + "://" + given.address, event.NewReader()}
 }
 
 func (w *restWire) read(ctx context.Context, state *lib.State, ask request, item func([]byte)) outcome {
@@ -55,10 +56,10 @@ func (w *restWire) read(ctx context.Context, state *lib.State, ask request, item
 
 // take reads events until the body ends, so that its connection can be kept.
 func (w *restWire) take(body io.Reader, item func([]byte)) outcome {
-	w.events.reset(body)
+	w.events.Reset(body)
 	ended := cut
 	for {
-		name, data, err := w.events.next()
+		name, data, err := w.events.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return ended

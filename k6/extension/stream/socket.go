@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"go.k6.io/k6/lib"
-	"wirebench.dev/k6/secure"
 	"wirebench.dev/k6/socket"
+	"wirebench.dev/wireload/secure"
 )
 
 // socketWire reads reply streams of the socket protocol.

@@ -1,0 +1,102 @@
+// Package cli is the command line of wireload.
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"wirebench.dev/wireload/engine"
+	"wirebench.dev/wireload/histogram"
+)
+
+// Version is that of the project.
+const Version = "0.1.0"
+
+const usage = `wireload sends load to REST, gRPC and socket services, and measures how long their replies take.
+
+Usage:
+  wireload rest URL [options]              HTTP/1.1, one request over and over
+  wireload grpc ADDRESS METHOD [options]   a unary call or a server stream: package.Service/Method
+  wireload socket ADDRESS METHOD [options] the socket protocol of wirebench
+  wireload run JOB.json                    a load that a file describes (see wireload/README.md)
+  wireload --version
+
+Examples:
+  wireload rest http://127.0.0.1:5000/api/users/1 -c 16 -d 10s
+  wireload grpc 127.0.0.1:50051 wirebench.v1.UserService/GetUser --data '{"id": 1000001}' --protoset proto/contract.binpb
+  wireload socket 127.0.0.1:9000 users.get --data '{"id": 1000001}' --rate 500
+
+Options:
+`
+
+// Exit codes, the same as wirebench's.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// errUsage is an error of whoever wrote the command line or the job.
+type errUsage struct{ error }
+
+func misused(format string, values ...any) error { return errUsage{fmt.Errorf(format, values...)} }
+
+// Main runs a command and returns its exit code.
+func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
+	err := dispatch(ctx, arguments, out, log)
+	var wrong errUsage
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &wrong):
+		fmt.Fprintf(log, "wireload: %v; see wireload --help\n", err)
+		return exitUsage
+	case err != nil:
+		fmt.Fprintf(log, "wireload: %v\n", err)
+		return exitFailed
+	case ctx.Err() != nil:
+		return exitInterrupted
+	}
+	return 0
+}
+
+func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
+	if len(arguments) == 0 {
+		return misused("name a command: rest, grpc, socket or run")
+	}
+	switch command, rest := arguments[0], arguments[1:]; command {
+	case "rest", "grpc", "socket":
+		return runByHand(ctx, command, rest, out, log)
+	case "run":
+		return runJob(ctx, rest, log)
+	case "--version", "-version", "version":
+		_, err := fmt.Fprintln(out, Version)
+		return err
+	case "--help", "-help", "-h", "help":
+		printHelp(out)
+		return flag.ErrHelp
+	default:
+		return misused("there is no command %q", command)
+	}
+}
+
+// measure runs a load and writes its histogram file, if there is a path for one.
+func measure(ctx context.Context, load *engine.Load, path string) (histogram.File, error) {
+	if path == "" {
+		return engine.Run(ctx, load, Version)
+	}
+	temporary, err := histogram.Create(path)
+	if err != nil {
+		return histogram.File{}, err
+	}
+	measured, err := engine.Run(ctx, load, Version)
+	if err != nil {
+		_ = temporary.Close()
+		return measured, errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return measured, measured.Write(temporary, path)
+}

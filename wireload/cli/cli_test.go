@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"wirebench.dev/wireload/histogram"
+)
+
+// service answers users.get of the built-in application, and counts its requests.
+func service(t *testing.T) (address string, requests *atomic.Int64) {
+	t.Helper()
+	requests = &atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"success": true, "message": "", "data": {"id": `+id+`, "name": "x"}}`)
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://"), requests
+}
+
+func run(t *testing.T, arguments ...string) (exit int, out, log string) {
+	t.Helper()
+	var written, logged bytes.Buffer
+	exit = Main(t.Context(), arguments, &written, &logged)
+	return exit, written.String(), logged.String()
+}
+
+func read(t *testing.T, path string) histogram.File {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file histogram.File
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
+	address, requests := service(t)
+	output := filepath.Join(t.TempDir(), "out.json")
+	exit, out, log := run(t, "rest", "http://"+address+"/api/users/7", "-c", "2", "-d", "1s", "-n", "50", "--output", output)
+	if exit != 0 || !strings.Contains(out, "50 successful requests") || !strings.Contains(out, "p99") {
+		t.Errorf("exit %d, %s, %s", exit, out, log)
+	}
+	file := read(t, output)
+	if file.RequestsTotal[histogram.OK] != 50 || requests.Load() != 50 || file.Driver.Name != "wireload" {
+		t.Errorf("want 50 requests, got %v, and the service saw %d", file.RequestsTotal, requests.Load())
+	}
+}
+
+func writeJob(t *testing.T, job map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "job.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func usersJob(address, output string) map[string]any {
+	return map[string]any{
+		"addresses": []string{address}, "output": output,
+		"application": "../../k6/application.json", "descriptors": "../../proto/contract.binpb",
+		"requests":    map[string]any{"transport": "rest", "clients": []any{map[string]any{"sequence": []string{"users.get"}}}},
+		"concurrency": 4, "calls": 25, "warmup_calls": 5, "check_every": 1, "warmup_s": 0, "window_s": 60,
+	}
+}
+
+func TestAJobSendsTheApplicationsRequestsAndChecksReplies(t *testing.T) {
+	address, requests := service(t)
+	output := filepath.Join(t.TempDir(), "out.json")
+	exit, _, log := run(t, "run", writeJob(t, usersJob(address, output)))
+	file := read(t, output)
+	if exit != 0 || file.RequestsTotal[histogram.OK] != 120 || requests.Load() != 120 || file.Mismatches != 0 {
+		t.Errorf("exit %d, %v, %d wrong, %s", exit, file.RequestsTotal, file.Mismatches, log)
+	}
+	if len(file.Calls) != 1 || len(file.Calls[0].LatenciesNS) != 100 {
+		t.Errorf("want the time of each call after the warm-up, got %v", file.Calls)
+	}
+}
+
+func TestRepliesWithWrongContentAreCountedAndOneIsNamed(t *testing.T) {
+	address, _ := service(t)
+	output := filepath.Join(t.TempDir(), "out.json")
+	job := usersJob(address, output)
+	job["requests"] = map[string]any{"transport": "rest", "clients": []any{map[string]any{"sequence": []string{"users.create"}}}}
+	exit, _, log := run(t, "run", writeJob(t, job))
+	if file := read(t, output); exit != 0 || file.Mismatches != 120 || strings.Count(log, "wrong content: users.create: ") != 1 {
+		t.Errorf("exit %d, %d wrong, %q", exit, file.Mismatches, log)
+	}
+}
+
+func TestALoadGeneratorTakesItsShare(t *testing.T) {
+	address, requests := service(t)
+	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
+	job["concurrency"], job["generators"], job["generator"] = 5, 2, 1
+	if exit, _, log := run(t, "run", writeJob(t, job)); exit != 0 || requests.Load() != 2*30 {
+		t.Errorf("want two of five users, got %d requests: %s", requests.Load(), log)
+	}
+}
+
+func TestWrongUsageIsOneLine(t *testing.T) {
+	wrong := func(key string, value any) []string {
+		job := usersJob("127.0.0.1:1", filepath.Join(t.TempDir(), "out.json"))
+		job[key] = value
+		return []string{"run", writeJob(t, job)}
+	}
+	for want, arguments := range map[string][]string{
+		"name a command":        {},
+		"no command \"rst\"":    {"rst"},
+		"wants a URL":           {"rest"},
+		"not a URL":             {"rest", "127.0.0.1:80"},
+		"an address and a":      {"grpc", "127.0.0.1:80"},
+		"not defined: -x":       {"rest", "http://a", "-x"},
+		"-c must":               {"rest", "http://a", "-c", "0"},
+		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
+		"--protoset":            {"grpc", "a:1", "b/c", "--data", "{}"},
+		"--codec must":          {"socket", "a:1", "b", "--codec", "xml"},
+		"one job file":          {"run"},
+		"unknown field \"foo\"": wrong("foo", 1),
+		"addresses are missing": wrong("addresses", []string{}),
+		"output is missing":     wrong("output", ""),
+		"concurrency must":      wrong("concurrency", 0),
+		"window_s":              wrong("window_s", 0),
+		"generator must":        wrong("generator", 1),
+		"calls of all users":    wrong("calls", 1_000_000),
+		"warmup_calls needs":    wrong("calls", 0),
+		`transport "smtp"`: wrong("requests", map[string]any{
+			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
+		}),
+	} {
+		exit, _, log := run(t, arguments...)
+		if exit != exitUsage || !strings.Contains(log, want) || strings.Count(log, "\n") != 1 {
+			t.Errorf("%v: want %q, got exit %d, %q", arguments, want, exit, log)
+		}
+	}
+}
+
+func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
+	for _, arguments := range [][]string{
+		{"run", "none.json"},
+		{"rest", "http://127.0.0.1:1", "--data", "@none.json"},
+		{"rest", "https://127.0.0.1:1", "--cacert", "none.pem"},
+		{"rest", "http://127.0.0.1:1", "--output", "none/out.json"},
+	} {
+		if exit, _, log := run(t, arguments...); exit != exitFailed || !strings.Contains(log, "none") {
+			t.Errorf("%v: got exit %d, %q", arguments, exit, log)
+		}
+	}
+}
+
+func TestHelpNamesEveryOption(t *testing.T) {
+	exit, out, _ := run(t, "--help")
+	if exit != 0 || !strings.Contains(out, "--max-connections") || !strings.Contains(out, "-c int") {
+		t.Errorf("exit %d: %s", exit, out)
+	}
+	if exit, again, _ := run(t, "rest", "--help"); exit != 0 || again != out {
+		t.Errorf("want the same from a command, got exit %d: %s", exit, again)
+	}
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"wirebench.dev/wireload/engine"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/schedule"
+)
+
+// Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
+type Job struct {
+	Addresses   []string        `json:"addresses"`
+	Application string          `json:"application"`
+	Descriptors string          `json:"descriptors"`
+	Requests    request.Options `json:"requests"`
+
+	Concurrency    int     `json:"concurrency"`
+	ConcurrencyMax int     `json:"concurrency_max"`
+	RatePerS       int64   `json:"rate_per_s"`
+	Arrivals       string  `json:"arrivals"`
+	Calls          int     `json:"calls"`
+	WarmupCalls    int     `json:"warmup_calls"`
+	SpawnRatePerS  float64 `json:"spawn_rate_per_s"`
+	WarmupS        float64 `json:"warmup_s"`
+	WindowS        float64 `json:"window_s"`
+	TimeoutS       float64 `json:"timeout_s"`
+	Reopen         bool    `json:"reopen"`
+	CheckEvery     int     `json:"check_every"`
+
+	TLS        *jobTLS `json:"tls"`
+	Generator  int     `json:"generator"`
+	Generators int     `json:"generators"`
+	Cores      int     `json:"cores"`
+
+	Output   string `json:"output"`
+	Snapshot string `json:"snapshot"`
+	ByDue    bool   `json:"by_due"`
+	Slices   int    `json:"slices"`
+}
+
+type jobTLS struct {
+	Authority   string `json:"authority"`
+	Certificate string `json:"certificate"`
+	Key         string `json:"key"`
+}
+
+func runJob(ctx context.Context, arguments []string, log io.Writer) error {
+	if len(arguments) != 1 {
+		return misused("run wants one job file")
+	}
+	job, err := readJob(arguments[0])
+	if err != nil {
+		return err
+	}
+	if job.Cores > 0 {
+		runtime.GOMAXPROCS(job.Cores)
+	}
+	load, err := job.load()
+	if err != nil {
+		return fmt.Errorf("%s: %w", arguments[0], err)
+	}
+	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %v\n", err) }
+	if job.Snapshot != "" {
+		// Nobody may be watching: the load goes on if it can't be written.
+		load.OnSecond = func(taken histogram.Snapshot) { _ = taken.Write(job.Snapshot) }
+	}
+	measured, err := measure(ctx, load, job.Output)
+	if err != nil {
+		return err
+	}
+	for _, each := range measured.Errors {
+		fmt.Fprintf(log, "failed: %s: %s (%d)\n", each.Code, each.Message, each.Count)
+	}
+	return nil
+}
+
+func readJob(path string) (*Job, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	job := &Job{Concurrency: 1, TimeoutS: 10, WarmupS: 0.5, WindowS: 1.5, CheckEvery: 100, Generators: 1}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(job); err != nil {
+		return nil, misused("%s: %w", path, err)
+	}
+	if err := job.validate(); err != nil {
+		return nil, misused("%s: %w", path, err)
+	}
+	return job, nil
+}
+
+func (j *Job) validate() error {
+	switch {
+	case len(j.Addresses) == 0:
+		return fmt.Errorf("addresses are missing")
+	case j.Output == "":
+		return fmt.Errorf("output is missing")
+	case j.Concurrency < 1:
+		return fmt.Errorf("concurrency must be at least 1")
+	case j.WindowS <= 0 || j.WarmupS < 0 || j.TimeoutS <= 0:
+		return fmt.Errorf("window_s and timeout_s must be positive, and warmup_s not negative")
+	case j.RatePerS < 0 || j.Calls < 0 || j.WarmupCalls < 0 || j.SpawnRatePerS < 0 || j.CheckEvery < 0:
+		return fmt.Errorf("rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative")
+	case j.WarmupCalls > 0 && j.Calls == 0:
+		return fmt.Errorf("warmup_calls needs calls")
+	case j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators:
+		return fmt.Errorf("generator must be from 0 to generators - 1")
+	case j.Slices < 0 || j.Slices > histogram.SlicesMax:
+		return fmt.Errorf("slices must be from 0 to %d", histogram.SlicesMax)
+	case j.Calls*j.Concurrency > histogram.CallsMax:
+		return fmt.Errorf("calls of all users together must not be more than %d", histogram.CallsMax)
+	}
+	return nil
+}
+
+func (j *Job) load() (*engine.Load, error) {
+	warmup, window := seconds(j.WarmupS), seconds(j.WindowS)
+	load := &engine.Load{
+		Addresses:     j.Addresses,
+		Users:         j.Concurrency,
+		UsersMax:      j.ConcurrencyMax,
+		Generator:     j.Generator,
+		Generators:    j.Generators,
+		Calls:         j.Calls,
+		WarmupCalls:   j.WarmupCalls,
+		SpawnRatePerS: j.SpawnRatePerS,
+		Duration:      warmup + window,
+		Timeout:       seconds(j.TimeoutS),
+		Reopen:        j.Reopen,
+		CheckEvery:    j.CheckEvery,
+		Measured: histogram.Options{
+			Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices,
+		},
+	}
+	load.Measured.Calls, load.Measured.WarmupCalls = j.Calls*load.OwnUsers(), j.WarmupCalls*load.OwnUsers()
+	var err error
+	switch {
+	case j.Arrivals != "":
+		load.Due, err = schedule.ReadListed(j.Arrivals)
+	case j.RatePerS > 0:
+		load.Due = schedule.AtRate(j.RatePerS)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := j.compile(load); err != nil {
+		return nil, err
+	}
+	return load, j.setup().apply(load)
+}
+
+func (j *Job) setup() transportSetup {
+	made := transportSetup{
+		transport: j.Requests.Transport, protobuf: j.Requests.Codec == "protobuf", reopen: j.Reopen, timeout: seconds(j.TimeoutS),
+	}
+	if j.TLS != nil {
+		made.overTLS = true
+		made.authority, made.certificate, made.key = j.TLS.Authority, j.TLS.Certificate, j.TLS.Key
+	}
+	return made
+}
+
+// compile has the load send the application's requests.
+func (j *Job) compile(load *engine.Load) error {
+	text, err := os.ReadFile(j.Application)
+	if err != nil {
+		return err
+	}
+	descriptors, err := os.ReadFile(j.Descriptors)
+	if err != nil {
+		return err
+	}
+	application, err := request.Load(text, descriptors)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.Application, err)
+	}
+	options := j.Requests
+	options.Users = max(j.Concurrency, j.ConcurrencyMax)
+	options.Calls, options.WarmupCalls = j.Calls, j.WarmupCalls
+	options.Meet = load.Meeting.Wait
+	workload, err := application.Compile(options)
+	if err != nil {
+		return errUsage{err}
+	}
+	load.NewSource = workload.NewSource
+	return nil
+}
+
+func seconds(count float64) time.Duration { return time.Duration(count * float64(time.Second)) }

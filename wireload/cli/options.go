@@ -1,0 +1,319 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/engine"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/schedule"
+	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/grpc"
+	"wirebench.dev/wireload/transport/rest"
+	"wirebench.dev/wireload/transport/socket"
+)
+
+// options are the flags of rest, grpc and socket.
+type options struct {
+	connections, connectionsMax, calls int
+	rate                               int64
+	duration, warmup, timeout          time.Duration
+	method, data, contentType, accept  string
+	protoset, codec, call              string
+	authority, certificate, key        string
+	arrivals, output                   string
+	reopen, overTLS, stream, quiet     bool
+	cores                              int
+}
+
+func (o *options) flags() *flag.FlagSet {
+	set := flag.NewFlagSet("wireload", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.IntVar(&o.connections, "c", 16, "connections, each with one request at a time")
+	set.DurationVar(&o.duration, "d", 10*time.Second, "how long to measure")
+	set.IntVar(&o.calls, "n", 0, "send this number of requests, rounded up to a multiple of -c; -d is then the longest that it may take")
+	set.DurationVar(&o.warmup, "warmup", 500*time.Millisecond, "load before the measurement")
+	set.Int64Var(&o.rate, "rate", 0, "requests per second, whether the service keeps up or not; 0 is as many as get replies")
+	set.StringVar(&o.arrivals, "arrivals", "", "instead of a rate a `file`: a JSON list of when requests are due, in ns from the start")
+	set.IntVar(&o.connectionsMax, "max-connections", 0, "with --rate, open up to this number when all are busy")
+	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "a request that takes longer has failed; of a stream, between two items")
+	set.BoolVar(&o.reopen, "reopen", false, "a fresh connection for every request")
+	set.StringVar(&o.method, "X", "", "HTTP method; GET, or POST with --data")
+	set.StringVar(&o.data, "data", "", "body as JSON, or @file; for gRPC and protobuf the JSON form of the message")
+	set.StringVar(&o.contentType, "content-type", "application/json", "of --data, for rest")
+	set.StringVar(&o.accept, "accept", "*/*", "media types to accept, for rest")
+	set.StringVar(&o.codec, "codec", "json", "json or protobuf bodies, for socket")
+	set.StringVar(&o.call, "call", "", "for socket with --codec protobuf, the gRPC method that has the same messages")
+	set.StringVar(&o.protoset, "protoset", "", "`file` with compiled descriptors, for messages")
+	set.BoolVar(&o.stream, "stream", false, "the reply is a stream: measure the gaps between its items")
+	set.BoolVar(&o.overTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
+	set.StringVar(&o.authority, "cacert", "", "PEM `file` of the authority to trust; the system's without it")
+	set.StringVar(&o.certificate, "cert", "", "PEM `file` of a client certificate")
+	set.StringVar(&o.key, "key", "", "PEM `file` of its key")
+	set.StringVar(&o.output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
+	set.BoolVar(&o.quiet, "quiet", false, "no progress line")
+	set.IntVar(&o.cores, "cores", 0, "processors to use; 0 is all that the process may")
+	return set
+}
+
+func printHelp(out io.Writer) {
+	var o options
+	set := o.flags()
+	fmt.Fprint(out, usage)
+	set.VisitAll(func(each *flag.Flag) {
+		name, text := flag.UnquoteUsage(each)
+		dashes := "--"
+		if len(each.Name) == 1 {
+			dashes = " -"
+		}
+		if each.DefValue != "" && each.DefValue != "0" && each.DefValue != "false" {
+			text += " (" + each.DefValue + ")"
+		}
+		fmt.Fprintf(out, "  %-26s %s\n", strings.TrimSpace(dashes+each.Name+" "+name), text)
+	})
+}
+
+// parse reads flags wherever they stand among the other arguments, and returns those.
+func (o *options) parse(arguments []string) ([]string, error) {
+	set := o.flags()
+	var others []string
+	for len(arguments) > 0 {
+		if err := set.Parse(arguments); err != nil {
+			return nil, err
+		}
+		if set.NArg() == 0 {
+			break
+		}
+		others = append(others, set.Arg(0))
+		arguments = set.Args()[1:]
+	}
+	return others, o.validate()
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.connections < 1:
+		return misused("-c must be at least 1")
+	case o.duration <= 0 || o.timeout <= 0 || o.warmup < 0:
+		return misused("durations must be positive")
+	case o.rate < 0 || o.calls < 0:
+		return misused("--rate and -n must not be negative")
+	case o.rate > 0 && o.calls > 0 || o.rate > 0 && o.arrivals != "" || o.calls > 0 && o.arrivals != "":
+		return misused("-n, --rate and --arrivals exclude each other")
+	case o.codec != "json" && o.codec != "protobuf":
+		return misused("--codec must be json or protobuf")
+	}
+	return nil
+}
+
+func runByHand(ctx context.Context, transportName string, arguments []string, out, log io.Writer) error {
+	var o options
+	others, err := o.parse(arguments)
+	switch {
+	case err == flag.ErrHelp: //nolint:errorlint // flag returns it as it is.
+		printHelp(out)
+		return err
+	case err != nil:
+		return errUsage{err}
+	}
+	load, err := o.load(transportName, others)
+	if err != nil {
+		return err
+	}
+	if o.cores > 0 {
+		runtime.GOMAXPROCS(o.cores)
+	}
+	if !o.quiet {
+		fmt.Fprintln(out, o.describe(transportName, others))
+		load.OnSecond = newProgress(log, o.duration).show
+	}
+	measured, err := measure(ctx, load, o.output)
+	if err != nil {
+		return err
+	}
+	return printSummary(out, measured)
+}
+
+func (o *options) describe(transportName string, others []string) string {
+	pace := "as fast as replies come"
+	switch {
+	case o.rate > 0:
+		pace = fmt.Sprintf("%d requests/s", o.rate)
+	case o.arrivals != "":
+		pace = "arrivals of " + o.arrivals
+	case o.calls > 0:
+		pace = fmt.Sprintf("%d requests", o.calls)
+	}
+	return fmt.Sprintf("%s %s: %d connections, %s, for %s after %s of warm-up",
+		transportName, strings.Join(others, " "), o.connections, pace, o.duration, o.warmup)
+}
+
+// load returns the load that the flags and the other arguments describe.
+func (o *options) load(transportName string, others []string) (*engine.Load, error) {
+	constant, address, err := o.request(transportName, others)
+	if err != nil {
+		return nil, err
+	}
+	load := &engine.Load{
+		Addresses:  []string{address},
+		NewSource:  func(int) request.Source { return constant },
+		Users:      o.connections,
+		UsersMax:   o.connectionsMax,
+		Generators: 1,
+		Duration:   o.warmup + o.duration,
+		Timeout:    o.timeout,
+		Reopen:     o.reopen,
+		Measured:   histogram.Options{Warmup: o.warmup, Window: o.duration},
+	}
+	if o.calls > 0 {
+		load.Calls = (o.calls + o.connections - 1) / o.connections
+		load.Measured.Calls = min(load.Calls*o.connections, histogram.CallsMax)
+		load.Measured.Warmup = 0
+	}
+	if o.rate > 0 {
+		load.Due = schedule.AtRate(o.rate)
+	}
+	if o.arrivals != "" {
+		if load.Due, err = schedule.ReadListed(o.arrivals); err != nil {
+			return nil, err
+		}
+	}
+	setup := transportSetup{
+		transport: transportName, protobuf: o.codec == "protobuf", overTLS: o.overTLS, reopen: o.reopen, timeout: o.timeout,
+		authority: o.authority, certificate: o.certificate, key: o.key,
+	}
+	return load, setup.apply(load)
+}
+
+// request returns what is sent over and over, and where to.
+func (o *options) request(transportName string, others []string) (*constant, string, error) {
+	body, err := readData(o.data)
+	if err != nil {
+		return nil, "", err
+	}
+	if transportName == "rest" {
+		return o.restRequest(others, body)
+	}
+	if len(others) != 2 {
+		return nil, "", misused("%s wants an address and a method", transportName)
+	}
+	address, method := others[0], strings.TrimPrefix(others[1], "/")
+	call := method
+	if transportName == "socket" {
+		call = o.call
+	}
+	if transportName == "grpc" || o.codec == "protobuf" {
+		if body, err = o.encode(call, body); err != nil {
+			return nil, "", err
+		}
+	}
+	made := &constant{request.Request{Operation: method, Path: []byte(method), Body: body, Stream: o.stream}}
+	if transportName == "grpc" {
+		made.request.Path = []byte("/" + method)
+	}
+	return made, address, nil
+}
+
+func (o *options) restRequest(others []string, body []byte) (*constant, string, error) {
+	if len(others) != 1 {
+		return nil, "", misused("rest wants a URL")
+	}
+	target, err := url.Parse(others[0])
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return nil, "", misused("%q is not a URL like http://127.0.0.1:5000/path", others[0])
+	}
+	o.overTLS = target.Scheme == "https"
+	address := target.Host
+	if target.Port() == "" {
+		address += map[bool]string{false: ":80", true: ":443"}[o.overTLS]
+	}
+	method := o.method
+	if method == "" {
+		method = "GET"
+		if len(body) > 0 {
+			method = "POST"
+		}
+	}
+	return &constant{request.Request{
+		Operation: method + " " + target.EscapedPath(), Method: method, Path: []byte(target.RequestURI()),
+		ContentType: o.contentType, Accept: o.accept, Body: body, Stream: o.stream,
+	}}, address, nil
+}
+
+func (o *options) encode(method string, body []byte) ([]byte, error) {
+	if o.protoset == "" {
+		if len(body) == 0 {
+			return nil, nil
+		}
+		return nil, misused("--data as a message needs its descriptors: --protoset")
+	}
+	descriptors, err := os.ReadFile(o.protoset)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := contract.Parse(descriptors)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", o.protoset, err)
+	}
+	return schema.Encode(method, body)
+}
+
+func readData(data string) ([]byte, error) {
+	if path, ok := strings.CutPrefix(data, "@"); ok {
+		return os.ReadFile(path)
+	}
+	return []byte(data), nil
+}
+
+// constant is a request.Source of one request over and over; all users may share it.
+type constant struct{ request request.Request }
+
+// Next fills in the request.
+func (c *constant) Next(r *request.Request) { *r = c.request }
+
+// Settle does nothing.
+func (c *constant) Settle(bool) {}
+
+// Check accepts every reply.
+func (c *constant) Check(*request.Request, []byte) error { return nil }
+
+// CheckStream accepts every reply.
+func (c *constant) CheckStream(*request.Request, []byte, []byte, int) error { return nil }
+
+// transportSetup is what clients and their connections are made of.
+type transportSetup struct {
+	transport                   string
+	protobuf, overTLS, reopen   bool
+	timeout                     time.Duration
+	authority, certificate, key string
+}
+
+// apply has a load use the transport.
+func (s transportSetup) apply(load *engine.Load) error {
+	switch s.transport {
+	case "rest":
+		load.NewClient = func(address string) transport.Client { return rest.New(address, s.reopen) }
+	case "grpc":
+		load.NewClient = func(address string) transport.Client { return grpc.New(address, s.overTLS, s.timeout) }
+		load.Protocols = []string{"h2"}
+	case "socket":
+		load.NewClient = func(string) transport.Client { return socket.New(s.protobuf) }
+	default:
+		return misused("transport must be rest, grpc or socket, not %q", s.transport)
+	}
+	if !s.overTLS {
+		return nil
+	}
+	var err error
+	load.TLS, err = readTLS(s.authority, s.certificate, s.key)
+	return err
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+
+	"wirebench.dev/wireload/secure"
+)
+
+// readTLS returns how connections are made with these PEM files, each of which may be missing.
+func readTLS(authority, certificate, key string) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	var authorities []byte
+	if authority != "" {
+		var err error
+		if authorities, err = os.ReadFile(authority); err != nil {
+			return nil, err
+		}
+	}
+	if err := secure.Prepare(config, authorities); err != nil {
+		return nil, fmt.Errorf("%s: %w", authority, err)
+	}
+	if (certificate == "") != (key == "") {
+		return nil, misused("a certificate and its key go together")
+	}
+	if certificate != "" {
+		pair, err := tls.LoadX509KeyPair(certificate, key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

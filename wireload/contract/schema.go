@@ -1,0 +1,96 @@
+// Package contract knows the messages of gRPC methods, as compiled proto files define them.
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// Schema finds the messages of gRPC methods, by names like "package.Service/Method". It is read-only once
+// loaded, and may be shared.
+type Schema struct {
+	methods map[string]protoreflect.MethodDescriptor
+}
+
+// Parse reads a set of descriptors, as protoc and buf compile it.
+func Parse(descriptors []byte) (*Schema, error) {
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(descriptors, set); err != nil {
+		return nil, fmt.Errorf("is no set of descriptors: %w", err)
+	}
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		return nil, err
+	}
+	methods := map[string]protoreflect.MethodDescriptor{}
+	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				method := service.Methods().Get(j)
+				methods[fmt.Sprintf("%s/%s", service.FullName(), method.Name())] = method
+			}
+		}
+		return true
+	})
+	return &Schema{methods: methods}, nil
+}
+
+func (s *Schema) method(name string) (protoreflect.MethodDescriptor, error) {
+	if s == nil {
+		return nil, fmt.Errorf("protobuf needs its messages: call load(descriptors) in the init context")
+	}
+	method, ok := s.methods[name]
+	if !ok {
+		return nil, fmt.Errorf("no gRPC method %q among the descriptors", name)
+	}
+	return method, nil
+}
+
+// Encode turns the JSON of a request into its message.
+func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
+	method, err := s.method(name)
+	if err != nil {
+		return nil, err
+	}
+	message := dynamicpb.NewMessage(method.Input())
+	if len(text) > 0 {
+		if err := protojson.Unmarshal(text, message); err != nil {
+			return nil, fmt.Errorf("body does not fit %s: %w", method.Input().Name(), err)
+		}
+	}
+	return proto.Marshal(message)
+}
+
+// Decode turns a response message into JSON.
+func (s *Schema) Decode(name string, body []byte) (json.RawMessage, error) {
+	method, err := s.method(name)
+	if err != nil {
+		return nil, err
+	}
+	message := dynamicpb.NewMessage(method.Output())
+	if err := proto.Unmarshal(body, message); err != nil {
+		return nil, err
+	}
+	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+}
+
+// DecodeData turns a response message into the JSON of its `data`, which is what a JSON body holds.
+func (s *Schema) DecodeData(name string, body []byte) (json.RawMessage, error) {
+	text, err := s.Decode(name, body)
+	if err != nil {
+		return nil, err
+	}
+	envelope := struct {
+		Data json.RawMessage `json:"data"`
+	}{json.RawMessage("[]")} // An empty list is left out of the message.
+	err = json.Unmarshal(text, &envelope)
+	return envelope.Data, err
+}

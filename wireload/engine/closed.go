@@ -1,0 +1,57 @@
+package engine
+
+import "time"
+
+// runClosed has each user send its next request when it has the reply to the one before.
+func (r *run) runClosed() {
+	r.begin()
+	work := r.sendForDuration
+	if r.load.Calls > 0 {
+		work = r.sendCalls
+	}
+	for n := range r.load.OwnUsers() {
+		number := r.load.userNumber(n)
+		r.start(number, func(u *user) {
+			if r.waitToSpawn(number) {
+				work(u)
+			}
+		})
+	}
+}
+
+// waitToSpawn waits until it is a user's turn to start; false if the load ends before.
+func (r *run) waitToSpawn(number int) bool {
+	if r.load.SpawnRatePerS == 0 {
+		return true
+	}
+	turn := r.startUnixNS.Load() + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
+	if turn >= r.endUnixNS() {
+		return false
+	}
+	select {
+	case <-time.After(time.Duration(turn - r.clock.now())):
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+func (r *run) sendForDuration(u *user) {
+	for end := r.endUnixNS(); r.clock.now() < end && r.ctx.Err() == nil; {
+		u.perform(0)
+	}
+}
+
+// sendCalls sends a number of requests. Those that warm up come first; then all users wait for each other.
+func (r *run) sendCalls(u *user) {
+	end := r.endUnixNS()
+	for call := range r.load.WarmupCalls + r.load.Calls {
+		if call == r.load.WarmupCalls && call > 0 {
+			r.load.Meeting.wait(func() { r.recorder.open(r.clock.now()) })
+		}
+		if r.clock.now() >= end || r.ctx.Err() != nil {
+			return
+		}
+		u.perform(0)
+	}
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"bufio"
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/transport"
+)
+
+// cutReplies are the beginnings of good replies.
+func (p protocol) cutReply() []byte {
+	whole := p.reply(0)
+	return whole[:len(whole)-3]
+}
+
+func TestFailuresAreCountedByClass(t *testing.T) {
+	faults := map[transport.Class]func(protocol, net.Conn, *bufio.Reader){
+		transport.Closed: func(protocol, net.Conn, *bufio.Reader) {},
+		transport.Reset:  func(_ protocol, c net.Conn, _ *bufio.Reader) { reset(c) },
+		transport.CutShort: func(p protocol, c net.Conn, _ *bufio.Reader) {
+			_, _ = c.Write(p.cutReply())
+		},
+		transport.Garbage: func(_ protocol, c net.Conn, r *bufio.Reader) {
+			_, _ = c.Write([]byte("\xff\xff\xff this is no reply of any protocol\r\n\r\n"))
+			_, _ = r.ReadByte() // Until the client has had enough.
+		},
+		transport.Timeout: func(_ protocol, _ net.Conn, r *bufio.Reader) { _, _ = r.ReadByte() },
+	}
+	for name, p := range protocols {
+		for class, fault := range faults {
+			t.Run(name+"/"+string(class), func(t *testing.T) {
+				address := serve(t, func(c net.Conn) {
+					r := bufio.NewReader(c)
+					if p.readRequest(r) == nil {
+						fault(p, c, r)
+					}
+				})
+				load := p.load(address, 200*time.Millisecond)
+				if class == transport.Timeout {
+					load.Timeout = 150 * time.Millisecond
+				}
+				expectOnly(t, measure(t, load), class)
+			})
+		}
+	}
+}
+
+// expectOnly wants failures of this class, and nothing else.
+func expectOnly(t *testing.T, measured histogram.File, class transport.Class) {
+	t.Helper()
+	if len(measured.ErrorClasses) != 1 || measured.ErrorClasses[string(class)] == 0 {
+		t.Errorf("want failures of class %s, got %v: %v", class, measured.ErrorClasses, measured.Errors)
+	}
+	if measured.RequestsTotal[histogram.OK] != 0 || len(measured.Errors) != 1 {
+		t.Errorf("want one kind of words and no success, got %v, %v", measured.Errors, measured.RequestsTotal)
+	}
+}
+
+func TestARefusedConnectionIsAFailure(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			expectOnly(t, measure(t, p.load(listener.Addr().String(), 20*time.Millisecond)), transport.Refused)
+		})
+	}
+}
+
+func TestAServerWithoutTLSIsAFailure(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
+			load := p.load(address, 50*time.Millisecond)
+			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+			measured := measure(t, load)
+			// Whether the reset of what the server didn't read overtakes its words is the kernel's business.
+			if measured.ErrorClasses[string(transport.TLS)] == 0 || measured.RequestsTotal[histogram.OK] != 0 {
+				t.Errorf("want failures of TLS, got %v: %v", measured.ErrorClasses, measured.Errors)
+			}
+		})
+	}
+}
+
+// TestARequestThatMetAClosedConnectionIsSentAgain has servers close each connection at its second request.
+func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
+	for _, name := range []string{"rest", "socket"} {
+		p := protocols[name]
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, func(c net.Conn) {
+				r := bufio.NewReader(c)
+				_ = p.readRequest(r)
+				_, _ = c.Write(p.reply(0))
+				_ = p.readRequest(r)
+			})
+			load := p.load(address, 50*time.Millisecond)
+			load.Calls = 10
+			load.Duration = 10 * time.Second
+			load.Measured = histogram.Options{Window: 10 * time.Second, Calls: 10}
+			measured := measure(t, load)
+			if measured.RequestsTotal[histogram.OK] != 10 || len(measured.Errors) != 0 || measured.Retried != 9 {
+				t.Errorf("want 10 successes, 9 of them at the second try, got %v, %d retried: %v",
+					measured.RequestsTotal, measured.Retried, measured.Errors)
+			}
+		})
+	}
+}
+
+func TestAPostIsNotSentAgain(t *testing.T) {
+	p := protocols["rest"]
+	p.request.Method = "POST"
+	var requests atomic.Int64
+	address := serve(t, func(c net.Conn) {
+		r := bufio.NewReader(c)
+		_ = p.readRequest(r)
+		_, _ = c.Write(p.reply(0))
+		_ = p.readRequest(r)
+		requests.Add(1)
+	})
+	load := p.load(address, 10*time.Second)
+	load.Calls = 4
+	load.Measured = histogram.Options{Window: 10 * time.Second, Calls: 4}
+	measured := measure(t, load)
+	if measured.Retried != 0 || measured.ErrorClasses[string(transport.Closed)] != 2 {
+		t.Errorf("want 2 failures and none sent again, got %d, %v", measured.Retried, measured.Errors)
+	}
+}
+
+// TestAConnectionThatWasClosedWhileIdleIsReplaced has a server that keeps no connection.
+func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
+	for name, p := range protocols {
+		p.request.Method = "POST"
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, func(c net.Conn) {
+				_ = p.readRequest(bufio.NewReader(c))
+				_, _ = c.Write(p.reply(0))
+			})
+			load := p.load(address, time.Minute)
+			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+			u := newUser(r, 0)
+			for range 3 {
+				u.perform(0)
+				for u.connection != nil && !u.socket.isClosed() {
+					time.Sleep(time.Millisecond)
+				}
+				u.lastUsed = 0 // Long ago.
+			}
+			u.end()
+			measured, err := r.recorder.report(histogram.Driver{}, 0)
+			if err != nil || measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
+				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
+			}
+		})
+	}
+}

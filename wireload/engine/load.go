@@ -1,0 +1,63 @@
+// Package engine sends the requests of a load, each user's on a connection and a goroutine of its own, and records
+// how long their replies took. It is the same for all transports.
+package engine
+
+import (
+	"crypto/tls"
+	"time"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/schedule"
+	"wirebench.dev/wireload/transport"
+)
+
+// Load is what is to be sent, and what is measured of it.
+type Load struct {
+	// Addresses are host:port of the service's replicas; users take them in turn.
+	Addresses []string
+	// TLS is nil for plain text. Protocols are the names for ALPN.
+	TLS       *tls.Config
+	Protocols []string
+	// NewClient returns what speaks the protocol to an address.
+	NewClient func(address string) transport.Client
+	// NewSource returns the requests of a user; users of all load generators are numbered together, from 0.
+	NewSource func(user int) request.Source
+
+	// Users is how many users there are in all load generators together, each with one connection; UsersMax, where
+	// it is more, how many there may be in an open load: one that is due while all are busy gets a new one.
+	Users, UsersMax int
+	// Generator says which of so many load generators this is: it has every nth user and arrival.
+	Generator, Generators int
+	// Due says when requests are due; nil for a closed load, whose users send when they have a reply.
+	Due schedule.Schedule
+	// Calls is how many requests each user sends after WarmupCalls; 0 for a load of a duration.
+	Calls, WarmupCalls int
+	// Meeting is where users wait for each other.
+	Meeting Meeting
+	// SpawnRatePerS is how many users of a closed load start in a second; 0 is all at once.
+	SpawnRatePerS float64
+	// Duration is how long requests are sent; that of a load by calls is the longest that it may take.
+	Duration time.Duration
+	// Timeout is for a reply, connecting included; of a stream it is the longest time without an item.
+	Timeout time.Duration
+	// Reopen has each request sent on a fresh connection.
+	Reopen bool
+	// CheckEvery has the content of every nth reply of a user checked; 0 is none. OnMismatch gets what is wrong with
+	// the first that is.
+	CheckEvery int
+	OnMismatch func(error)
+
+	// Measured says what becomes part of the histogram file.
+	Measured histogram.Options
+	// OnSecond gets a snapshot of each full second of the window, if it isn't nil.
+	OnSecond func(histogram.Snapshot)
+}
+
+// OwnUsers returns how many of the users are this load generator's.
+func (l *Load) OwnUsers() int { return l.own(l.Users) }
+
+func (l *Load) own(all int) int { return (all - l.Generator + l.Generators - 1) / l.Generators }
+
+// userNumber returns the number that this generator's nth user has among all.
+func (l *Load) userNumber(n int) int { return n*l.Generators + l.Generator }

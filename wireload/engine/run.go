@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirebench.dev/wireload/histogram"
+)
+
+// clock reads the monotonic clock as Unix time: one reading of the machine's clock, where time.Now takes two, and no
+// jump when somebody sets the time.
+type clock struct {
+	start  time.Time
+	unixNS int64
+}
+
+func newClock() clock {
+	now := time.Now()
+	return clock{now, now.UnixNano()}
+}
+
+func (c clock) now() int64 { return c.unixNS + int64(time.Since(c.start)) }
+
+func (c clock) at(unixNS int64) time.Time { return c.start.Add(time.Duration(unixNS - c.unixNS)) }
+
+// run is one load that is under way.
+type run struct {
+	ctx      context.Context //nolint:containedctx // It lasts as long as the load.
+	cancel   context.CancelCauseFunc
+	load     *Load
+	clock    clock
+	recorder *recorder
+	users    sync.WaitGroup
+	// mismatch is done when the first reply with wrong content was handed on.
+	mismatch sync.Once
+	// startUnixNS is when requests began to be sent.
+	startUnixNS atomic.Int64
+	// dropped are requests that were due and never sent.
+	dropped int64
+}
+
+// Run sends the load and returns what was measured, also after an interrupt by the context. Its errors are those of
+// the load itself; a service that fails is part of the result.
+func Run(ctx context.Context, load *Load, version string) (histogram.File, error) {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{ctx: inner, cancel: cancel, load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.watch()
+	}()
+	var err error
+	if load.Due != nil {
+		err = r.runOpen()
+	} else {
+		r.runClosed()
+	}
+	r.users.Wait()
+	if cause := context.Cause(inner); cause != nil && ctx.Err() == nil {
+		err = cause
+	}
+	cancel(nil)
+	<-watched
+	if err != nil {
+		return histogram.File{}, err
+	}
+	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version}, r.dropped)
+}
+
+// fail ends the load: a request can't be made.
+func (r *run) fail(err error) { r.cancel(err) }
+
+// begin starts the clock of the load.
+func (r *run) begin() {
+	now := r.clock.now()
+	r.startUnixNS.Store(now)
+	if r.load.WarmupCalls == 0 {
+		r.recorder.open(now)
+	}
+	r.load.Meeting.begin(r)
+}
+
+// endUnixNS returns when the last request is sent.
+func (r *run) endUnixNS() int64 { return r.startUnixNS.Load() + int64(r.load.Duration) }
+
+// start has a user do its work on a goroutine of its own.
+func (r *run) start(number int, work func(*user)) {
+	u := newUser(r, number)
+	r.users.Go(func() {
+		off := context.AfterFunc(r.ctx, u.interrupt)
+		defer off()
+		defer u.end()
+		work(u)
+	})
+}
+
+// watch hands snapshots on until the load is over.
+func (r *run) watch() {
+	if r.load.OnSecond == nil {
+		<-r.ctx.Done()
+		return
+	}
+	const often = 50 * time.Millisecond
+	ticker := time.NewTicker(often)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case now := <-ticker.C:
+			if taken, ok := r.recorder.snapshot(now); ok {
+				r.load.OnSecond(taken)
+			}
+		}
+	}
+}

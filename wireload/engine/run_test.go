@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/schedule"
+)
+
+func TestAClosedLoadCountsWhatTheServerHasSeen(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			load := p.load(serve(t, p.answering(0)), 200*time.Millisecond)
+			load.Users = 4
+			measured := measure(t, load)
+			if measured.RequestsTotal[histogram.OK] < 4 || len(measured.RequestsTotal) != 1 {
+				t.Fatalf("want successes alone, got %v: %v", measured.RequestsTotal, measured.Errors)
+			}
+			if measured.Bytes.Requests != measured.RequestsTotal[histogram.OK] || measured.Bytes.Received == 0 {
+				t.Errorf("want the bytes of all requests, got %v", *measured.Bytes)
+			}
+		})
+	}
+}
+
+func TestServiceTimeIsTheServersTime(t *testing.T) {
+	const takes = 30 * time.Millisecond
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			latencies, err := measure(t, p.load(serve(t, p.answering(takes)), 200*time.Millisecond)).Merged("service")
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A busy machine makes it longer, and nothing makes it shorter.
+			if shortest := latencies.Min(); shortest < int64(takes)-int64(takes)/1000 || shortest > int64(3*takes) {
+				t.Errorf("want %s, got %s", takes, time.Duration(shortest))
+			}
+		})
+	}
+}
+
+// TestARequestThatIsDueWhileAllAreBusyIsSentLate has requests due twice as often as one connection has replies.
+func TestARequestThatIsDueWhileAllAreBusyIsSentLate(t *testing.T) {
+	p := protocols["socket"]
+	load := p.load(serve(t, p.answering(20*time.Millisecond)), 400*time.Millisecond)
+	load.Due = schedule.AtRate(100)
+	measured := measure(t, load)
+	if measured.RequestsTotal[histogram.OK] != 40 || measured.DroppedIterations != 0 {
+		t.Fatalf("want all 40, got %v, and %d not sent", measured.RequestsTotal, measured.DroppedIterations)
+	}
+	response, err := measured.Merged("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if longest := response.Max(); longest < int64(150*time.Millisecond) {
+		t.Errorf("want the wait in the response time, got %s at most", time.Duration(longest))
+	}
+}
+
+func TestWhatCannotBeSentWithinATimeoutOfTheEndIsCounted(t *testing.T) {
+	p := protocols["socket"]
+	load := p.load(serve(t, p.answering(100*time.Millisecond)), 200*time.Millisecond)
+	load.Due, load.Timeout = schedule.AtRate(200), 150*time.Millisecond
+	measured := measure(t, load)
+	sent := int64(0)
+	for _, count := range measured.RequestsTotal {
+		sent += count
+	}
+	if sent+measured.DroppedIterations != 40 || measured.DroppedIterations < 20 {
+		t.Errorf("want 40 in all, most of them not sent, got %d sent and %d not", sent, measured.DroppedIterations)
+	}
+}
+
+func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
+	p := protocols["socket"]
+	var connections atomic.Int64
+	answer := p.answering(300 * time.Millisecond)
+	load := p.load(serve(t, func(c net.Conn) {
+		connections.Add(1)
+		answer(c)
+	}), 200*time.Millisecond)
+	load.Due, load.UsersMax = schedule.AtRate(50), 4
+	measure(t, load)
+	if got := connections.Load(); got != 4 {
+		t.Errorf("want 4 connections, got %d", got)
+	}
+}
+
+func TestACallLoadWarmsUpFirst(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			load := p.load(serve(t, p.answering(time.Millisecond)), time.Minute)
+			load.Users, load.Calls, load.WarmupCalls = 3, 20, 5
+			load.Measured = histogram.Options{Window: time.Minute, Calls: 60, WarmupCalls: 15}
+			measured := measure(t, load)
+			if measured.RequestsTotal[histogram.OK] != 75 || len(measured.Calls) != 1 || len(measured.Calls[0].LatenciesNS) != 60 {
+				t.Errorf("want 75 requests and 60 of them measured, got %v, %v", measured.RequestsTotal, measured.Calls)
+			}
+		})
+	}
+}
+
+func TestUsersTakeAddressesInTurn(t *testing.T) {
+	p := protocols["rest"]
+	var first, second atomic.Int64
+	count := func(to *atomic.Int64) func(net.Conn) {
+		return func(c net.Conn) {
+			to.Add(1)
+			p.answering(0)(c)
+		}
+	}
+	load := p.load(serve(t, count(&first)), 100*time.Millisecond)
+	load.Addresses = append(load.Addresses, serve(t, count(&second)))
+	load.Users = 6
+	measure(t, load)
+	if first.Load() != 3 || second.Load() != 3 {
+		t.Errorf("want 3 connections each, got %d and %d", first.Load(), second.Load())
+	}
+}
+
+func TestReopenedConnections(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			var connections atomic.Int64
+			load := p.load(serve(t, func(c net.Conn) {
+				connections.Add(1)
+				p.answering(0)(c)
+			}), time.Minute)
+			load.Calls, load.Reopen = 10, true
+			measured := measure(t, load)
+			if measured.RequestsTotal[histogram.OK] != 10 || connections.Load() != 10 {
+				t.Errorf("want 10 of both, got %v on %d connections", measured.RequestsTotal, connections.Load())
+			}
+		})
+	}
+}
+
+func TestAnInterruptEndsTheLoad(t *testing.T) {
+	p := protocols["grpc"]
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	began := time.Now()
+	measured, err := Run(ctx, p.load(serve(t, p.answering(time.Minute)), time.Minute), "test")
+	if err != nil || time.Since(began) > 20*time.Second || len(measured.RequestsTotal) != 0 {
+		t.Errorf("want what was measured, at once: %v after %s, %v", measured.RequestsTotal, time.Since(began), err)
+	}
+}
+
+// TestNothingIsAllocatedForARequest counts the allocations of server and client together.
+func TestNothingIsAllocatedForARequest(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			replies := make([][]byte, 3000)
+			for n := range replies {
+				replies[n] = p.reply(n)
+			}
+			p.reply = func(n int) []byte { return replies[n] }
+			load := p.load(serve(t, p.answering(0)), time.Minute)
+			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+			r.recorder.open(r.clock.now())
+			u := newUser(r, 0)
+			perform := func() {
+				u.lastUsed = 0 // As in a slow load, where connections are looked at.
+				u.perform(r.clock.now())
+			}
+			for range 100 {
+				perform()
+			}
+			if allocations := testing.AllocsPerRun(1000, perform); allocations >= 1 {
+				t.Errorf("want none, got %v a request", allocations)
+			}
+			u.end()
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"wirebench.dev/wireload/frame"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/grpc"
+	"wirebench.dev/wireload/transport/rest"
+	"wirebench.dev/wireload/transport/socket"
+)
+
+// protocol is a transport with a server for it that allocates nothing: it counts requests, and answers a constant.
+type protocol struct {
+	newClient func(address string) transport.Client
+	request   request.Request
+	// readRequest reads one request of a connection.
+	readRequest func(*bufio.Reader) error
+	// reply is what answers the nth request of a connection, counted from 0.
+	reply func(n int) []byte
+}
+
+const body = `{"data":{"id":1}}`
+
+var protocols = map[string]protocol{
+	"rest": {
+		newClient:   func(address string) transport.Client { return rest.New(address, false) },
+		request:     request.Request{Operation: "get", Method: "GET", Path: []byte("/api/users/1"), Accept: "*/*"},
+		readRequest: readLines,
+		reply:       func(int) []byte { return restReply },
+	},
+	"grpc": {
+		newClient:   func(address string) transport.Client { return grpc.New(address, false, time.Second) },
+		request:     request.Request{Operation: "get", Path: []byte("/users/Get"), Body: []byte("\x08\x01")},
+		readRequest: readGRPC,
+		reply:       grpcReply,
+	},
+	"socket": {
+		newClient:   func(string) transport.Client { return socket.New(false) },
+		request:     request.Request{Operation: "get", Path: []byte("users.get"), Body: []byte(`{"id":1}`)},
+		readRequest: readFrame,
+		reply:       socketReply,
+	},
+}
+
+var restReply = []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n" + body)
+
+// readLines reads a request without a body.
+func readLines(r *bufio.Reader) error {
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil || len(line) <= 2 {
+			return err
+		}
+	}
+}
+
+// readFrame skips the preface, which no length begins with.
+func readFrame(r *bufio.Reader) error {
+	head, err := r.Peek(4)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(head, []byte(frame.PrefaceJSON)) {
+		_, _ = r.Discard(4)
+		if head, err = r.Peek(4); err != nil {
+			return err
+		}
+	}
+	_, err = r.Discard(4 + int(binary.BigEndian.Uint32(head)))
+	return err
+}
+
+// socketReply answers ids that count from 1.
+func socketReply(n int) []byte {
+	reply, _ := frame.AppendReply(nil, frame.Reply{ID: uint32(n + 1), Body: []byte(body)})
+	return reply
+}
+
+// readGRPC reads frames until a stream ends.
+func readGRPC(r *bufio.Reader) error {
+	head, err := r.Peek(4)
+	if err != nil {
+		return err
+	}
+	if string(head) == http2.ClientPreface[:4] {
+		_, _ = r.Discard(len(http2.ClientPreface))
+	}
+	for {
+		header, err := http2.ReadFrameHeader(r)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Discard(int(header.Length)); err != nil {
+			return err
+		}
+		if header.Type == http2.FrameData && header.Flags.Has(http2.FlagDataEndStream) {
+			return nil
+		}
+	}
+}
+
+// grpcReply is SETTINGS first, then for each stream headers, a message and trailers.
+func grpcReply(n int) []byte {
+	var out, block bytes.Buffer
+	framer, encoder := http2.NewFramer(&out, nil), hpack.NewEncoder(&block)
+	if n == 0 {
+		_ = framer.WriteSettings()
+	}
+	stream := uint32(2*n + 1)
+	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true})
+	_ = framer.WriteData(stream, false, []byte("\x00\x00\x00\x00\x02\x08\x01"))
+	block.Reset()
+	_ = encoder.WriteField(hpack.HeaderField{Name: "grpc-status", Value: "0"})
+	if n > 0 { // By then it has the first place in the table.
+		block.Reset()
+		block.WriteByte(0x80 | 62)
+	}
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})
+	return out.Bytes()
+}
+
+// serve runs a server that has `handle` for each connection, and returns its address.
+func serve(t testing.TB, handle func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = connection.Close() }()
+				handle(connection)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// answering handles a connection as a good server does, after so long for each request.
+func (p protocol) answering(takes time.Duration) func(net.Conn) {
+	return func(connection net.Conn) {
+		reader := bufio.NewReader(connection)
+		for n := 0; p.readRequest(reader) == nil; n++ {
+			time.Sleep(takes)
+			if _, err := connection.Write(p.reply(n)); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// constant is a request.Source of one request.
+type constant struct{ request request.Request }
+
+func (c constant) Next(r *request.Request)                                 { *r = c.request }
+func (c constant) Settle(bool)                                             {}
+func (c constant) Check(*request.Request, []byte) error                    { return nil }
+func (c constant) CheckStream(*request.Request, []byte, []byte, int) error { return nil }
+
+// load is a closed load of one user on a service.
+func (p protocol) load(address string, duration time.Duration) *Load {
+	return &Load{
+		Addresses: []string{address}, NewClient: p.newClient, NewSource: func(int) request.Source { return constant{p.request} },
+		Users: 1, Generators: 1, Duration: duration, Timeout: 5 * time.Second, Measured: histogram.Options{Window: duration},
+	}
+}
+
+func measure(t *testing.T, load *Load) histogram.File {
+	t.Helper()
+	measured, err := Run(t.Context(), load, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return measured
+}
+
+// reset closes a connection so that its client gets a reset.
+func reset(connection net.Conn) { _ = connection.(*net.TCPConn).SetLinger(0) }

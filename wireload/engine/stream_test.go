@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"bufio"
+	"net"
+	"testing"
+	"time"
+
+	"wirebench.dev/wireload/frame"
+	"wirebench.dev/wireload/histogram"
+)
+
+// streaming answers each request of the socket protocol with items that are so far apart; with `ends`, to their end mark.
+func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
+	return func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for id := uint32(1); readFrame(r) == nil; id++ {
+			for range items {
+				time.Sleep(gap)
+				item, _ := frame.AppendReply(nil, frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte("{}")})
+				if _, err := c.Write(item); err != nil {
+					return
+				}
+			}
+			if !ends {
+				_, _ = r.ReadByte()
+				return
+			}
+			end, _ := frame.AppendReply(nil, frame.Reply{ID: id})
+			_, _ = c.Write(end)
+		}
+	}
+}
+
+func streamLoad(address string, duration time.Duration) *Load {
+	p := protocols["socket"]
+	p.request.Stream = true
+	return p.load(address, duration)
+}
+
+func TestItemsOfStreamsAreTimed(t *testing.T) {
+	load := streamLoad(serve(t, streaming(5, 10*time.Millisecond, true)), time.Minute)
+	load.Calls = 3
+	load.Measured = histogram.Options{Window: time.Minute, Calls: 3}
+	measured := measure(t, load)
+	if measured.RequestsTotal[histogram.OK] != 3 || measured.Streams == nil || measured.Streams.Items != 15 {
+		t.Fatalf("want 3 streams of 5 items, got %v, %v: %v", measured.RequestsTotal, measured.Streams, measured.Errors)
+	}
+	gaps, err := measured.Merged("gap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := measured.Merged("first_item")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A busy machine hands several items over at once: only their sum can't be too small.
+	sum := gaps.Mean() * float64(gaps.TotalCount())
+	if gaps.TotalCount() != 12 || first.TotalCount() != 3 || sum < float64(60*time.Millisecond) {
+		t.Errorf("want 12 gaps of 10 ms, got %d of %s in all", gaps.TotalCount(), time.Duration(sum))
+	}
+}
+
+func TestAStreamUnderWayAtTheEndIsCancelled(t *testing.T) {
+	measured := measure(t, streamLoad(serve(t, streaming(1000, 5*time.Millisecond, true)), 100*time.Millisecond))
+	if len(measured.RequestsTotal) != 0 || measured.Streams == nil || measured.Streams.Cancelled != 1 || measured.Streams.Items == 0 {
+		t.Errorf("want a cancelled stream and no request, got %v, %v: %v", measured.RequestsTotal, measured.Streams, measured.Errors)
+	}
+}
+
+func TestAStreamThatStallsFails(t *testing.T) {
+	load := streamLoad(serve(t, streaming(2, time.Millisecond, false)), time.Minute)
+	load.Calls, load.Timeout = 1, 200*time.Millisecond
+	measured := measure(t, load)
+	if measured.RequestsTotal[histogram.DeadlineExceeded] != 1 {
+		t.Errorf("want a timeout, got %v: %v", measured.RequestsTotal, measured.Errors)
+	}
+}
+
+func TestUsersStartOneAfterTheOther(t *testing.T) {
+	p := protocols["socket"]
+	load := p.load(serve(t, p.answering(0)), 300*time.Millisecond)
+	load.Users, load.SpawnRatePerS = 1000, 20 // Of a thousand users six or seven start.
+	began := time.Now()
+	measured := measure(t, load)
+	if measured.RequestsTotal[histogram.OK] == 0 || time.Since(began) > 30*time.Second {
+		t.Errorf("want the load to end in time, got %v after %s", measured.RequestsTotal, time.Since(began))
+	}
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"testing"
+	"time"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/transport"
+)
+
+// certify returns a certificate that is its own authority, for clients and servers.
+func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// secured handles connections with mutual TLS.
+func secured(config *tls.Config, handle func(net.Conn)) func(net.Conn) {
+	return func(plain net.Conn) {
+		connection := tls.Server(plain, config)
+		if connection.Handshake() == nil {
+			handle(connection)
+		}
+	}
+}
+
+func TestMutualTLS(t *testing.T) {
+	certificate, trusted := certify(t)
+	server := &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"},
+		ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert,
+	}
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			load := p.load(serve(t, secured(server, p.answering(0))), time.Minute)
+			load.Calls = 20
+			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, Certificates: []tls.Certificate{certificate}}
+			if name == "grpc" {
+				load.Protocols = []string{"h2"}
+			}
+			if measured := measure(t, load); measured.RequestsTotal[histogram.OK] != 20 {
+				t.Errorf("want 20 successes, got %v: %v", measured.RequestsTotal, measured.Errors)
+			}
+		})
+	}
+}
+
+func TestAClientThatTheServerDoesNotTrustFails(t *testing.T) {
+	certificate, trusted := certify(t)
+	server := &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate},
+		ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert,
+	}
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, secured(server, p.answering(0)))
+			for reason, config := range map[string]*tls.Config{
+				"no certificate":    {MinVersion: tls.VersionTLS12, RootCAs: trusted},
+				"another authority": {MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()},
+			} {
+				load := p.load(address, 20*time.Millisecond)
+				load.TLS = config
+				measured := measure(t, load)
+				// TLS 1.3 servers say only after the handshake that a certificate is missing; a reset may overtake the alert.
+				if measured.RequestsTotal[histogram.OK] != 0 || measured.ErrorClasses[string(transport.TLS)] == 0 {
+					t.Errorf("%s: want failures of TLS, got %v: %v", reason, measured.ErrorClasses, measured.Errors)
+				}
+			}
+		})
+	}
+}

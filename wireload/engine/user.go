@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"sync"
+	"time"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/secure"
+	"wirebench.dev/wireload/transport"
+)
+
+// A request that provably wasn't processed is sent so often at most.
+const attemptsMax = 3
+
+// user sends one request at a time.
+type user struct {
+	run     *run
+	address string
+	client  transport.Client
+	source  request.Source
+	request request.Request
+	stream  *stream
+	counts  userCounts
+	calls   int
+	// latest is when a call has to be over, whatever its timeout.
+	latest int64
+
+	// mutex guards the connection against an interrupt, which closes it.
+	mutex      sync.Mutex
+	connection net.Conn
+	// socket is what the connection is made of, and lastUsed when it had its last reply.
+	socket   *meteredConnection
+	lastUsed int64
+}
+
+// userCounts are what a user counts without the recorder's lock.
+type userCounts struct {
+	retried, mismatches int64
+	sent, received      int64
+}
+
+func newUser(r *run, number int) *user {
+	address := r.load.Addresses[number%len(r.load.Addresses)]
+	return &user{run: r, address: address, client: r.load.NewClient(address), source: r.load.NewSource(number)}
+}
+
+// perform sends a request, which was due at this moment, or never if it is 0, and records how it ended.
+func (u *user) perform(due int64) {
+	u.source.Next(&u.request)
+	u.replaceClosed()
+	if err := u.client.Prepare(&u.request); err != nil {
+		u.run.fail(err)
+		return
+	}
+	sent := u.run.clock.now()
+	var reply transport.Reply
+	var err error
+	if u.request.Stream {
+		reply, err = u.readStream(sent, due)
+	} else {
+		u.latest = math.MaxInt64
+		reply, err = u.send(sent, nil)
+	}
+	end := u.run.clock.now()
+	if err != nil && u.run.ctx.Err() != nil {
+		return // Interrupted.
+	}
+	if errors.Is(err, transport.ErrStopped) {
+		u.run.recorder.addCancelled(u.request.Operation)
+		u.close()
+		return
+	}
+	u.lastUsed = end
+	took := histogram.Request{EndUnixNS: end, ServiceNS: end - sent, DueUnixNS: due}
+	u.run.recorder.add(u.request.Operation, took, reply, err, u.run.load.Timeout)
+	u.finish(reply, err)
+}
+
+// finish does what comes after the clock.
+func (u *user) finish(reply transport.Reply, err error) {
+	ok := err == nil && reply.Code == histogram.OK
+	u.calls++
+	if ok && u.run.load.CheckEvery > 0 && u.calls%u.run.load.CheckEvery == 0 {
+		if wrong := u.check(reply); wrong != nil {
+			u.counts.mismatches++
+			u.run.mismatch.Do(func() { u.run.load.OnMismatch(fmt.Errorf("%s: %w", u.request.Operation, wrong)) })
+		}
+	}
+	u.source.Settle(ok)
+	if err != nil || reply.Close || u.run.load.Reopen {
+		u.close()
+	}
+}
+
+func (u *user) check(reply transport.Reply) error {
+	if reply.Status != u.request.Status && u.request.Status != 0 {
+		return fmt.Errorf("HTTP status %d in place of %d", reply.Status, u.request.Status)
+	}
+	if u.request.Stream {
+		return u.source.CheckStream(&u.request, u.stream.first, u.stream.last, u.stream.count)
+	}
+	return u.source.Check(&u.request, reply.Body)
+}
+
+// send sends what is prepared, again if it provably wasn't processed.
+func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error) {
+	for attempt := 1; ; attempt++ {
+		reply, err := u.attempt(sent, item)
+		failure := transport.AsFailure(err)
+		if failure == nil || !failure.Unprocessed || attempt == attemptsMax {
+			return reply, err
+		}
+		u.close()
+		if err := u.client.Prepare(&u.request); err != nil {
+			return reply, err
+		}
+		u.counts.retried++
+	}
+}
+
+func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, error) {
+	deadline := u.run.clock.at(min(sent+int64(u.run.load.Timeout), u.latest))
+	if u.connection == nil {
+		if err := u.connect(deadline); err != nil {
+			return transport.Reply{}, transport.FailedConnect(err)
+		}
+	}
+	if err := u.connection.SetDeadline(deadline); err != nil {
+		return transport.Reply{}, transport.FailedCall(err, false)
+	}
+	return u.client.Call(item)
+}
+
+// replaceClosed drops a connection that the server has closed while nothing was sent on it, as other clients do: a request
+// that can't be sent twice would fail. A connection in steady use isn't looked at.
+func (u *user) replaceClosed() {
+	const idle = 10 * time.Millisecond
+	if u.connection != nil && u.run.clock.now()-u.lastUsed > int64(idle) && u.socket.isClosed() {
+		u.close()
+	}
+}
+
+// connect opens a connection. Go sets TCP_NODELAY on it.
+func (u *user) connect(deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(u.run.ctx, deadline)
+	defer cancel()
+	plain := &meteredDialer{counts: &u.counts}
+	var dialer secure.ContextDialer = plain
+	if u.run.load.TLS != nil {
+		dialer = secure.Dialer{Plain: plain, Config: u.run.load.TLS, Protocols: u.run.load.Protocols}
+	}
+	connection, err := dialer.DialContext(ctx, "tcp", u.address)
+	if err != nil {
+		return err
+	}
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	if u.run.ctx.Err() != nil {
+		_ = connection.Close()
+		return u.run.ctx.Err()
+	}
+	u.connection, u.socket = connection, plain.opened
+	u.client.Open(connection)
+	return nil
+}
+
+func (u *user) close() {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	if u.connection != nil {
+		_ = u.connection.Close()
+	}
+	u.connection = nil
+	u.client.Close()
+}
+
+// interrupt ends a call that is under way.
+func (u *user) interrupt() {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	if u.connection != nil {
+		_ = u.connection.Close()
+	}
+}
+
+// end is called once, when the user sends nothing more.
+func (u *user) end() {
+	u.close()
+	u.run.recorder.addCounts(u.counts)
+}

@@ -1,0 +1,94 @@
+// Package event reads Server-Sent Events.
+package event
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+const (
+	eventBufferBytes = 32 << 10
+	lineBytesMax     = 1 << 20
+)
+
+var errLineTooLong = errors.New("a line of the event stream is longer than 1 MiB")
+
+// Reader reads Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html. Lines
+// that end in a lone carriage return, which the standard allows and nobody sends, aren't told apart.
+type Reader struct {
+	reader *bufio.Reader
+	line   []byte // of lines that are longer than the reader's buffer
+	name   []byte
+	data   []byte
+}
+
+// NewReader returns a reader without a source.
+func NewReader() *Reader { return &Reader{reader: bufio.NewReaderSize(nil, eventBufferBytes)} }
+
+// Reset begins to read from another source.
+func (e *Reader) Reset(from io.Reader) { e.reader.Reset(from) }
+
+// Next returns the name and data of the next event that has data, valid until the one after it. It
+// returns io.EOF where the stream ends between events, and io.ErrUnexpectedEOF where it does so inside one.
+func (e *Reader) Next() (name string, data []byte, err error) {
+	e.name, e.data = e.name[:0], e.data[:0]
+	lines := 0
+	for {
+		line, err := e.nextLine()
+		switch {
+		case errors.Is(err, io.EOF) && (lines > 0 || len(line) > 0):
+			return "", nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return "", nil, err
+		case len(line) > 0:
+			lines++
+			e.field(line)
+			continue
+		}
+		if len(e.data) > 0 {
+			return e.kind(), e.data[:len(e.data)-1], nil
+		}
+		e.name, lines = e.name[:0], 0
+	}
+}
+
+func (e *Reader) kind() string {
+	if len(e.name) == 0 {
+		return "message"
+	}
+	return string(e.name)
+}
+
+// field takes a line of an event: `name: value`, or a comment.
+func (e *Reader) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		e.data = append(append(e.data, value...), '\n')
+	case "event":
+		e.name = append(e.name[:0], value...)
+	}
+}
+
+// nextLine returns a line without its end.
+func (e *Reader) nextLine() ([]byte, error) {
+	line, err := e.reader.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		e.line = e.line[:0]
+		for errors.Is(err, bufio.ErrBufferFull) {
+			if e.line = append(e.line, line...); len(e.line) > lineBytesMax {
+				return nil, errLineTooLong
+			}
+			line, err = e.reader.ReadSlice('\n')
+		}
+		e.line = append(e.line, line...)
+		line = e.line
+	}
+	if err != nil {
+		return line, err
+	}
+	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
+}

@@ -1,0 +1,54 @@
+package event
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestEventsAreReadHoweverTheyArrive(t *testing.T) {
+	text := ": welcome\n\nid: 1\ndata: {\"id\": 1}\n\n" + // A comment, and an event with an id.
+		"data:one\r\ndata: two\r\n\r\n" + // Two lines of data, with the other end of lines.
+		"event: nothing\n\n" + // No data: no event.
+		"unknown: x\ndata: " + strings.Repeat("x", 100_000) + "\n\n" + // Longer than the buffer.
+		"event: end\ndata: {}\n\n"
+	want := [][2]string{
+		{"message", `{"id": 1}`}, {"message", "one\ntwo"}, {"message", strings.Repeat("x", 100_000)}, {"end", "{}"},
+	}
+	for name, reader := range map[string]io.Reader{
+		"at once":      strings.NewReader(text),
+		"byte by byte": iotest.OneByteReader(strings.NewReader(text)),
+	} {
+		read := NewReader()
+		read.Reset(reader)
+		for _, expected := range want {
+			kind, data, err := read.Next()
+			if err != nil || kind != expected[0] || string(data) != expected[1] {
+				t.Fatalf("%s: want %.40q, got %q %.40q %v", name, expected, kind, data, err)
+			}
+		}
+		if _, _, err := read.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: want the end, got %v", name, err)
+		}
+	}
+}
+
+func TestAnEventThatIsNotWholeIsNone(t *testing.T) {
+	for _, text := range []string{"data: {}", "data: {}\n", "id: 1"} {
+		read := NewReader()
+		read.Reset(strings.NewReader(text))
+		if _, _, err := read.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func TestALineWithoutEndIsRefused(t *testing.T) {
+	read := NewReader()
+	read.Reset(strings.NewReader("data: " + strings.Repeat("x", 2<<20)))
+	if _, _, err := read.Next(); !errors.Is(err, errLineTooLong) {
+		t.Errorf("got %v", err)
+	}
+}

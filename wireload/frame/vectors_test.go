@@ -1,0 +1,136 @@
+package frame
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+const vectorsFile = "../../proto/vectors/socket.json"
+
+type vectors struct {
+	Prefaces map[string]string `json:"prefaces"`
+	Requests []struct {
+		Name    string `json:"name"`
+		Hex     string `json:"hex"`
+		ID      uint32 `json:"id"`
+		Method  string `json:"method"`
+		BodyHex string `json:"body_hex"`
+	} `json:"requests"`
+	Replies []struct {
+		Name    string `json:"name"`
+		Hex     string `json:"hex"`
+		ID      uint32 `json:"id"`
+		Status  uint8  `json:"status"`
+		Flags   uint8  `json:"flags"`
+		Message string `json:"message"`
+		BodyHex string `json:"body_hex"`
+	} `json:"replies"`
+	MalformedRequests []malformed `json:"malformed_requests"`
+	MalformedReplies  []malformed `json:"malformed_replies"`
+}
+
+type malformed struct {
+	Name string `json:"name"`
+	Hex  string `json:"hex"`
+}
+
+func TestRequestVectorsHoldBothWays(t *testing.T) {
+	for _, vector := range loadVectors(t).Requests {
+		t.Run(vector.Name, func(t *testing.T) {
+			whole := unhex(t, vector.Hex)
+			payload, err := ReadPayload(bytes.NewReader(whole))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ParseRequest(payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Request{ID: vector.ID, Method: vector.Method, Body: unhex(t, vector.BodyHex)}
+			if got.ID != want.ID || got.Method != want.Method || !bytes.Equal(got.Body, want.Body) {
+				t.Errorf("want %+v, got %+v", want, got)
+			}
+			if encoded, err := AppendRequest(nil, want); err != nil || !bytes.Equal(encoded, whole) {
+				t.Errorf("want %x, got %x, error %v", whole, encoded, err)
+			}
+		})
+	}
+}
+
+func TestReplyVectorsHoldBothWays(t *testing.T) {
+	for _, vector := range loadVectors(t).Replies {
+		t.Run(vector.Name, func(t *testing.T) {
+			whole := unhex(t, vector.Hex)
+			payload, err := ReadPayload(bytes.NewReader(whole))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ParseReply(payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Reply{
+				ID: vector.ID, Status: vector.Status, Flags: vector.Flags, Message: vector.Message, Body: unhex(t, vector.BodyHex),
+			}
+			if got.ID != want.ID || got.Status != want.Status || got.Flags != want.Flags ||
+				got.Message != want.Message || !bytes.Equal(got.Body, want.Body) {
+				t.Errorf("want %+v, got %+v", want, got)
+			}
+			if encoded, err := AppendReply(nil, want); err != nil || !bytes.Equal(encoded, whole) {
+				t.Errorf("want %x, got %x, error %v", whole, encoded, err)
+			}
+		})
+	}
+}
+
+func TestMalformedVectorsAreRefused(t *testing.T) {
+	loaded := loadVectors(t)
+	for _, vector := range loaded.MalformedRequests {
+		if _, err := ParseRequest(unhex(t, vector.Hex)[lengthBytes:]); err == nil {
+			t.Errorf("request %q was accepted", vector.Name)
+		}
+	}
+	for _, vector := range loaded.MalformedReplies {
+		if _, err := ParseReply(unhex(t, vector.Hex)[lengthBytes:]); err == nil {
+			t.Errorf("reply %q was accepted", vector.Name)
+		}
+	}
+}
+
+func TestPrefacesAreThoseOfTheVectors(t *testing.T) {
+	prefaces := loadVectors(t).Prefaces
+	if got := string(unhex(t, prefaces["json"])); got != PrefaceJSON {
+		t.Errorf("want %q, got %q", PrefaceJSON, got)
+	}
+	if got := string(unhex(t, prefaces["protobuf"])); got != PrefaceProtobuf {
+		t.Errorf("want %q, got %q", PrefaceProtobuf, got)
+	}
+}
+
+func loadVectors(t *testing.T) vectors {
+	t.Helper()
+	text, err := os.ReadFile(vectorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loaded vectors
+	if err := json.Unmarshal(text, &loaded); err != nil {
+		t.Fatal(err)
+	}
+	if len(loaded.Requests) == 0 || len(loaded.Replies) == 0 {
+		t.Fatal("the vectors are empty")
+	}
+	return loaded
+}
+
+func unhex(t *testing.T, text string) []byte {
+	t.Helper()
+	decoded, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded
+}

@@ -1,0 +1,63 @@
+package histogram
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+const start = int64(1_700_000_000_000_000_000)
+
+func TestWhatIsHeldDoesNotGrowWithNamesAndErrors(t *testing.T) {
+	fold := NewFold(Options{Window: time.Second})
+	for i := range 5000 {
+		fold.Add(fold.Series(fmt.Sprint("/users/", i), Unavailable), Request{EndUnixNS: start, ServiceNS: 1000})
+		fold.AddReason(Unavailable, fmt.Sprint("error ", i))
+	}
+	if len(fold.series) > operationsMax+1 || len(fold.reasons) > reasonsMax {
+		t.Errorf("held %d series and %d reasons", len(fold.series), len(fold.reasons))
+	}
+	made, err := fold.Report(Driver{}, time.Unix(0, start).Add(time.Minute), Counts{})
+	if err != nil || made.RequestsTotal[Unavailable] != 5000 {
+		t.Errorf("want every request counted all the same, got %v, error %v", made.RequestsTotal, err)
+	}
+}
+
+func TestAddDoesNotAllocate(t *testing.T) {
+	fold := NewFold(Options{Window: time.Hour, Slices: 4})
+	fold.Open(start)
+	moment := start
+	add := func() {
+		moment += 1000
+		fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: moment, ServiceNS: 1000, DueUnixNS: moment - 2000})
+	}
+	add()
+	if allocations := testing.AllocsPerRun(1000, add); allocations != 0 {
+		t.Errorf("want none, got %v a request", allocations)
+	}
+}
+
+// BenchmarkTake measures how long a second's snapshot keeps requests from being recorded.
+func BenchmarkTake(b *testing.B) {
+	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{}
+	fold.Open(start)
+	fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: start, ServiceNS: 1})
+	for b.Loop() {
+		sampler.seconds = 0
+		sampler.Take(fold, time.Unix(1, start))
+	}
+}
+
+// BenchmarkSnapshot measures what a second's snapshot takes.
+func BenchmarkSnapshot(b *testing.B) {
+	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{}
+	fold.Open(start)
+	for n := range int64(100_000) {
+		fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: start + n*10_000, ServiceNS: n * 100})
+	}
+	second := time.Unix(0, start)
+	for b.Loop() {
+		second = second.Add(time.Second)
+		sampler.Summarize(sampler.Take(fold, second))
+	}
+}

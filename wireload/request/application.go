@@ -1,0 +1,269 @@
+package request
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// Application is what an application file describes.
+type Application struct {
+	seeded     map[string]Seeded
+	operations ordered[operation]
+	contract   contract
+}
+
+// Seeded are the ids of records that exist before the load: Count of them, from First on.
+type Seeded struct {
+	First int64 `json:"first"`
+	Count int64 `json:"count"`
+}
+
+// operation is one kind of request; input has the values in it.
+type operation struct {
+	Inputs ordered[input] `json:"inputs"`
+	Rest   *rest          `json:"rest"`
+	Grpc   *grpc          `json:"grpc"`
+	Socket *socket        `json:"socket"`
+	Stream bool           `json:"stream"`
+
+	// What other tools read.
+	Writes      bool            `json:"writes"`
+	Conformance json.RawMessage `json:"conformance"`
+}
+
+type rest struct {
+	Request string   `json:"request"`
+	Body    template `json:"body"`
+	Expect  struct {
+		Status int               `json:"status"`
+		JSON   ordered[template] `json:"json"`
+	} `json:"expect"`
+}
+
+type grpc struct {
+	Call    string            `json:"call"`
+	Message template          `json:"message"`
+	Expect  ordered[template] `json:"expect"`
+}
+
+type socket struct {
+	Method string            `json:"method"`
+	Body   template          `json:"body"`
+	Expect ordered[template] `json:"expect"`
+}
+
+// input says how a value of a request is made: by exactly one generator, with its options.
+type input struct {
+	Seeded      string            `json:"seeded"`
+	Fresh       string            `json:"fresh"`
+	Created     string            `json:"created"`
+	Range       []int64           `json:"range"`
+	List        template          `json:"list"`
+	Counter     *int64            `json:"counter"`
+	Text        template          `json:"text"`
+	Bytes       template          `json:"bytes"`
+	RandomText  template          `json:"random_text"`
+	RandomBytes template          `json:"random_bytes"`
+	Payload     ordered[template] `json:"payload"`
+	Stream      string            `json:"stream"`
+	Repeat      template          `json:"repeat"`
+	Value       template          `json:"value"`
+
+	Max      int64    `json:"max"`
+	Count    template `json:"count"`
+	Offset   int64    `json:"offset"`
+	Counting string   `json:"counting"`
+	Of       *input   `json:"of"`
+}
+
+var (
+	restRequest  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[^ ]*$`)
+	grpcCall     = regexp.MustCompile(`^[\w.]+/\w+$`)
+	socketMethod = regexp.MustCompile(`^[!-~]{1,255}$`)
+)
+
+// Load reads an application in its JSON form, k6/application.json, and its messages: a compiled FileDescriptorSet,
+// which only loads in protobuf need. Errors name the operation and the field.
+func Load(applicationJSON, descriptors []byte) (*Application, error) {
+	var file struct {
+		Seeded     map[string]Seeded  `json:"seeded"`
+		Operations ordered[operation] `json:"operations"`
+	}
+	if err := decodeStrictly(applicationJSON, &file); err != nil {
+		return nil, fmt.Errorf("application: %w", err)
+	}
+	if len(file.Operations) == 0 {
+		return nil, errors.New("application: operations: needs at least one")
+	}
+	for kind, seeded := range file.Seeded {
+		if seeded.Count < 1 {
+			return nil, fmt.Errorf("application: seeded.%s: count must be at least 1", kind)
+		}
+	}
+	for i := range file.Operations {
+		if err := file.Operations[i].value.validate(file.Seeded); err != nil {
+			return nil, fmt.Errorf("application: operations.%s.%w", file.Operations[i].name, err)
+		}
+	}
+	contract, err := readContract(descriptors)
+	if err != nil {
+		return nil, err
+	}
+	return &Application{seeded: file.Seeded, operations: file.Operations, contract: contract}, nil
+}
+
+func (o *operation) validate(seeded map[string]Seeded) error {
+	for _, each := range o.Inputs {
+		if err := each.value.validate(seeded); err != nil {
+			return fmt.Errorf("inputs.%s: %w", each.name, err)
+		}
+	}
+	switch {
+	case o.Rest != nil && !restRequest.MatchString(o.Rest.Request):
+		return fmt.Errorf("rest.request: must be a method and a path, not %q", o.Rest.Request)
+	case o.Grpc != nil && !grpcCall.MatchString(o.Grpc.Call):
+		return fmt.Errorf("grpc.call: must be package.Service/Method, not %q", o.Grpc.Call)
+	case o.Socket != nil && !socketMethod.MatchString(o.Socket.Method):
+		return fmt.Errorf("socket.method: must be 1 to 255 ASCII characters, not %q", o.Socket.Method)
+	}
+	return nil
+}
+
+func (in *input) validate(seeded map[string]Seeded) error {
+	generators := in.generators()
+	if len(generators) != 1 {
+		return fmt.Errorf("needs exactly one generator, such as seeded, range or value, and has %d", len(generators))
+	}
+	items, isList := in.List.value.([]any)
+	_, isSeeded := seeded[in.Seeded]
+	switch generators[0] {
+	case "seeded":
+		if !isSeeded {
+			return fmt.Errorf("nothing is seeded as %q", in.Seeded)
+		}
+	case "range":
+		if len(in.Range) != 2 || in.Range[1] < in.Range[0] || in.Range[1]-in.Range[0]+1 <= 0 {
+			return fmt.Errorf("range must be two numbers, the lower first, not %v", in.Range)
+		}
+	case "list":
+		if !isList || len(items) == 0 {
+			return errors.New("list needs at least one item")
+		}
+	case "stream":
+		if in.Stream != "items" && in.Stream != "rate_limit_per_s" {
+			return fmt.Errorf("stream must be items or rate_limit_per_s, not %q", in.Stream)
+		}
+	case "repeat":
+		if in.Of == nil {
+			return errors.New("repeat needs `of`: what is repeated")
+		}
+		if err := in.Of.validate(seeded); err != nil {
+			return fmt.Errorf("of: %w", err)
+		}
+	}
+	return nil
+}
+
+// generators returns the generators that are given: one in a valid input.
+func (in *input) generators() []string {
+	var given []string
+	for _, each := range []struct {
+		name  string
+		given bool
+	}{
+		{"seeded", in.Seeded != ""},
+		{"fresh", in.Fresh != ""},
+		{"created", in.Created != ""},
+		{"range", in.Range != nil},
+		{"list", in.List.given},
+		{"counter", in.Counter != nil},
+		{"text", in.Text.given},
+		{"bytes", in.Bytes.given},
+		{"random_text", in.RandomText.given},
+		{"random_bytes", in.RandomBytes.given},
+		{"payload", len(in.Payload) > 0},
+		{"stream", in.Stream != ""},
+		{"repeat", in.Repeat.given},
+		{"value", in.Value.given},
+	} {
+		if each.given {
+			given = append(given, each.name)
+		}
+	}
+	return given
+}
+
+// find returns name and kind of record of the first input with this generator: fresh or created.
+func (o *operation) find(generator string) (name, kind string) {
+	for _, each := range o.Inputs {
+		if kind := map[string]string{"fresh": each.value.Fresh, "created": each.value.Created}[generator]; kind != "" {
+			return each.name, kind
+		}
+	}
+	return "", ""
+}
+
+// ordered is a JSON object that keeps the order of its members: the first payload is the default, and inputs use those
+// before them.
+type ordered[T any] []member[T]
+
+type member[T any] struct {
+	name  string
+	value T
+}
+
+func (o ordered[T]) get(name string) (value T, ok bool) {
+	for _, each := range o {
+		if each.name == name {
+			return each.value, true
+		}
+	}
+	return value, false
+}
+
+// UnmarshalJSON reads the members strictly; errors name the member.
+func (o *ordered[T]) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return fmt.Errorf("must be a mapping, not %s", shorten(text))
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return err
+		}
+		each := member[T]{name: name.(string)} // A key is always a string.
+		if err := decodeStrictly(raw, &each.value); err != nil {
+			return fmt.Errorf("%s: %w", each.name, err)
+		}
+		*o = append(*o, each)
+	}
+	return nil
+}
+
+// decodeStrictly decodes one JSON value, without unknown fields.
+func decodeStrictly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var mistyped *json.UnmarshalTypeError
+	switch err := decoder.Decode(into); {
+	case errors.As(err, &mistyped):
+		return fmt.Errorf("%s can't be a %s", cmp.Or(mistyped.Field, "it"), mistyped.Value)
+	case err != nil:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is text after its end")
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package request
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestLoadRejectsBadInput(t *testing.T) {
+	operation := func(text string) string {
+		return `{"seeded": {"users": {"first": 1, "count": 2}}, "operations": {"a.b": ` + text + `}}`
+	}
+	input := func(text string) string { return operation(`{"inputs": {"id": ` + text + `}}`) }
+	for text, want := range map[string]string{
+		``:                   "application: EOF",
+		`[]`:                 "application: it can't be a array",
+		`{`:                  "application: unexpected EOF",
+		`{} {}`:              "application: there is text after its end",
+		`{}`:                 "operations: needs at least one",
+		`{"operations": []}`: "must be a mapping, not []",
+		`{"other": 1}`:       `unknown field "other"`,
+		`{"seeded": {"x": {"first": 1}}, "operations": {"a": {}}}`: "seeded.x: count must be at least 1",
+		operation(`{"rests": {}}`):                                 `a.b: unknown field "rests"`,
+		operation(`{"writes": 7}`):                                 `a.b: writes can't be a number`,
+		operation(`{"rest": {"request": "LOOK /x"}}`):              "operations.a.b.rest.request: must be a method and a path",
+		operation(`{"rest": {"request": "GET x"}}`):                "operations.a.b.rest.request: must be",
+		operation(`{"grpc": {"call": "Service.Method"}}`):          "operations.a.b.grpc.call: must be package.Service/Method",
+		operation(`{"socket": {"method": "größer"}}`):              "operations.a.b.socket.method: must be 1 to 255 ASCII characters",
+		input(`7`):                       "a.b: id: it can't be a number",
+		input(`{}`):                      "operations.a.b.inputs.id: needs exactly one generator",
+		input(`{"value": 1, "text": 2}`): "needs exactly one generator, such as seeded, range or value, and has 2",
+		input(`{"seeded": "books"}`):     `operations.a.b.inputs.id: nothing is seeded as "books"`,
+		input(`{"range": [2, 1]}`):       "range must be two numbers, the lower first, not [2 1]",
+		input(`{"range": [1]}`):          "range must be two numbers",
+		input(`{"range": [-9223372036854775808, 9223372036854775807]}`): "range must be two numbers",
+		input(`{"range": [1, "x"]}`):                                    "range can't be a string",
+		input(`{"list": []}`):                                           "list needs at least one item",
+		input(`{"list": "abc"}`):                                        "list needs at least one item",
+		input(`{"stream": "size"}`):                                     "stream must be items or rate_limit_per_s",
+		input(`{"repeat": 3}`):                                          "repeat needs `of`",
+		input(`{"repeat": 3, "of": {}}`):                                "inputs.id: of: needs exactly one generator",
+		input(`{"file": "x.csv", "column": "id"}`):                      `unknown field "file"`,
+	} {
+		_, err := Load([]byte(text), nil)
+		expectError(t, text, err, want)
+	}
+	_, err := Load([]byte(`{"operations": {"a": {}}}`), []byte("garbage"))
+	expectError(t, "descriptors", err, "descriptors: not a FileDescriptorSet")
+}
+
+func TestCompileRejectsBadTemplates(t *testing.T) {
+	user := func(message string) string {
+		return fmt.Sprintf(`"grpc": {"call": "wirebench.v1.UserService/CreateUser", "message": {"user": %s}}`, message)
+	}
+	rest := func(body string) string { return `"rest": {"request": "POST /x", "body": ` + body + `}` }
+	for _, each := range []struct{ inputs, request, want string }{
+		{`"a": {"value": "{b}"}, "b": {"value": 1}`, rest(`1`), `op: inputs.a: there is no input "b" before it`},
+		{``, rest(`{"x": ["{a}"]}`), `op: rest.body: x: [0]: there is no input "a" before it`},
+		{``, `"rest": {"request": "GET /{a}"}`, `op: rest.request: there is no input "a"`},
+		{`"a": {"value": [1]}`, `"rest": {"request": "GET /{a}"}`, "op: rest.request: {a}: a list or a mapping can't stand in a text"},
+		{`"a": {"list": ["x", null]}`, `"rest": {"request": "GET /{a}"}`, "{a}: null can't stand in a text"},
+		{`"a": {"value": "x"}`, rest(`"{a|title}"`), "rest.body: {a|title}: the forms are upper, lower and length"},
+		{`"a": {"range": [1, 2]}`, rest(`"{a|upper}"`), "{a|upper}: only a text has it"},
+		{`"a": {"range": [1, 2]}, "b": {"text": "{a}"}`, rest(`1`), "inputs.b: a size must be a number that is the same for all requests"},
+		{`"a": {"text": -1}`, rest(`1`), "inputs.a: a size must be a whole number, not -1"},
+		{`"a": {"random_text": "many"}`, rest(`1`), "inputs.a: a size must be a whole number, not many"},
+		{`"a": {"bytes": 1e99}`, rest(`1`), "inputs.a: a size must be a whole number"},
+		{`"a": {"bytes": 999999999}`, rest(`1`), "inputs.a: expands to more than 64 MiB"},
+		{`"a": {"repeat": 1000000, "of": {"range": [1, 2]}}`, rest(`1`), "inputs.a: expands to more than 64 MiB"},
+		{`"a": {"text": 9999999}, "b": {"value": ["{a}","{a}","{a}","{a}"]}, "c": {"value": ["{b}","{b}"]}`, rest(`1`), "inputs.c: [0]: expands to more"},
+		{`"a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), `inputs.a: counting: there is no input "b" before it`},
+		{`"b": {"value": "x"}, "a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), "inputs.a: counting: needs a whole number"},
+		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": {"equals": 1}}}}`, `op: rest.expect: "a": there is no "equals"; there are empty,`},
+		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": "{b}"}}}`, `op: rest.expect: "a": there is no input "b"`},
+		{``, `"socket": {"method": "x"}`, `op: has no request on transport "grpc"`},
+		{``, `"grpc": {"call": "a.B/C"}`, "op: grpc.call: the descriptors have no method a.B/C"},
+		{``, user(`{"nick": "x"}`), "op: grpc.message: user: "},
+		{`"a": {"range": [1, 2]}`, user(`{"id": "{a}", "nick": "x"}`), "op: grpc.message: user: nick: wirebench.v1.User has no such field"},
+		{``, user(`{"id": "x"}`), "op: grpc.message: user: does not fit the field"},
+		{`"a": {"range": [1, 2]}`, user(`{"name": "{a}"}`), "user: name: a number does not fit string"},
+		{`"a": {"range": [1, 2147483648]}`, user(`{"id": "{a}"}`), "user: id: numbers from 1 to 2147483648 do not fit int32"},
+		{`"a": {"list": [1, "x"]}`, user(`{"id": "{a}"}`), "user: id: does not fit the field"},
+		{`"a": {"random_text": 8}`, user(`{"avatar": "{a}"}`), "user: avatar: a value that varies like this does not fit bytes"},
+		{`"a": {"random_text": 8}`, user(`{"tags": "{a}"}`), "user: tags: must be a list"},
+		{`"a": {"random_text": 8}`, user(`"{a}"`), "user: a value that varies like this does not fit message"},
+	} {
+		text := fmt.Sprintf(`{"operations": {"op": {"inputs": {%s}, %s}}}`, each.inputs, each.request)
+		transport := map[bool]string{true: "rest", false: "grpc"}[each.request[1] == 'r']
+		_, err := loadApplication(t, []byte(text)).Compile(Options{Transport: transport, Clients: sequence("op")})
+		expectError(t, text, err, each.want)
+	}
+}
+
+func TestCompileRejectsBadOptions(t *testing.T) {
+	phases := []Client{{Phases: []string{"users.create", "users.get"}}}
+	for _, each := range []struct {
+		options Options
+		want    string
+	}{
+		{Options{Transport: "rest"}, "clients: needs at least one kind"},
+		{Options{Transport: "rest", Clients: []Client{{Name: "a"}}}, "clients: a: needs one of sequence, phases and mix"},
+		{Options{Transport: "rest", Clients: sequence("users.have")}, `there is no operation "users.have"`},
+		{Options{Transport: "http", Clients: sequence("users.get")}, `users.get: has no request on transport "http"`},
+		{Options{Transport: "rest", Codec: "xml", Clients: sequence("users.get")}, "users.get: codec must be json or protobuf"},
+		{Options{Transport: "grpc", Codec: "json", Clients: sequence("users.get")}, "users.get: gRPC has codec protobuf only"},
+		{Options{Transport: "rest", Payload: "huge", Clients: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
+		{Options{Transport: "rest", Clients: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
+		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be at least 1"},
+		{Options{Transport: "rest", Clients: phases, Calls: 3, Meet: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
+		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user: id: numbers from 2147483648 to 2147483648 do not fit int32"},
+	} {
+		_, err := builtin(t).Compile(each.options)
+		expectError(t, fmt.Sprintf("%+v", each.options), err, each.want)
+	}
+}

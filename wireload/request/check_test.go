@@ -1,0 +1,171 @@
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+const (
+	sent  = `"inputs": {"id": {"value": 7}, "user": {"value": {"id": "{id}", "tags": ["a", "b"]}}}`
+	user7 = `{"id": 7, "tags": ["a", "b"], "name": "x"}`
+)
+
+func TestCheck(t *testing.T) {
+	for _, each := range []struct{ expect, reply, wrong string }{
+		{`{"data.id": "{id}"}`, `{"data": {"id": 7}}`, ""},
+		{`{"data.id": "{id}"}`, `{"data": {"id": "7"}}`, ""}, // 64 bits in the JSON form of protobuf
+		{`{"data.id": "{id}"}`, `{"data": {"id": 7.0}}`, ""},
+		{`{"data.id": "{id}"}`, `{"data": {"id": 8}}`, "data.id is 8, not 7"},
+		{`{"data.id": "{id}"}`, `{"data": {}}`, "data.id is missing, not 7"},
+		{`{"data.id": "{id}"}`, `{"data": [7]}`, "data.id is missing"},
+		{`{"data.id": "{id}"}`, `{"data": {"id": true}}`, "data.id is true"},
+		{`{"data.id": "{id}"}`, `{"data": {"id": null}}`, "data.id is null"},
+		{`{"id": 9007199254740993}`, `{"id": 9007199254740992}`, "id is"},
+		{`{"id": "05"}`, `{"id": "5"}`, "id is"},
+		{`{"done": true}`, `{"done": true}`, ""},
+		{`{"done": true}`, `{"done": false}`, "done is false, not true"},
+		{`{"": "x"}`, `"x"`, ""},
+		{`{"": "x"}`, `"y"`, `the reply is "y", not "x"`},
+		{`{"a": ["x"]}`, `{"a": ["x"]}`, ""},
+		{`{"a": ["x"]}`, `{"a": ["x", "x"]}`, "a is"},
+		{`{"a": {"empty": false}}`, `{"a": "x"}`, ""},
+		{`{"a": {"empty": false}}`, `{"a": 0}`, ""},
+		{`{"a": {"empty": false}}`, `{"a": ""}`, `a is "", not empty false`},
+		{`{"a": {"empty": false}}`, `{"a": []}`, "a is []"},
+		{`{"a": {"empty": false}}`, `{}`, "a is missing"},
+		{`{"a": {"empty": true}}`, `{"a": null}`, ""},
+		{`{"a": {"empty": true}}`, `{"a": "x"}`, "a is"},
+		{`{"a": {"count": 2}}`, `{"a": [1, 2]}`, ""},
+		{`{"a": {"count": 2}}`, `{"a": [1]}`, "a is [1], not count 2"},
+		{`{"a": {"count": 0}}`, `{}`, "a is missing"},
+		{`{"a.*.id": {"above": "{id}"}}`, `{"a": [{"id": 8}, {"id": "10"}]}`, ""},
+		{`{"a.*.id": {"above": "{id}"}}`, `{"a": [{"id": 8}, {"id": 7}]}`, "a.*.id is 7, not above 7"},
+		{`{"a.*.id": {"above": "{id}"}}`, `{"a": [8]}`, "a.*.id is missing"},
+		{`{"a.*.id": {"above": "{id}"}}`, `{"a": {}}`, "a.*.id is missing"},
+		{`{"a": {"above": 1}}`, `{"a": "x"}`, "a is"},
+		{`{"data": {"matches": "{user}"}}`, `{"data": ` + user7 + `}`, ""},
+		{`{"data": {"matches": "{user}"}}`, `{"data": {"id": 7, "tags": ["a"]}}`, "data is"},
+		{`{"data": {"matches": "{user}"}}`, `{"data": {"id": 7}}`, "data is"},
+		{`{"data": {"matches": "{user}"}}`, `{"data": 7}`, "data is 7"},
+		{`{"data": {"matches": ["{user}"]}}`, `{"data": [` + user7 + `]}`, ""},
+		{`{"data": {"matches": ["{user}"]}}`, `{"data": []}`, "data is []"},
+		{`{"a": 1}`, `{`, "the reply is not JSON"},
+		{`{"a": 1}`, `{} {}`, "the reply is not JSON"},
+		{`{"a": 1}`, ``, "the reply is not JSON"},
+		{`{}`, `garbage that nobody looks at`, ""},
+	} {
+		operation := fmt.Sprintf(`{%s, "socket": {"method": "m", "expect": %s}}`, sent, each.expect)
+		application := loadApplication(t, []byte(`{"operations": {"op": `+operation+`}}`))
+		source := compile(t, application, Options{Transport: "socket", Clients: sequence("op")}).NewSource(0)
+		var r Request
+		source.Next(&r)
+		expectError(t, each.expect+" of "+each.reply, source.Check(&r, []byte(each.reply)), each.wrong)
+	}
+}
+
+// expectError compares an error with a part of its text; empty stands for none.
+func expectError(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: got error %v, want %q", what, err, want)
+	}
+}
+
+// TestCheckOfEveryOperation has replies that repeat what was sent, on each transport.
+func TestCheckOfEveryOperation(t *testing.T) {
+	application := builtin(t)
+	for _, wire := range [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
+		for _, operation := range []string{"users.create", "users.create_batch", "echo.echo", "echo.upper"} {
+			source := compile(t, application, Options{
+				Transport: wire[0], Codec: wire[1], Payload: map[string]string{"users.create": "profile"}[operation], Clients: sequence(operation),
+			}).NewSource(0)
+			var r Request
+			source.Next(&r)
+			where := operation + " over " + wire[0] + " with " + wire[1]
+			values := source.(*user).values
+			data := valueOf(source.(*user).current.expectations[0].expected, values)
+			if path := source.(*user).current.expectations[0].path; strings.Contains(path, "payload") || strings.Contains(path, "text") {
+				data = object{{path[strings.LastIndex(path, ".")+1:], data}}
+			}
+			expectError(t, where, source.Check(&r, reply(t, application, operation, wire, data)), "")
+			wrong := any(object{})
+			if users, ok := data.([]any); ok {
+				wrong = users[:len(users)-1]
+			}
+			expectError(t, where, source.Check(&r, reply(t, application, operation, wire, wrong)), operation+": ")
+		}
+	}
+}
+
+// reply encodes a reply with these data.
+func reply(t *testing.T, application *Application, operation string, wire [2]string, data any) []byte {
+	t.Helper()
+	text := []byte(jsonOf(object{{"data", data}}))
+	if wire[1] == "json" {
+		if wire[0] == "socket" {
+			return []byte(jsonOf(data))
+		}
+		return text
+	}
+	found, _ := application.operations.get(operation)
+	message := dynamicpb.NewMessage(application.contract[found.Grpc.Call].Output())
+	if err := protojson.Unmarshal(text, message); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := proto.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+func TestAnEmptyListOfAMessageIsAList(t *testing.T) {
+	text := `{"operations": {"users.list": {
+		"grpc": {"call": "wirebench.v1.UserService/ListUsers", "expect": {"data": {"count": 0}}},
+		"socket": {"method": "users.list", "expect": {"": {"count": 0}}}}}}`
+	for _, transport := range []string{"grpc", "socket"} {
+		source := compile(t, loadApplication(t, []byte(text)), Options{
+			Transport: transport, Codec: "protobuf", Clients: sequence("users.list"),
+		}).NewSource(0)
+		var r Request
+		source.Next(&r)
+		expectError(t, transport, source.Check(&r, nil), "")
+	}
+}
+
+func TestCheckStream(t *testing.T) {
+	item := func(id int, reference string) object {
+		return object{{"id", json.Number(fmt.Sprint(id))}, {"time", json.Number("1")}, {"reference", reference}}
+	}
+	application := builtin(t)
+	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
+		source := compile(t, application, Options{
+			Transport: wire[0], Codec: wire[1], StreamItems: 10, Clients: sequence("ledger.stream_transactions"),
+		}).NewSource(0)
+		var r Request
+		source.Next(&r)
+		if !r.Stream {
+			t.Error("the request does not say that it is answered by a stream")
+		}
+		check := func(first, last object, items int) error {
+			encode := func(data object) []byte {
+				if wire[0] == "rest" {
+					return []byte(jsonOf(data))
+				}
+				return reply(t, application, "ledger.stream_transactions", wire, data)
+			}
+			return source.CheckStream(&r, encode(first), encode(last), items)
+		}
+		where := wire[0] + " with " + wire[1]
+		expectError(t, where, check(item(5, "x"), item(14, "y"), 10), "")
+		expectError(t, where, check(item(5, "x"), item(13, "y"), 10), "goes from 5 to 13 in 10 items")
+		expectError(t, where, check(item(5, "x"), item(13, "y"), 9), "9 items, not 10")
+		expectError(t, where, check(item(5, "x"), item(14, ""), 10), `reference is`)
+	}
+}

@@ -1,0 +1,67 @@
+package request
+
+import "testing"
+
+// FuzzLoad loads any text, and makes a few requests of what can be loaded. To fuzz: go test -fuzz FuzzLoad ./request
+func FuzzLoad(f *testing.F) {
+	descriptors := readFile(f, "../../proto/contract.binpb")
+	f.Add(readFile(f, "../../k6/application.json"))
+	f.Add([]byte(readGolden(f).Application))
+	f.Add([]byte(`{"operations": {"a": {"inputs": {"x": {"repeat": 2, "of": {"random_text": 3}}, "y": {"value": "{x|length}"}},
+		"rest": {"request": "PUT /a/{y}?b={y}", "body": ["{x}"], "expect": {"json": {"*.a": {"above": "{y}"}}}}, "socket": {"method": "a"}}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		application, err := Load(text, descriptors)
+		if err != nil {
+			return
+		}
+		for _, operation := range application.operations {
+			for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
+				work, err := application.Compile(Options{
+					Transport: wire[0], Codec: wire[1], Users: 2, StreamItems: 2, Payload: "3", Clients: sequence(operation.name),
+				})
+				if err != nil {
+					continue
+				}
+				source := work.NewSource(1)
+				var r Request
+				for _, ok := range []bool{true, false, true} {
+					source.Next(&r)
+					_ = source.Check(&r, r.Body)
+					source.Settle(ok)
+				}
+			}
+		}
+	})
+}
+
+// FuzzCheck checks any reply. To fuzz: go test -fuzz FuzzCheck ./request
+func FuzzCheck(f *testing.F) {
+	application := builtin(f)
+	var sources []Source
+	var requests []Request
+	for _, operation := range application.operations {
+		for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
+			operations := []string{operation.name}
+			if operation.name == "users.delete" {
+				operations = []string{"users.create", operation.name}
+			}
+			source := compile(f, application, Options{
+				Transport: wire[0], Codec: wire[1], StreamItems: 2, Clients: sequence(operations...),
+			}).NewSource(0)
+			var r Request
+			for range operations {
+				source.Next(&r)
+				source.Settle(true)
+			}
+			f.Add(r.Body, r.Body)
+			sources, requests = append(sources, source), append(requests, r)
+		}
+	}
+	f.Add([]byte(`{"data": [{"id": 1e999999999, "tags": ["a"], "time": "1"}]}`), []byte(`{"id": 1, "time": 2, "reference": "x"}`))
+	f.Fuzz(func(_ *testing.T, reply, last []byte) {
+		for i, source := range sources {
+			_ = source.Check(&requests[i], reply)
+			_ = source.CheckStream(&requests[i], reply, last, 2)
+		}
+	})
+}

@@ -1,0 +1,254 @@
+package request
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	letters   = "abcdefghijklmnopqrstuvwxyz0123456789"
+	fixedText = "wirebench "
+)
+
+// itemSize is what an item of a repeated input counts for expandedMax, about what its slots and steps take.
+const itemSize = 256
+
+// draw makes the value of a slot for the next request of a user.
+type draw func(u *user, v *slotValue)
+
+// compiler compiles one operation for one kind of clients.
+type compiler struct {
+	options *Options
+	seeded  map[string]Seeded
+	isMix   bool
+	// known are the inputs so far, expanded; sizes is what each expands to.
+	known map[string]any
+	sizes map[string]int
+	size  int
+	draws []draw
+	// tookPayload says that an input has a value for the payload.
+	tookPayload bool
+	// idsEach is how many ids a request takes.
+	idsEach int64
+}
+
+func (c *compiler) addSlot(d draw) int {
+	c.draws = append(c.draws, d)
+	return len(c.draws) - 1
+}
+
+func (c *compiler) addInputs(inputs ordered[input]) error {
+	for i := range inputs {
+		name, before := inputs[i].name, c.size
+		value, err := c.input(&inputs[i].value)
+		if err != nil {
+			return fmt.Errorf("inputs.%s: %w", name, err)
+		}
+		c.known[name], c.sizes[name] = value, c.size-before
+	}
+	return nil
+}
+
+// input returns what an input stands for, expanded.
+func (c *compiler) input(in *input) (any, error) {
+	switch in.generators()[0] {
+	case "seeded":
+		return c.seededID(in)
+	case "fresh":
+		return c.freshID(in)
+	case "created":
+		kind := in.Created
+		slot := c.addSlot(func(u *user, v *slotValue) { v.number = u.lastCreated(kind) })
+		return number{slot, 0, c.options.IDBase, c.options.IDBase}, nil
+	case "range":
+		low, span := in.Range[0], in.Range[1]-in.Range[0]+1
+		slot := c.addSlot(func(u *user, v *slotValue) { v.number = low + u.random.Int64N(span) })
+		return number{slot, 0, low, in.Range[1]}, nil
+	case "list":
+		of := in.List.value.([]any)
+		slot := c.addSlot(func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(of))) })
+		return choice{slot, of}, nil
+	case "counter":
+		first := *in.Counter
+		slot := c.addSlot(func(u *user, v *slotValue) { v.number = first + u.inTurn(u.requests) })
+		return number{slot, 0, first, first}, nil
+	case "text":
+		size, err := c.count(in.Text)
+		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size], err
+	case "bytes":
+		size, err := c.count(in.Bytes)
+		return base64.StdEncoding.EncodeToString(countingBytes(size)), err
+	case "random_text":
+		return c.randomText(in)
+	case "random_bytes":
+		return c.randomBytes(in)
+	case "payload":
+		return c.expand(c.choosePayload(in))
+	case "stream":
+		return c.streamSetting(in.Stream), nil
+	case "repeat":
+		return c.repeat(in)
+	}
+	return c.expand(in.Value.value)
+}
+
+// seededID is random. Where users do not mix operations, it is instead what the user has created itself, in turn.
+func (c *compiler) seededID(in *input) (any, error) {
+	count, err := c.countOr1(in.Count)
+	if err != nil {
+		return nil, err
+	}
+	kind, there := in.Seeded, c.seeded[in.Seeded]
+	first, span := there.First+in.Offset, max(1, there.Count-int64(count)+1)
+	readsCreated := !c.isMix && !in.Count.given
+	slot := c.addSlot(func(u *user, v *slotValue) {
+		if readsCreated && len(u.created[kind]) > 0 {
+			v.number = u.nextCreated(kind) + in.Offset
+		} else {
+			v.number = first + u.random.Int64N(span)
+		}
+	})
+	return number{slot, 0, first, first + span - 1}, nil
+}
+
+func (c *compiler) freshID(in *input) (any, error) {
+	count, err := c.countOr1(in.Count)
+	c.idsEach = max(c.idsEach, int64(count))
+	slot := c.addSlot(func(u *user, v *slotValue) {
+		v.number = c.options.IDBase + u.inTurn(u.fresh)*u.work.idsEach
+		u.fresh++
+	})
+	return number{slot, 0, c.options.IDBase, c.options.IDBase}, err
+}
+
+func (c *compiler) randomText(in *input) (any, error) {
+	size, err := c.count(in.RandomText)
+	return text{slot: c.addSlot(func(u *user, v *slotValue) {
+		v.text = v.text[:0]
+		for range size {
+			v.text = append(v.text, letters[u.random.IntN(len(letters))])
+		}
+	})}, err
+}
+
+func (c *compiler) randomBytes(in *input) (any, error) {
+	size, err := c.count(in.RandomBytes)
+	return text{isBytes: true, slot: c.addSlot(func(u *user, v *slotValue) {
+		v.bytes = v.bytes[:0]
+		for len(v.bytes) < size {
+			v.bytes = binary.LittleEndian.AppendUint64(v.bytes, u.random.Uint64())
+		}
+		v.bytes = v.bytes[:size]
+		v.text = base64.StdEncoding.AppendEncode(v.text[:0], v.bytes)
+	})}, err
+}
+
+// choosePayload returns what the load's payload stands for; the first choice where it stands for nothing.
+func (c *compiler) choosePayload(in *input) any {
+	asked := c.options.Payload
+	if size, err := strconv.ParseInt(asked, 10, 64); err == nil {
+		if 0 <= size && size <= in.Max {
+			c.tookPayload = true
+			return json.Number(asked)
+		}
+	} else if chosen, ok := in.Payload.get(asked); ok {
+		c.tookPayload = true
+		return chosen.value
+	}
+	return in.Payload[0].value.value
+}
+
+func (c *compiler) streamSetting(name string) any {
+	switch {
+	case name == "items":
+		return json.Number(strconv.Itoa(c.options.StreamItems))
+	case c.options.StreamRateLimit > 0:
+		return json.Number(strconv.Itoa(c.options.StreamRateLimit))
+	}
+	return nil
+}
+
+// repeat returns a list, each of whose items is compiled by itself.
+func (c *compiler) repeat(in *input) (any, error) {
+	count, err := c.count(in.Repeat)
+	if err != nil {
+		return nil, err
+	}
+	first, isCounting := c.known[in.Counting]
+	if in.Counting != "" && !isCounting {
+		return nil, fmt.Errorf("counting: there is no input %q before it", in.Counting)
+	}
+	if isCounting {
+		defer func() { c.known[in.Counting] = first }()
+	}
+	items := make([]any, count)
+	for i := range items {
+		if c.size += itemSize; c.size > expandedMax {
+			return nil, errTooLarge
+		}
+		if isCounting {
+			if c.known[in.Counting], err = add(first, i); err != nil {
+				return nil, fmt.Errorf("counting: %w", err)
+			}
+		}
+		if items[i], err = c.input(in.Of); err != nil {
+			return nil, fmt.Errorf("of: %w", err)
+		}
+	}
+	return items, nil
+}
+
+// add returns an expanded number plus n.
+func add(value any, n int) (any, error) {
+	switch value := value.(type) {
+	case number:
+		value.add += int64(n)
+		value.low, value.high = value.low+int64(n), value.high+int64(n)
+		return value, nil
+	case json.Number:
+		if first, err := value.Int64(); err == nil {
+			return json.Number(strconv.FormatInt(first+int64(n), 10)), nil
+		}
+	}
+	return nil, errors.New("needs a whole number")
+}
+
+// count returns a number of characters, bytes or items, which is the same for all requests.
+func (c *compiler) count(given template) (int, error) {
+	value, err := c.expand(given.value)
+	if err != nil {
+		return 0, err
+	}
+	constant, err := textOf(value)
+	if err != nil {
+		return 0, errors.New("a size must be a number that is the same for all requests")
+	}
+	size, err := strconv.Atoi(constant)
+	if err != nil || size < 0 {
+		return 0, fmt.Errorf("a size must be a whole number, not %s", shorten([]byte(constant)))
+	}
+	if c.size += min(size, expandedMax+1); c.size > expandedMax {
+		return 0, errTooLarge
+	}
+	return size, nil
+}
+
+func (c *compiler) countOr1(given template) (int, error) {
+	if !given.given {
+		return 1, nil
+	}
+	return c.count(given)
+}
+
+func countingBytes(size int) []byte {
+	counting := make([]byte, size)
+	for i := range counting {
+		counting[i] = byte(i)
+	}
+	return counting
+}

@@ -1,0 +1,111 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// numeric are the types of fields that can have a whole number.
+var numeric = strings.Fields("double float int64 uint64 int32 fixed64 fixed32 uint32 sfixed32 sfixed64 sint32 sint64 enum")
+
+// everyType returns the descriptors of all.Types/Send, whose request has fields of all types: one_int32, many_int32.
+func everyType(t *testing.T) []byte {
+	t.Helper()
+	var fields []string
+	add := func(name, label, of, typeName string) {
+		fields = append(fields, fmt.Sprintf(`field {name: "%s" number: %d label: LABEL_%s type: TYPE_%s %s}`,
+			name, len(fields)+1, label, strings.ToUpper(of), typeName))
+	}
+	for _, each := range numeric {
+		enum := map[string]string{"enum": `type_name: ".all.Enum"`}[each]
+		add("one_"+each, "OPTIONAL", each, enum)
+		add("many_"+each, "REPEATED", each, enum)
+	}
+	for _, each := range []string{"string", "bytes", "bool"} {
+		add("one_"+each, "OPTIONAL", each, "")
+	}
+	add("inner", "OPTIONAL", "message", `type_name: ".all.Every"`)
+	add("inners", "REPEATED", "message", `type_name: ".all.Every"`)
+	add("by_name", "REPEATED", "message", `type_name: ".all.Every.ByNameEntry"`)
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := prototext.Unmarshal([]byte(`file {
+		name: "all.proto" package: "all" syntax: "proto3"
+		enum_type {name: "Enum" value {name: "NONE" number: 0} value {name: "SOME" number: 1}}
+		service {name: "Types" method {name: "Send" input_type: ".all.Every" output_type: ".all.Every"}}
+		message_type {name: "Every" `+strings.Join(fields, "\n")+`
+			nested_type {
+				name: "ByNameEntry" options {map_entry: true}
+				field {name: "key" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING}
+				field {name: "value" number: 2 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".all.Every"}
+			}
+		}
+	}`), set); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := proto.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+// TestEveryTypeOfField compares messages with what protobuf-go makes of their JSON form.
+func TestEveryTypeOfField(t *testing.T) {
+	var fields []string
+	for _, each := range numeric {
+		number := "{small}"
+		if each[0] == 's' || strings.HasPrefix(each, "int") {
+			number = "{signed}"
+		}
+		fields = append(fields,
+			fmt.Sprintf(`"one_%s": "%s"`, each, number),
+			fmt.Sprintf(`"many_%s": [1, "%s", "{listed}", 0]`, each, number))
+	}
+	fields = append(fields,
+		`"oneString": "{random}{small}"`, `"one_bytes": "{noise}"`, `"one_bool": "{flag}"`,
+		`"inner": {"one_int32": 5, "one_string": "{random}", "inner": {"one_int64": "{small}"}}`,
+		`"inners": [{"one_int32": "{small}"}, {"one_int32": 4}, "{record}"]`,
+		`"by_name": {"a": {"one_int32": "{small}"}, "b": {"one_string": "{long}{small}"}}`)
+	text := `{"operations": {"send": {"inputs": {
+		"small": {"range": [0, 3]}, "signed": {"range": [-200, 200]}, "listed": {"list": [0, 1, 2]}, "flag": {"list": [true, false, null]},
+		"random": {"random_text": 6}, "noise": {"random_bytes": 5}, "long": {"text": 300},
+		"record": {"list": [{"one_string": "x"}, {}]}
+	}, "grpc": {"call": "all.Types/Send", "message": {` + strings.Join(fields, ", ") + `}}}}}`
+	application, err := Load([]byte(text), everyType(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := compile(t, application, Options{Transport: "grpc", Clients: sequence("send")}).NewSource(0).(*user)
+	found, _ := application.operations.get("send")
+	descriptor := application.contract["all.Types/Send"].Input()
+	// The compiler is deterministic: it gives the same slots.
+	c := application.newCompiler(source.kind, &source.work.options)
+	if err := c.addInputs(found.Inputs); err != nil {
+		t.Fatal(err)
+	}
+	template, err := c.expand(found.Grpc.Message.value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		var r Request
+		source.Next(&r)
+		got, want := dynamicpb.NewMessage(descriptor), dynamicpb.NewMessage(descriptor)
+		if err := proto.Unmarshal(r.Body, got); err != nil {
+			t.Fatal(err)
+		}
+		if err := protojson.Unmarshal([]byte(jsonOf(valueOf(template, source.values))), want); err != nil {
+			t.Fatal(err)
+		}
+		if !proto.Equal(got, want) {
+			t.Fatalf("got  %v\nwant %v", got, want)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Package request makes the requests of a load and checks their replies, as an application file describes them
+// (docs/applications.md).
+//
+// Load reads the file in its JSON form. Compile turns what the users of a load do into programs that append bytes.
+// Each connection has a Source, which runs them: it allocates nothing per request once its buffers have grown.
+package request
+
+// Request is what one call sends. Its slices belong to the Source and are valid until the next call of Next.
+type Request struct {
+	// Operation is the name under which the request is counted: "users.get", or "readers/users.get" where
+	// the load has several kinds of clients.
+	Operation string
+	// Method is the HTTP method; empty on other transports.
+	Method string
+	// Path is the path and query on REST, "/package.Service/Method" on gRPC, and the method on the socket.
+	Path []byte
+	// ContentType and Accept are media types on REST; ContentType is empty without a body.
+	ContentType string
+	Accept      string
+	// Body is JSON or a protobuf message; on gRPC without its five-byte prefix.
+	Body []byte
+	// Status is the HTTP status of a correct reply; 0 on other transports.
+	Status int
+	// Stream says that the reply has many items.
+	Stream bool
+}
+
+// Source makes the requests of one user, who has one connection and at most one request in flight.
+type Source interface {
+	// Next fills the next request.
+	Next(r *Request)
+	// Settle records whether that request succeeded: only what was created can be read and deleted, and a sequence
+	// starts again after a failure. Call it once before the next Next.
+	Settle(ok bool)
+	// Check returns what is wrong with the body of the reply to that request.
+	Check(r *Request, reply []byte) error
+	// CheckStream does so for the first and the last item of a stream with this number of items.
+	CheckStream(r *Request, first, last []byte, items int) error
+}

@@ -1,0 +1,210 @@
+package request
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// user is a Source: one user of a load.
+type user struct {
+	work   *Workload
+	kind   *kind
+	number int64
+	random *rand.Rand
+	// current is the operation of the last request, and values are what was drawn for it.
+	current    *compiled
+	values     []slotValue
+	path, body []byte
+	// place is that in a sequence, or the call's in phases.
+	place int
+	// requests and fresh count those so far, and the ids that were given.
+	requests, fresh int64
+	// created are ids by kind of record, the newest last; reads counts those that were read in turn.
+	created map[string][]int64
+	reads   int
+}
+
+// NewSource returns the requests of a user: from 0 to Options.Users-1. No two users of a load create the same ids.
+func (w *Workload) NewSource(number int) Source {
+	u := &user{
+		work:    w,
+		kind:    w.kindOf(number),
+		number:  int64(number),
+		random:  rand.New(rand.NewPCG(w.options.Seed, uint64(number))),
+		created: map[string][]int64{},
+	}
+	slots := 0
+	for _, each := range u.kind.operations {
+		slots = max(slots, len(each.draws))
+	}
+	u.values = make([]slotValue, slots)
+	if len(u.kind.Phases) > 0 {
+		u.place = -w.options.WarmupCalls
+	}
+	return u
+}
+
+// kindOf shares the users out among the kinds of clients, in the order in which these stand.
+func (w *Workload) kindOf(number int) *kind {
+	total, before := 0, 0
+	for _, each := range w.kinds {
+		total += each.Client.Users
+	}
+	for i := range w.kinds {
+		before += w.kinds[i].Client.Users
+		if before*2*w.options.Users > (2*number+1)*total {
+			return &w.kinds[i]
+		}
+	}
+	return &w.kinds[len(w.kinds)-1]
+}
+
+// Next fills the next request.
+func (u *user) Next(r *Request) {
+	op := u.kind.operations[u.nextOperation()]
+	if op.deletes != "" && len(u.created[op.deletes]) == 0 {
+		op = u.kind.operations[op.instead]
+	}
+	for slot, draw := range op.draws {
+		draw(u, &u.values[slot])
+	}
+	u.current = op
+	u.requests++
+	*r = op.template
+	r.Path = op.path.fill(&u.path, u.values)
+	r.Body = op.body.fill(&u.body, u.values)
+}
+
+func (u *user) nextOperation() int {
+	order := u.kind.order
+	switch {
+	case len(u.kind.Sequence) > 0:
+		place := u.place % len(order)
+		u.place = place + 1
+		return order[place]
+	case len(u.kind.Phases) > 0:
+		return order[u.nextPhase()]
+	}
+	left := u.random.IntN(u.kind.total)
+	place := 0
+	for ; left >= u.kind.weights[place]; place++ {
+		left -= u.kind.weights[place]
+	}
+	return order[place]
+}
+
+// nextPhase returns the phase of the next call. The calls of a warm-up go through all phases in turn.
+func (u *user) nextPhase() int {
+	phases, options := len(u.kind.Phases), &u.work.options
+	callsEach := options.Calls / phases
+	call := u.place
+	u.place++
+	switch {
+	case call < 0:
+		return (call + options.WarmupCalls) % phases
+	case call > 0 && call < options.Calls && call%callsEach == 0:
+		options.Meet()
+	}
+	return min(call/callsEach, phases-1)
+}
+
+// Settle records whether the last request succeeded.
+func (u *user) Settle(ok bool) {
+	op := u.current
+	switch {
+	case !ok:
+		if len(u.kind.Sequence) > 0 {
+			u.place = 0
+		}
+	case op.deletes != "":
+		ids := u.created[op.deletes]
+		u.created[op.deletes] = ids[:len(ids)-1]
+	case op.creates != "" && u.keepsCreated():
+		ids := u.created[op.creates]
+		if len(u.kind.Sequence) > 0 {
+			ids = ids[:0] // The requests that follow are about this one.
+		}
+		u.created[op.creates] = append(ids, u.values[op.createdID].number)
+	}
+}
+
+// keepsCreated says whether a request may be about a record that this user created: in a mix only a delete is.
+func (u *user) keepsCreated() bool {
+	if len(u.kind.Mix) == 0 {
+		return true
+	}
+	for _, each := range u.kind.operations {
+		if each.deletes != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// inTurn returns a number for the n-th of this user's, such that all users together count without a gap.
+func (u *user) inTurn(n int64) int64 { return n*int64(u.work.options.Users) + u.number }
+
+func (u *user) lastCreated(kind string) int64 {
+	ids := u.created[kind]
+	return ids[len(ids)-1]
+}
+
+func (u *user) nextCreated(kind string) int64 {
+	ids := u.created[kind]
+	u.reads++
+	return ids[(u.reads-1)%len(ids)]
+}
+
+// Check returns what is wrong with the reply to the last request.
+func (u *user) Check(r *Request, reply []byte) error {
+	if len(u.current.expectations) == 0 {
+		return nil
+	}
+	data, err := u.current.decode(reply)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Operation, err)
+	}
+	return u.checkValue(r, data)
+}
+
+func (u *user) checkValue(r *Request, data any) error {
+	for i := range u.current.expectations {
+		if err := u.current.expectations[i].check(data, u.values); err != nil {
+			return fmt.Errorf("%s: %w", r.Operation, err)
+		}
+	}
+	return nil
+}
+
+// CheckStream returns what is wrong with the first and the last item of the last request's stream.
+func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
+	if items != u.work.options.StreamItems {
+		return fmt.Errorf("%s: %d items, not %d", r.Operation, items, u.work.options.StreamItems)
+	}
+	var ends [2]any
+	for i, item := range [][]byte{first, last} {
+		data, err := u.current.decode(item)
+		if err == nil {
+			err = u.checkValue(r, data)
+		}
+		if err != nil {
+			return err
+		}
+		ends[i] = data
+	}
+	for i := range u.current.expectations {
+		if err := u.current.expectations[i].checkConsecutive(ends[0], ends[1], items); err != nil {
+			return fmt.Errorf("%s: %w", r.Operation, err)
+		}
+	}
+	return nil
+}
+
+// decode returns what a reply's expectations are about.
+func (op *compiled) decode(reply []byte) (any, error) {
+	value, err := decodeReply(op.reply, reply)
+	if err == nil && op.onlyData && op.reply != nil {
+		value = pick(value, "data")
+	}
+	return value, err
+}

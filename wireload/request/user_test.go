@@ -1,0 +1,250 @@
+package request
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func compile(t testing.TB, application *Application, options Options) *Workload {
+	t.Helper()
+	options.IDBase = 10_000_000
+	work, err := application.Compile(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return work
+}
+
+func sequence(operations ...string) []Client { return []Client{{Sequence: operations}} }
+
+// send returns "operation path" of a user's next requests; those whose places are in failed don't succeed.
+func send(source Source, count int, failed ...int) []string {
+	var sent []string
+	var r Request
+	for i := range count {
+		source.Next(&r)
+		sent = append(sent, fmt.Sprintf("%s %s", r.Operation, r.Path))
+		source.Settle(!slices.Contains(failed, i))
+	}
+	return sent
+}
+
+func expectSent(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
+	work := compile(t, builtin(t), Options{
+		Transport: "rest", Users: 3, Clients: sequence("users.create", "users.update", "users.get", "users.delete"),
+	})
+	expectSent(t, send(work.NewSource(1), 5),
+		"users.create /api/users",
+		"users.update /api/users/10000001",
+		"users.get /api/users/10000001",
+		"users.delete /api/users/10000001",
+		"users.create /api/users",
+	)
+}
+
+func TestSequenceStartsAgainAfterAFailure(t *testing.T) {
+	work := compile(t, builtin(t), Options{Transport: "rest", Clients: sequence("users.create", "users.get", "users.delete")})
+	expectSent(t, send(work.NewSource(0), 6, 1, 3),
+		"users.create /api/users",
+		"users.get /api/users/10000000", // fails
+		"users.create /api/users",
+		"users.get /api/users/10000001", // fails
+		"users.create /api/users",
+		"users.get /api/users/10000002",
+	)
+}
+
+func TestFailedCreatesAreNotDeleted(t *testing.T) {
+	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
+		Mix: map[string]int{"users.create": 1, "users.delete": 1000},
+	}}})
+	expectSent(t, send(work.NewSource(0), 4, 0),
+		"users.create /api/users", // in place of a delete; fails
+		"users.create /api/users",
+		"users.delete /api/users/10000001",
+		"users.create /api/users",
+	)
+}
+
+func TestMixHasItsWeights(t *testing.T) {
+	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
+		Mix: map[string]int{"users.get": 8, "echo.echo": 2},
+	}}})
+	count := map[string]int{}
+	for _, each := range send(work.NewSource(0), 10_000) {
+		count[strings.Fields(each)[0]]++
+	}
+	if count["users.get"] < 7_800 || count["users.get"] > 8_200 || count["users.get"]+count["echo.echo"] != 10_000 {
+		t.Errorf("got %v", count)
+	}
+}
+
+func TestKindsOfClientsShareTheUsers(t *testing.T) {
+	work := compile(t, builtin(t), Options{Transport: "rest", Users: 10, Clients: []Client{
+		{Name: "readers", Users: 4, Sequence: []string{"users.get"}},
+		{Name: "editors", Sequence: []string{"users.create"}},
+	}})
+	for user := range 10 {
+		want := map[bool]string{true: "readers/users.get", false: "editors/users.create"}[user < 8]
+		if got := send(work.NewSource(user), 1)[0]; !strings.HasPrefix(got, want+" ") {
+			t.Errorf("user %d sends %s, not %s", user, got, want)
+		}
+	}
+}
+
+// TestPhases has each user read what it created, in the order of its creation, and delete the newest first; no user
+// is a phase ahead of another.
+func TestPhases(t *testing.T) {
+	const users, calls = 3, 8
+	var meeting sync.WaitGroup
+	var mutex sync.Mutex
+	arrived, release := 0, make(chan struct{})
+	meet := func() {
+		mutex.Lock()
+		wait := release
+		if arrived++; arrived == users {
+			arrived, release = 0, make(chan struct{})
+			close(wait)
+		}
+		mutex.Unlock()
+		<-wait
+	}
+	work := compile(t, builtin(t), Options{Transport: "rest", Users: users, Calls: calls, WarmupCalls: 2, Meet: meet, Clients: []Client{
+		{Phases: []string{"users.create", "users.list", "users.get", "users.delete"}},
+	}})
+	sent := make([][]string, users)
+	for user := range users {
+		meeting.Go(func() { sent[user] = send(work.NewSource(user), 2+calls) })
+	}
+	meeting.Wait()
+	for user, got := range sent {
+		for _, place := range []int{1, 4, 5} {
+			got[place] = strings.Split(got[place], "?")[0] // where a list starts is random
+		}
+		id := func(n int) string { return fmt.Sprintf("/api/users/%d", 10_000_000+n*users+user) }
+		expectSent(t, got,
+			"users.create /api/users", "users.list /api/users", // warm-up
+			"users.create /api/users", "users.create /api/users",
+			"users.list /api/users", "users.list /api/users",
+			"users.get "+id(0), "users.get "+id(1),
+			"users.delete "+id(2), "users.delete "+id(1),
+		)
+	}
+}
+
+func TestIDsAreUnique(t *testing.T) {
+	const users, size = 4, 5
+	work := compile(t, builtin(t), Options{Transport: "socket", Users: users, Payload: fmt.Sprint(size), Clients: []Client{
+		{Mix: map[string]int{"users.create_batch": 1, "users.create": 1}},
+	}})
+	seen := map[string]bool{}
+	for user := range users {
+		source := work.NewSource(user)
+		var r Request
+		for range 50 {
+			source.Next(&r)
+			source.Settle(true)
+			for _, each := range strings.Split(string(r.Body), `"id":`)[1:] {
+				id := strings.Split(each, ",")[0]
+				if seen[id] {
+					t.Fatalf("id %s twice", id)
+				}
+				seen[id] = true
+			}
+		}
+	}
+	if len(seen) < users*50 {
+		t.Errorf("only %d ids", len(seen))
+	}
+}
+
+func TestEqualSeedsSendEqualRequests(t *testing.T) {
+	requests := func(seed uint64, user int) string {
+		work := compile(t, builtin(t), Options{Transport: "rest", Users: 2, Seed: seed, Clients: sequence("users.get")})
+		return strings.Join(send(work.NewSource(user), 5), "\n")
+	}
+	if requests(1, 0) != requests(1, 0) {
+		t.Error("the same seed and user differ")
+	}
+	if requests(1, 0) == requests(2, 0) || requests(1, 0) == requests(1, 1) {
+		t.Error("other seeds or users are the same")
+	}
+}
+
+func TestInputsAreInTheirRanges(t *testing.T) {
+	work := compile(t, loadApplication(t, readGolden(t).Application), Options{
+		Transport: "rest", Seeded: map[string]Seeded{"books": {First: 41, Count: 4}},
+		Clients: []Client{{Mix: map[string]int{"books.create": 1}}},
+	})
+	source := work.NewSource(0).(*user)
+	values := map[string]map[int64]bool{"known": {}, "page": {}, "call": {}}
+	var r Request
+	for range 200 {
+		source.Next(&r)
+		known, page := source.values[1].number, source.values[2].number
+		values["known"][known], values["page"][page] = true, true
+		values["call"][source.values[8].number] = true
+	}
+	for name, want := range map[string][2]int64{"known": {40, 43}, "page": {41, 43}, "call": {100, 299}} {
+		got := values[name]
+		if int64(len(got)) != want[1]-want[0]+1 || !got[want[0]] || !got[want[1]] {
+			t.Errorf("%s has %d values, not all from %d to %d", name, len(got), want[0], want[1])
+		}
+	}
+}
+
+// TestSteadyStateAllocatesNothing has no exception but changed cases of random text, such as {noise|upper}.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	application, inputs := builtin(t), loadApplication(t, readGolden(t).Application)
+	for _, wire := range [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
+		mix := map[string]int{"users.create": 2, "users.delete": 1}
+		for _, each := range application.operations {
+			mix[each.name] = max(1, mix[each.name])
+		}
+		works := map[string]*Workload{
+			"mix":   compile(t, application, Options{Transport: wire[0], Codec: wire[1], Clients: []Client{{Mix: mix}}, StreamItems: 5}),
+			"batch": compile(t, inputs, Options{Transport: wire[0], Codec: wire[1], Clients: sequence("books.create_batch")}),
+		}
+		for name, work := range works {
+			source := work.NewSource(0)
+			var r Request
+			next := func() {
+				source.Next(&r)
+				source.Settle(true)
+			}
+			for range 1000 {
+				next()
+			}
+			if allocations := testing.AllocsPerRun(1000, next); allocations != 0 {
+				t.Errorf("%s over %s with %s: %v allocations per request", name, wire[0], wire[1], allocations)
+			}
+		}
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	application := builtin(b)
+	for _, operation := range []string{"users.get", "users.create", "users.list"} {
+		for _, transport := range []string{"rest", "grpc", "socket"} {
+			b.Run(operation+"/"+transport, func(b *testing.B) {
+				source := compile(b, application, Options{Transport: transport, Clients: sequence(operation)}).NewSource(0)
+				var r Request
+				b.ReportAllocs()
+				for b.Loop() {
+					source.Next(&r)
+					source.Settle(true)
+				}
+			})
+		}
+	}
+}

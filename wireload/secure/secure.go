@@ -1,0 +1,112 @@
+// Package secure is what wirebench adds to a client's TLS: an authority of our own, and a record of what
+// connections have agreed on.
+package secure
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+)
+
+// Agreement is what a handshake came to.
+type Agreement struct {
+	Version     string `json:"version"`
+	CipherSuite string `json:"cipher_suite"`
+	KeyExchange string `json:"key_exchange"`
+	// Resumed says whether an earlier session went on, which saves most of a handshake.
+	Resumed bool `json:"resumed"`
+}
+
+// Agreements says how many handshakes came to the same.
+type Agreements struct {
+	Agreement
+	Handshakes int64 `json:"handshakes"`
+}
+
+// Of the whole process, as its one output reports them.
+var (
+	mutex  sync.Mutex
+	counts = map[Agreement]int64{}
+)
+
+// Prepare lets connections with this configuration trust the authorities in a PEM text, and nobody else, or those of the
+// system if the text is empty. It has them agree on a key exchange that all services know, and their
+// handshakes counted. k6's clients, and ours, all make their connections from the VU's one configuration.
+func Prepare(config *tls.Config, authorities []byte) error {
+	if len(authorities) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authorities) {
+			return errors.New("there is no certificate in PEM form to trust")
+		}
+	}
+	// Services have different libraries, and not all of those have the hybrid exchange that Go would ask for first.
+	config.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256}
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		count(state)
+		return nil
+	}
+	return nil
+}
+
+// ContextDialer opens connections; a net.Dialer is one.
+type ContextDialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dialer opens connections with TLS. Protocols are the names for ALPN; ours has none.
+type Dialer struct {
+	Plain     ContextDialer
+	Config    *tls.Config
+	Protocols []string
+}
+
+// DialContext dials and makes the handshake.
+func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	socket, err := d.Plain.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	own := d.Config.Clone()
+	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
+	own.NextProtos = d.Protocols
+	if own.ServerName == "" {
+		own.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	secured := tls.Client(socket, own)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+func count(state tls.ConnectionState) {
+	made := Agreement{
+		Version:     tls.VersionName(state.Version),
+		CipherSuite: tls.CipherSuiteName(state.CipherSuite),
+		KeyExchange: state.CurveID.String(),
+		Resumed:     state.DidResume,
+	}
+	mutex.Lock()
+	defer mutex.Unlock()
+	counts[made]++
+}
+
+// Counted returns what the handshakes so far came to, the most frequent first.
+func Counted() []Agreements {
+	mutex.Lock()
+	defer mutex.Unlock()
+	made := make([]Agreements, 0, len(counts))
+	for agreement, handshakes := range counts {
+		made = append(made, Agreements{agreement, handshakes})
+	}
+	slices.SortFunc(made, func(a, b Agreements) int {
+		return cmp.Or(cmp.Compare(b.Handshakes, a.Handshakes), cmp.Compare(a.CipherSuite, b.CipherSuite))
+	})
+	return made
+}

@@ -1,0 +1,128 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Class is a kind of failure, the same on all transports.
+type Class string
+
+// The classes that there are. Connect is a failure to connect other than Refused.
+const (
+	Connect  Class = "connect"
+	Refused  Class = "refused"
+	TLS      Class = "tls"
+	Closed   Class = "closed" // The server closed before the reply began.
+	Reset    Class = "reset"
+	CutShort Class = "cut_short"
+	Garbage  Class = "garbage"
+	Timeout  Class = "timeout"
+	Rejected Class = "rejected" // HTTP/2 only: the server reset the stream.
+)
+
+// ErrStopped is the error of a stream that its receiver ended.
+var ErrStopped = errors.New("stopped")
+
+// Failure is a call that got no whole reply. Its words leave out ports, so that the same failure always reads
+// the same and can be counted.
+type Failure struct {
+	Class   Class
+	Message string
+	// Unprocessed says that the request may be sent again: the server has provably not processed it, or it
+	// changes nothing to process it twice.
+	Unprocessed bool
+}
+
+// Error returns the failure's words.
+func (f *Failure) Error() string { return f.Message }
+
+// AsFailure returns the failure that an error is, if it is one.
+func AsFailure(err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	var failure *Failure
+	errors.As(err, &failure)
+	return failure
+}
+
+// NewGarbage returns the failure of a reply that isn't what the protocol wants.
+func NewGarbage(format string, values ...any) *Failure {
+	return &Failure{Class: Garbage, Message: fmt.Sprintf(format, values...)}
+}
+
+// FailedConnect returns why a connection couldn't be opened.
+func FailedConnect(err error) *Failure {
+	if failure := tlsFailure(err); failure != nil {
+		return failure
+	}
+	if isTimeout(err) {
+		return &Failure{Class: Timeout, Message: "no connection in time"}
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return &Failure{Class: Refused, Message: "connection refused"}
+	}
+	return &Failure{Class: Connect, Message: words(err)}
+}
+
+// FailedCall returns why a call on an open connection failed. `begun` is whether a byte of its reply came.
+func FailedCall(err error, begun bool) *Failure {
+	var failure *Failure
+	if errors.As(err, &failure) {
+		return failure
+	}
+	if failure := tlsFailure(err); failure != nil {
+		return failure
+	}
+	switch {
+	case isTimeout(err):
+		return &Failure{Class: Timeout, Message: "no reply in time"}
+	case isReset(err):
+		return &Failure{Class: Reset, Message: "the server reset the connection"}
+	case begun && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		return &Failure{Class: CutShort, Message: "the server closed the connection in the middle of a reply"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Failure{Class: Closed, Message: "the server closed the connection"}
+	case begun:
+		return NewGarbage("the reply can't be read: %s", words(err))
+	}
+	return &Failure{Class: Connect, Message: words(err)}
+}
+
+func isTimeout(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func tlsFailure(err error) *Failure {
+	var plain tls.RecordHeaderError
+	var untrusted *tls.CertificateVerificationError
+	var operation *net.OpError
+	switch {
+	case errors.As(err, &plain):
+		return &Failure{Class: TLS, Message: "the server does not speak TLS"}
+	case errors.As(err, &untrusted):
+		return &Failure{Class: TLS, Message: words(err)}
+	case errors.As(err, &operation) && operation.Op == "remote error": // crypto/tls's name for an alert of the server's.
+		return &Failure{Class: TLS, Message: words(err)}
+	}
+	return nil
+}
+
+func words(err error) string {
+	var operation *net.OpError
+	if errors.As(err, &operation) {
+		return operation.Err.Error()
+	}
+	return err.Error()
+}

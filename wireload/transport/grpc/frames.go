@@ -1,0 +1,79 @@
+package grpc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+
+	"golang.org/x/net/http2"
+	"wirebench.dev/wireload/transport"
+)
+
+const (
+	// What a peer may send in a frame unless it was told otherwise, and what it allows at first: RFC 9113, 6.5.2.
+	frameBytesMax   = 16 << 10
+	windowBytes     = 65_535
+	headerTableSize = 4096
+	// Windows for replies: flow control is TCP's, as nothing else shares the connection.
+	receiveWindowBytes = 1 << 30
+	blockBytesMax      = 1 << 20
+)
+
+// frameReader reads HTTP/2 frames. http2.Framer would allocate each frame of headers anew.
+type frameReader struct {
+	reader  *bufio.Reader
+	payload []byte
+}
+
+// read returns the next frame; its payload is valid until the one after it.
+func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
+	header, err := http2.ReadFrameHeader(f.reader)
+	if err != nil {
+		return header, nil, err
+	}
+	if header.Length > frameBytesMax {
+		return header, nil, transport.NewGarbage("the reply is not HTTP/2: a frame of %d bytes", header.Length)
+	}
+	if cap(f.payload) < int(header.Length) {
+		f.payload = make([]byte, frameBytesMax)
+	}
+	f.payload = f.payload[:header.Length]
+	if _, err := io.ReadFull(f.reader, f.payload); err != nil {
+		return header, nil, io.ErrUnexpectedEOF
+	}
+	return header, f.payload, nil
+}
+
+// trim cuts padding and priority off the payload of a DATA or HEADERS frame.
+func trim(header http2.FrameHeader, payload []byte) ([]byte, error) {
+	padding := 0
+	if header.Flags.Has(http2.FlagDataPadded) { // The same bit in HEADERS.
+		if len(payload) == 0 {
+			return nil, tooShort()
+		}
+		padding, payload = int(payload[0]), payload[1:]
+	}
+	if header.Type == http2.FrameHeaders && header.Flags.Has(http2.FlagHeadersPriority) {
+		const priorityBytes = 5
+		if len(payload) < priorityBytes {
+			return nil, tooShort()
+		}
+		payload = payload[priorityBytes:]
+	}
+	if padding > len(payload) {
+		return nil, tooShort()
+	}
+	return payload[:len(payload)-padding], nil
+}
+
+func tooShort() error {
+	return transport.NewGarbage("the reply is not HTTP/2: a frame is shorter than its fields")
+}
+
+// number returns the 31-bit number at the start of a payload that has at least `size` bytes.
+func number(payload []byte, size int) (uint32, error) {
+	if len(payload) < size {
+		return 0, tooShort()
+	}
+	return binary.BigEndian.Uint32(payload) & (1<<31 - 1), nil
+}

@@ -1,0 +1,244 @@
+package grpc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// connect returns a client of a server that x/net/http2 is, with this handler.
+func connect(t *testing.T, server *http2.Server, handler http.HandlerFunc) *Client {
+	t.Helper()
+	own, peer := pipe(t)
+	go server.ServeConn(peer, &http2.ServeConnOpts{Handler: handler})
+	client := New("service:1", false, time.Second)
+	client.Open(own)
+	return client
+}
+
+// pipe returns both ends of a TCP connection.
+func pipe(t *testing.T) (net.Conn, net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	own, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = own.Close(), peer.Close() })
+	_ = own.SetDeadline(time.Now().Add(20 * time.Second))
+	return own, peer
+}
+
+// answer writes messages and a status as gRPC does.
+func answer(w http.ResponseWriter, status, text string, messages ...string) {
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Trailer", "Grpc-Status, Grpc-Message")
+	for _, each := range messages {
+		length := len(each)
+		_, _ = w.Write([]byte{0, byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)})
+		_, _ = io.WriteString(w, each)
+	}
+	w.Header().Set("Grpc-Status", status)
+	w.Header().Set("Grpc-Message", text)
+}
+
+func call(t *testing.T, client *Client, body string, item func([]byte) bool) (transport.Reply, error) {
+	t.Helper()
+	if err := client.Prepare(&request.Request{Path: []byte("/users.Users/Get"), Body: []byte(body)}); err != nil {
+		t.Fatal(err)
+	}
+	return client.Call(item)
+}
+
+func TestAMessageOfAnySizeIsEchoed(t *testing.T) {
+	// A server with small windows and frames makes the client wait for room.
+	server := &http2.Server{MaxUploadBufferPerStream: 20_000, MaxUploadBufferPerConnection: 70_000}
+	client := connect(t, server, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.URL.Path != "/users.Users/Get" || r.Header.Get("Grpc-Timeout") != "1000000u" || r.Host != "service:1" {
+			t.Errorf("unexpected request: %v, %v", r, err)
+			return
+		}
+		answer(w, "0", "", string(body[prefixBytes:]))
+	})
+	for _, size := range []int{0, 1, 100, 16_383, 65_536, 3_000_000, 10} {
+		body := strings.Repeat("x", size)
+		reply, err := call(t, client, body, nil)
+		if err != nil || reply.Code != histogram.OK || string(reply.Body) != body || reply.Close {
+			t.Fatalf("%d bytes: got %s, %d bytes, %v", size, reply.Code, len(reply.Body), err)
+		}
+	}
+}
+
+func TestAStatusIsTheOutcome(t *testing.T) {
+	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { answer(w, "5", "no user %C3%BC") })
+	reply, err := call(t, client, "", nil)
+	if err != nil || reply.Code != histogram.NotFound || reply.Message != "no user ü" {
+		t.Errorf("got %v, %v", reply, err)
+	}
+}
+
+func TestAnAnswerThatIsNotGRPCIsAFailure(t *testing.T) {
+	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	if reply, err := call(t, client, "", nil); err != nil || reply.Code != histogram.Unavailable || reply.Message != "HTTP status 503" {
+		t.Errorf("got %v, %v", reply, err)
+	}
+	client = connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
+	var failure *transport.Failure
+	if _, err := call(t, client, "", nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAStreamIsReadItemByItem(t *testing.T) {
+	large := strings.Repeat("y", 50_000)
+	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { answer(w, "0", "", "one", large, "") })
+	var got []string
+	reply, err := call(t, client, "", func(item []byte) bool {
+		got = append(got, string(item))
+		return true
+	})
+	if err != nil || reply.Code != histogram.OK || len(got) != 3 || got[0] != "one" || got[1] != large || got[2] != "" {
+		t.Errorf("got %d items, %v, %v", len(got), reply.Code, err)
+	}
+	_, err = call(t, client, "", func([]byte) bool { return false })
+	if !errors.Is(err, transport.ErrStopped) {
+		t.Errorf("want the stream to end early, got %v", err)
+	}
+}
+
+// reply returns what a server says by these frames.
+func frames(write func(*http2.Framer)) []byte {
+	var out bytes.Buffer
+	write(http2.NewFramer(&out, nil))
+	return out.Bytes()
+}
+
+// callScripted has a server answer a first request with these bytes and hang up.
+func callScripted(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
+	t.Helper()
+	client := New("service:1", false, 0)
+	client.Open(&scripted{Reader: bytes.NewReader(reply)})
+	if err := client.Prepare(&request.Request{Path: []byte("/a/b"), Body: []byte("body")}); err != nil {
+		t.Fatal(err)
+	}
+	return client.Call(item)
+}
+
+// scripted is a connection whose server has said all in advance.
+type scripted struct {
+	net.Conn
+	*bytes.Reader
+}
+
+func (s *scripted) Read(into []byte) (int, error)  { return s.Reader.Read(into) }
+func (s *scripted) Write(from []byte) (int, error) { return len(from), nil }
+
+func TestWhatWasNotProcessedMayBeSentAgain(t *testing.T) {
+	for name, each := range map[string]struct {
+		again bool
+		reply []byte
+	}{
+		"refused":        {true, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) })},
+		"above the last": {true, frames(func(f *http2.Framer) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) })},
+		"reset":          {false, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeInternal) })},
+		"hung up":        {false, nil},
+		"the last":       {false, frames(func(f *http2.Framer) { _ = f.WriteGoAway(1, http2.ErrCodeNo, nil) })},
+	} {
+		var failure *transport.Failure
+		if _, err := callScripted(t, each.reply, nil); !errors.As(err, &failure) || failure.Unprocessed != each.again {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func block(fields ...string) []byte {
+	var out bytes.Buffer
+	encoder := hpack.NewEncoder(&out)
+	for i := 0; i < len(fields); i += 2 {
+		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+	}
+	return out.Bytes()
+}
+
+func TestPaddingPriorityAndContinuationsAreRead(t *testing.T) {
+	headers, trailers := block(":status", "200"), block("grpc-status", "0", "filler", strings.Repeat("z", 100))
+	reply, err := callScripted(t, frames(func(f *http2.Framer) {
+		_ = f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
+		_ = f.WritePing(false, [8]byte{1})
+		_ = f.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: 1, BlockFragment: headers, EndHeaders: true, PadLength: 9, Priority: http2.PriorityParam{Weight: 3},
+		})
+		_ = f.WriteDataPadded(1, false, []byte("\x00\x00\x00"), []byte{0, 0, 0})
+		_ = f.WriteDataPadded(1, false, []byte("\x00\x02hi"), []byte{0})
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: trailers[:7], EndStream: true})
+		_ = f.WriteContinuation(1, true, trailers[7:])
+	}), nil)
+	if err != nil || reply.Code != histogram.OK || string(reply.Body) != "hi" {
+		t.Errorf("got %v, %v", reply, err)
+	}
+}
+
+func TestWhatIsNotHTTP2IsGarbage(t *testing.T) {
+	for name, reply := range map[string][]byte{
+		"a frame that is too long": []byte("HTTP/1.1 200 OK\r\n\r\n"),
+		"padding beyond the frame": append([]byte{0, 0, 2, 0, 8, 0, 0, 0, 1}, 9, 0),
+		"another stream":           frames(func(f *http2.Framer) { _ = f.WriteData(3, true, nil) }),
+		"headers that end nowhere": frames(func(f *http2.Framer) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}})
+			_ = f.WriteData(1, true, nil)
+		}),
+		"no index of the table": frames(func(f *http2.Framer) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0x7f}, EndHeaders: true})
+		}),
+		"a compressed message": frames(func(f *http2.Framer) { _ = f.WriteData(1, true, []byte{1, 0, 0, 0, 0}) }),
+	} {
+		var failure *transport.Failure
+		if _, err := callScripted(t, reply, nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func FuzzReply(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), false)
+	f.Add(frames(func(f *http2.Framer) {
+		_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200"), EndHeaders: true})
+		_ = f.WriteData(1, false, []byte("\x00\x00\x00\x00\x02hi"))
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block("grpc-status", "0"), EndHeaders: true, EndStream: true})
+	}), true)
+	f.Fuzz(func(t *testing.T, reply []byte, streamed bool) {
+		var item func([]byte) bool
+		if streamed {
+			item = func([]byte) bool { return true }
+		}
+		if answer, err := callScripted(t, reply, item); err != nil {
+			var failure *transport.Failure
+			if !errors.As(err, &failure) {
+				t.Errorf("want a failure of a class, got %v", err)
+			}
+		} else if answer.Code == "" {
+			t.Error("want an outcome")
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package grpc
+
+import (
+	"encoding/binary"
+	"net/url"
+	"strconv"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/transport"
+)
+
+// noStatus stands for a status that hasn't come.
+const noStatus = -1
+
+// reply is what has come of a stream's reply.
+type reply struct {
+	item    func([]byte) bool
+	decoder *hpack.Decoder
+
+	begun, ended, inHeaders bool
+	endsWithHeaders         bool
+	httpStatus, grpcStatus  int
+	text                    string
+	block                   []byte
+	// data is what came of messages; from `parsed` on no whole one is there.
+	data     []byte
+	parsed   int
+	messages int
+	// message is the place of the last one in data.
+	message []byte
+	err     error
+}
+
+// reset is for a fresh connection.
+func (r *reply) reset() { r.decoder = hpack.NewDecoder(headerTableSize, r.takeField) }
+
+// begin is for a fresh stream.
+func (r *reply) begin(item func([]byte) bool) {
+	r.item = item
+	r.begun, r.ended, r.inHeaders = false, false, false
+	r.httpStatus, r.grpcStatus, r.text = noStatus, noStatus, ""
+	r.data, r.parsed, r.messages, r.message, r.err = r.data[:0], 0, 0, nil, nil
+}
+
+func (r *reply) take(header http2.FrameHeader, payload []byte) error {
+	r.begun = true
+	if header.Type != http2.FrameContinuation {
+		var err error
+		if payload, err = trim(header, payload); err != nil {
+			return err
+		}
+	}
+	if header.Type == http2.FrameData {
+		r.ended = header.Flags.Has(http2.FlagDataEndStream)
+		return r.takeData(payload)
+	}
+	return r.takeHeaders(header, payload)
+}
+
+// takeHeaders takes HEADERS and CONTINUATION frames.
+func (r *reply) takeHeaders(header http2.FrameHeader, payload []byte) error {
+	if header.Type == http2.FrameHeaders {
+		r.block = r.block[:0]
+		r.endsWithHeaders = header.Flags.Has(http2.FlagHeadersEndStream)
+	}
+	if len(r.block)+len(payload) > blockBytesMax {
+		return transport.NewGarbage("the reply's headers are longer than %d bytes", blockBytesMax)
+	}
+	r.block = append(r.block, payload...)
+	r.inHeaders = !header.Flags.Has(http2.FlagHeadersEndHeaders) // The same bit in CONTINUATION.
+	if r.inHeaders {
+		return nil
+	}
+	if _, err := r.decoder.Write(r.block); err != nil {
+		return transport.NewGarbage("the reply's headers can't be read: %s", err)
+	}
+	if err := r.decoder.Close(); err != nil {
+		return transport.NewGarbage("the reply's headers can't be read: %s", err)
+	}
+	r.ended = r.endsWithHeaders
+	return nil
+}
+
+func (r *reply) takeField(field hpack.HeaderField) {
+	switch field.Name {
+	case ":status":
+		r.httpStatus = numberIn(field.Value)
+	case "grpc-status":
+		r.grpcStatus = numberIn(field.Value)
+	case "grpc-message":
+		r.text = field.Value
+	}
+}
+
+func numberIn(text string) int {
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return noStatus
+	}
+	return number
+}
+
+// takeData takes messages, each a byte that says whether it is compressed, a length of four, and as many bytes.
+func (r *reply) takeData(payload []byte) error {
+	if len(r.data)+len(payload) > transport.ReplyBytesMax {
+		return transport.NewGarbage("the reply is longer than %d bytes", transport.ReplyBytesMax)
+	}
+	r.data = append(r.data, payload...)
+	for len(r.data)-r.parsed >= prefixBytes {
+		head := r.data[r.parsed:]
+		length := int(binary.BigEndian.Uint32(head[1:]))
+		if head[0] != 0 {
+			return transport.NewGarbage("the reply is compressed, which it was not asked to be")
+		}
+		if length > transport.ReplyBytesMax {
+			return transport.NewGarbage("the reply is a message of %d bytes", length)
+		}
+		if len(head)-prefixBytes < length {
+			break
+		}
+		r.message = head[prefixBytes : prefixBytes+length]
+		r.parsed += prefixBytes + length
+		r.messages++
+		if r.item != nil && !r.item(r.message) {
+			return transport.ErrStopped
+		}
+	}
+	if r.item != nil {
+		r.data, r.parsed = append(r.data[:0], r.data[r.parsed:]...), 0
+	}
+	return nil
+}
+
+// outcome returns what a stream that has ended came to.
+func (r *reply) outcome() (transport.Reply, error) {
+	switch {
+	case r.grpcStatus == noStatus && r.httpStatus != noStatus && r.httpStatus != 200:
+		text := "HTTP status " + strconv.Itoa(r.httpStatus)
+		return transport.Reply{Code: histogram.CodeOfHTTP(r.httpStatus), Message: text}, nil
+	case r.grpcStatus == noStatus:
+		return transport.Reply{}, transport.NewGarbage("the reply has no grpc-status")
+	case r.grpcStatus == 0 && len(r.data) > r.parsed:
+		return transport.Reply{}, &transport.Failure{Class: transport.CutShort, Message: "the reply ends within a message"}
+	case r.grpcStatus == 0 && r.item == nil && r.messages != 1:
+		return transport.Reply{}, transport.NewGarbage("the reply has %d messages and not one", r.messages)
+	}
+	answer := transport.Reply{Code: histogram.CodeOfGRPC(r.grpcStatus), Body: r.message}
+	if answer.Code != histogram.OK {
+		answer.Message = unescape(r.text)
+	}
+	return answer, nil
+}
+
+// unescape reads the percent-encoding of grpc-message.
+func unescape(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}

@@ -1,0 +1,116 @@
+// Package rest is a client of HTTP/1.1 services. Replies are read by fasthttp's parser.
+package rest
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// A reply's header has to fit into the buffer.
+const readBufferBytes = 8 << 10
+
+// Client is a transport.Client of HTTP/1.1.
+type Client struct {
+	headers    string // Those that all requests have, and the first line's end before them.
+	connection net.Conn
+	reader     *bufio.Reader
+	response   fasthttp.Response
+	out        []byte
+	bytesMax   int
+	kept       bool // Whether the connection has served a request.
+	idempotent bool
+}
+
+var _ transport.Client = (*Client)(nil)
+
+// New returns a client of a service at host:port. It tells the server so if it is to `reopen` its connection.
+func New(host string, reopen bool) *Client {
+	headers := " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: wireload\r\n"
+	if reopen {
+		headers += "Connection: close\r\n"
+	}
+	return &Client{headers: headers, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
+}
+
+// Prepare writes the request's lines and body.
+func (c *Client) Prepare(r *request.Request) error {
+	out := append(c.out[:0], r.Method...)
+	out = append(out, ' ')
+	out = append(out, r.Path...)
+	out = append(out, c.headers...)
+	if r.Accept != "" {
+		out = append(append(append(out, "Accept: "...), r.Accept...), "\r\n"...)
+	}
+	if len(r.Body) > 0 && r.ContentType != "" {
+		out = append(append(append(out, "Content-Type: "...), r.ContentType...), "\r\n"...)
+	}
+	if len(r.Body) > 0 || hasBody(r.Method) {
+		out = strconv.AppendInt(append(out, "Content-Length: "...), int64(len(r.Body)), 10)
+		out = append(out, "\r\n"...)
+	}
+	out = append(out, "\r\n"...)
+	c.out = append(out, r.Body...)
+	c.response.SkipBody = r.Method == "HEAD"
+	c.idempotent = isIdempotent(r.Method)
+	return nil
+}
+
+func hasBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
+
+// isIdempotent follows RFC 9110, 9.2.2.
+func isIdempotent(method string) bool {
+	return method != "POST" && method != "PATCH" && method != "CONNECT"
+}
+
+// Open starts to use a fresh connection.
+func (c *Client) Open(connection net.Conn) {
+	c.connection, c.kept = connection, false
+	c.reader.Reset(connection)
+}
+
+// Close forgets the connection.
+func (c *Client) Close() { c.connection = nil }
+
+// Call sends the request and reads the reply to its end.
+func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
+	_, writeError := c.connection.Write(c.out)
+	if _, err := c.reader.Peek(1); err != nil {
+		return transport.Reply{}, c.fail(errors.Join(err, writeError))
+	}
+	c.kept = true
+	if item != nil {
+		return c.readStream(item, writeError)
+	}
+	if err := c.response.ReadLimitBody(c.reader, c.bytesMax); err != nil {
+		return transport.Reply{}, transport.FailedCall(err, true)
+	}
+	return c.answer(writeError), nil
+}
+
+// fail returns why not a byte of the reply came.
+func (c *Client) fail(err error) error {
+	failure := transport.FailedCall(err, false)
+	failure.Unprocessed = c.kept && c.idempotent && (failure.Class == transport.Closed || failure.Class == transport.Reset)
+	return failure
+}
+
+func (c *Client) answer(writeError error) transport.Reply {
+	status := c.response.StatusCode()
+	reply := transport.Reply{
+		Code:   histogram.CodeOfHTTP(status),
+		Status: status,
+		Body:   c.response.Body(),
+		Close:  c.response.ConnectionClose() || writeError != nil,
+	}
+	if reply.Code != histogram.OK {
+		reply.Message = "HTTP status " + strconv.Itoa(status)
+	}
+	return reply
+}

@@ -1,0 +1,133 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// scripted is a connection whose server has said all in advance.
+type scripted struct {
+	net.Conn
+	said    bytes.Reader
+	written bytes.Buffer
+}
+
+func (s *scripted) Read(into []byte) (int, error)  { return s.said.Read(into) }
+func (s *scripted) Write(from []byte) (int, error) { return s.written.Write(from) }
+
+func callScripted(t testing.TB, reply string, item func([]byte) bool) (transport.Reply, error) {
+	t.Helper()
+	client := New("service:1", false)
+	client.bytesMax = 1 << 20 // Memory for a reply is taken as soon as its length is known.
+	connection := &scripted{}
+	connection.said.Reset([]byte(reply))
+	client.Open(connection)
+	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/")}); err != nil {
+		t.Fatal(err)
+	}
+	return client.Call(item)
+}
+
+func TestRequestsAreWhatHTTPWants(t *testing.T) {
+	for want, asked := range map[string]request.Request{
+		"GET /a?b=c HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\nAccept: */*\r\n\r\n": {
+			Method: "GET", Path: []byte("/a?b=c"), Accept: "*/*", ContentType: "application/json",
+		},
+		"POST /a HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\n" +
+			"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}": {
+			Method: "POST", Path: []byte("/a"), ContentType: "application/json", Body: []byte("{}"),
+		},
+		"POST /a HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\nContent-Length: 0\r\n\r\n": {
+			Method: "POST", Path: []byte("/a"),
+		},
+	} {
+		client, connection := New("service:1", true), &scripted{}
+		client.Open(connection)
+		if err := client.Prepare(&asked); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = client.Call(nil)
+		if got := connection.written.String(); got != want {
+			t.Errorf("want %q, got %q", want, got)
+		}
+	}
+}
+
+func TestRepliesAreReadToTheirEnd(t *testing.T) {
+	for name, each := range map[string]struct {
+		reply, body string
+		code        histogram.Code
+		last        bool
+	}{
+		"length":    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", histogram.OK, false},
+		"chunks":    {"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", "hi", histogram.OK, false},
+		"until end": {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhi", "hi", histogram.OK, true},
+		"continue":  {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", histogram.OK, false},
+		"status":    {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", histogram.NotFound, false},
+		"closing":   {"HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "", histogram.Unavailable, true},
+	} {
+		reply, err := callScripted(t, each.reply, nil)
+		if err != nil || string(reply.Body) != each.body || reply.Code != each.code || reply.Close != each.last {
+			t.Errorf("%s: got %+v, %v", name, reply, err)
+		}
+	}
+}
+
+const eventsReply = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+func TestAStreamEndsWithItsMark(t *testing.T) {
+	var got []string
+	take := func(item []byte) bool {
+		got = append(got, string(item))
+		return true
+	}
+	reply, err := callScripted(t, eventsReply+"data: 1\n\ndata: 2\n\nevent: end\ndata: {}\n\n", take)
+	if err != nil || reply.Code != histogram.OK || strings.Join(got, " ") != "1 2" {
+		t.Errorf("got %v, %+v, %v", got, reply, err)
+	}
+	reply, err = callScripted(t, eventsReply+"event: error\ndata: {\"message\": \"why\"}\n\n", take)
+	if err != nil || reply.Code != histogram.Internal || reply.Message != "why" {
+		t.Errorf("got %+v, %v", reply, err)
+	}
+	reply, err = callScripted(t, "HTTP/1.1 400 Bad\r\nContent-Length: 17\r\n\r\n{\"message\":\"bad\"}", take)
+	if err != nil || reply.Code != histogram.InvalidArgument || reply.Message != "bad" {
+		t.Errorf("got %+v, %v", reply, err)
+	}
+	for text, class := range map[string]transport.Class{
+		eventsReply + "data: 1\n\n": transport.CutShort,
+		eventsReply + "data: 1":     transport.CutShort,
+		"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n": transport.Garbage,
+	} {
+		var failure *transport.Failure
+		if _, err := callScripted(t, text, take); !errors.As(err, &failure) || failure.Class != class {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func FuzzReply(f *testing.F) {
+	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n0\r\n\r\n", false)
+	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false)
+	f.Add(eventsReply+"data: 1\n\nevent: end\ndata: {}\n\n", true)
+	f.Fuzz(func(t *testing.T, reply string, streamed bool) {
+		var item func([]byte) bool
+		if streamed {
+			item = func([]byte) bool { return true }
+		}
+		answer, err := callScripted(t, reply, item)
+		var failure *transport.Failure
+		if err != nil && !errors.As(err, &failure) {
+			t.Errorf("want a failure of a class, got %v", err)
+		}
+		if err == nil && answer.Code == "" {
+			t.Error("want an outcome")
+		}
+	})
+}

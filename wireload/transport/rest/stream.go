@@ -1,0 +1,88 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"wirebench.dev/wireload/event"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/transport"
+)
+
+const (
+	eventStream = "text/event-stream"
+	// An error's reply is an envelope of a hundred bytes.
+	errorBytesMax = 64 << 10
+)
+
+// readStream reads a reply of Server-Sent Events to its end mark.
+func (c *Client) readStream(item func([]byte) bool, writeError error) (transport.Reply, error) {
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return transport.Reply{}, transport.FailedCall(err, true)
+	}
+	defer func() { _ = response.Body.Close() }()
+	last := response.Close || writeError != nil
+	if response.StatusCode != http.StatusOK {
+		return rejected(response, last)
+	}
+	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != eventStream {
+		return transport.Reply{}, transport.NewGarbage("the reply is %q and not %s", kind, eventStream)
+	}
+	return readEvents(response.Body, item, last)
+}
+
+// readEvents reads until the body ends, so that its connection can be kept.
+func readEvents(body io.Reader, item func([]byte) bool, last bool) (transport.Reply, error) {
+	events := event.NewReader()
+	events.Reset(body)
+	ended := false
+	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK, Close: last}
+	for {
+		name, data, err := events.Next()
+		switch {
+		case errors.Is(err, io.EOF) && ended:
+			return reply, nil
+		case err != nil:
+			return transport.Reply{}, transport.FailedCall(err, true)
+		}
+		switch name {
+		case "message":
+			if !item(data) {
+				return transport.Reply{}, transport.ErrStopped
+			}
+		case "end":
+			ended = true
+		case "error":
+			ended = true
+			reply.Code, reply.Message = histogram.Internal, messageIn(data)
+		}
+	}
+}
+
+// rejected is the outcome of a reply that is not a stream.
+func rejected(response *http.Response, last bool) (transport.Reply, error) {
+	text, err := io.ReadAll(io.LimitReader(response.Body, errorBytesMax))
+	if err != nil {
+		return transport.Reply{}, transport.FailedCall(err, true)
+	}
+	code := histogram.CodeOfHTTP(response.StatusCode)
+	if code == histogram.OK { // A success without a stream.
+		return transport.Reply{}, transport.NewGarbage("HTTP status %d in place of a stream", response.StatusCode)
+	}
+	message := messageIn(text)
+	if message == "" {
+		message = "HTTP status " + strconv.Itoa(response.StatusCode)
+	}
+	return transport.Reply{Code: code, Message: message, Body: text, Close: last}, nil
+}
+
+func messageIn(text []byte) string {
+	var envelope struct{ Message string }
+	_ = json.Unmarshal(text, &envelope) // What isn't JSON has no message.
+	return envelope.Message
+}

@@ -1,0 +1,134 @@
+package socket
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+
+	"wirebench.dev/wireload/frame"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// scripted is a connection whose server has said all in advance.
+type scripted struct {
+	net.Conn
+	said    bytes.Reader
+	written bytes.Buffer
+}
+
+func (s *scripted) Read(into []byte) (int, error)  { return s.said.Read(into) }
+func (s *scripted) Write(from []byte) (int, error) { return s.written.Write(from) }
+
+func open(client *Client, said []byte) *scripted {
+	connection := &scripted{}
+	connection.said.Reset(said)
+	client.Open(connection)
+	return connection
+}
+
+func call(t testing.TB, client *Client, item func([]byte) bool) (transport.Reply, error) {
+	t.Helper()
+	if err := client.Prepare(&request.Request{Path: []byte("users.get"), Body: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	return client.Call(item)
+}
+
+func replies(each ...frame.Reply) []byte {
+	var out []byte
+	for _, reply := range each {
+		out, _ = frame.AppendReply(out, reply)
+	}
+	return out
+}
+
+func TestIDsCountAndThePrefaceGoesFirst(t *testing.T) {
+	client := New(true)
+	connection := open(client, replies(frame.Reply{ID: 1, Body: []byte("a")}, frame.Reply{ID: 2, Body: []byte("b")}))
+	for _, want := range []string{"a", "b"} {
+		if reply, err := call(t, client, nil); err != nil || string(reply.Body) != want || reply.Code != histogram.OK {
+			t.Fatalf("want %s, got %+v, %v", want, reply, err)
+		}
+	}
+	want := []byte(frame.PrefaceProtobuf)
+	for id := range uint32(2) {
+		want, _ = frame.AppendRequest(want, frame.Request{ID: id + 1, Method: "users.get", Body: []byte("{}")})
+	}
+	if got := connection.written.Bytes(); !bytes.Equal(got, want) {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
+
+func TestAStreamEndsWithItsMark(t *testing.T) {
+	item := func(id uint32, body string) frame.Reply {
+		return frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte(body)}
+	}
+	client := New(false)
+	open(client, replies(item(1, "a"), item(1, "b"), frame.Reply{ID: 1}, item(2, "c")))
+	var got []string
+	take := func(item []byte) bool {
+		got = append(got, string(item))
+		return true
+	}
+	if reply, err := call(t, client, take); err != nil || reply.Code != histogram.OK || !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("got %v, %+v, %v", got, reply, err)
+	}
+	var failure *transport.Failure
+	if _, err := call(t, client, take); !errors.As(err, &failure) || failure.Class != transport.CutShort || failure.Unprocessed {
+		t.Errorf("want a stream without end to be cut short, got %v", err)
+	}
+}
+
+func TestAStatusIsTheOutcome(t *testing.T) {
+	client := New(false)
+	open(client, replies(frame.Reply{ID: 1, Status: 5, Message: "none"}, frame.Reply{ID: 2, Status: 8, Message: "too long"}))
+	if reply, err := call(t, client, nil); err != nil || reply.Code != histogram.NotFound || reply.Message != "none" || reply.Close {
+		t.Errorf("got %+v, %v", reply, err)
+	}
+	if reply, err := call(t, client, nil); err != nil || reply.Code != histogram.ResourceExhausted || !reply.Close {
+		t.Errorf("want the server to close after that, got %+v, %v", reply, err)
+	}
+}
+
+func TestWhatIsNotAReplyIsGarbage(t *testing.T) {
+	for name, said := range map[string][]byte{
+		"another id":   replies(frame.Reply{ID: 7}),
+		"a stream":     replies(frame.Reply{ID: 1, Flags: frame.FlagMore}),
+		"too short":    {0, 0, 0, 1, 0},
+		"line mode":    []byte("ERROR: the line is too long\n"),
+		"other flags":  {0, 0, 0, 8, 0, 0, 0, 1, 0, 0x80, 0, 0},
+		"not in UTF-8": {0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 1, 0xff},
+	} {
+		client := New(false)
+		open(client, said)
+		var failure *transport.Failure
+		if _, err := call(t, client, nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func FuzzReply(f *testing.F) {
+	f.Add(replies(frame.Reply{ID: 1, Body: []byte("x")}), false)
+	f.Add(replies(frame.Reply{ID: 1, Flags: frame.FlagMore}, frame.Reply{ID: 1, Status: 14, Message: "bye"}), true)
+	f.Fuzz(func(t *testing.T, said []byte, streamed bool) {
+		var item func([]byte) bool
+		if streamed {
+			item = func([]byte) bool { return true }
+		}
+		client := New(false)
+		open(client, said)
+		answer, err := call(t, client, item)
+		var failure *transport.Failure
+		if err != nil && !errors.As(err, &failure) {
+			t.Errorf("want a failure of a class, got %v", err)
+		}
+		if err == nil && answer.Code == "" {
+			t.Error("want an outcome")
+		}
+	})
+}

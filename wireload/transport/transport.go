@@ -1,0 +1,57 @@
+// Package transport is what the engine knows of a protocol: how a request becomes bytes, and how a reply is
+// read to its end. Connections, deadlines and clocks are the engine's.
+package transport
+
+import (
+	"net"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+)
+
+// ReplyBytesMax bounds what is read of one reply: a service that is broken must not take all memory.
+const ReplyBytesMax = 64 << 20
+
+// Reply is how a call ended whose reply came whole.
+type Reply struct {
+	Code histogram.Code
+	// Status is that of HTTP; 0 on other transports.
+	Status int
+	// Message says why the code isn't OK.
+	Message string
+	// Body is valid until the next call.
+	Body []byte
+	// Close says that the server takes no further request on this connection.
+	Close bool
+}
+
+// Client speaks a protocol over one connection at a time, one call at a time.
+type Client interface {
+	// Prepare encodes a request for the connection in use, or for the next one after Close.
+	Prepare(r *request.Request) error
+	// Open starts to use a fresh connection.
+	Open(connection net.Conn)
+	// Call writes what was prepared and reads the reply. Items of a stream go to `item`, which returns false to
+	// end it early with ErrStopped; nil for calls with one reply. Every error is a *Failure or ErrStopped,
+	// and leaves the connection unusable.
+	Call(item func([]byte) bool) (Reply, error)
+	// Close forgets the connection.
+	Close()
+}
+
+// Names interns names of methods, so that requests that are bytes don't allocate.
+type Names map[string]string
+
+const namesMax = 1000
+
+// Of returns the bytes as a string.
+func (n Names) Of(name []byte) string {
+	if known, ok := n[string(name)]; ok {
+		return known
+	}
+	made := string(name)
+	if len(n) < namesMax {
+		n[made] = made
+	}
+	return made
+}
