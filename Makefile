@@ -35,10 +35,11 @@ BIN := .venv/bin
 STEP := scripts/step
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 GO_SERVICES := $(shell find services/go -type f ! -name '*_test.go' 2>/dev/null)
-K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
+WIRELOAD_SOURCES := $(shell find wireload -type f ! -name '*_test.go' ! -name '*.md' ! -path '*/testdata/*' 2>/dev/null)
+K6_SOURCES := $(WIRELOAD_SOURCES) $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null)
 PROJECTS := pyproject.toml proto/pyproject.toml services/python/pyproject.toml
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
-GO_CODE := k6/extension fortio services/go benchmarks/bare-go $(wildcard images/node/*/*.go)
+GO_CODE := wireload k6/extension fortio services/go benchmarks/bare-go $(wildcard images/node/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py)
 
 ##@ Measure
@@ -68,7 +69,7 @@ bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its gener
 
 ##@ Set up
 .PHONY: setup setup-dev clean
-setup: .venv/.installed .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what bench needs: .venv, k6, ghz, toxiproxy and the services in Go, in this folder
+setup: .venv/.installed .tools/bin/wireload .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what bench needs: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
@@ -102,6 +103,11 @@ clean: ## remove all that was installed, built or cached here, and no results
 .tools/bin/k6: $(K6_SOURCES) | .tools/.prerequisites
 	@$(STEP) "k6: building k6/extension (minutes, if Go has nothing cached)" \
 	  go -C k6/extension build -mod=readonly -buildvcs=false -o ../../$@ .
+	@touch $@
+
+.tools/bin/wireload: $(WIRELOAD_SOURCES) | .tools/.prerequisites
+	@$(STEP) "wireload: building wireload" \
+	  go -C wireload build -mod=readonly -buildvcs=false -trimpath -ldflags '-s -w' -o ../$@ .
 	@touch $@
 
 # As small as an image wants it, and with nothing of this machine in it.
@@ -169,7 +175,8 @@ test-dashboards: setup-dev ## every panel of every dashboard, on the cluster's P
 	@$(BIN)/wirebench load grpc --duration 10s
 	@WIREBENCH_PROMETHEUS_URL=http://127.0.0.1:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py $(ARGS)
 
-test-k6: | .tools/.prerequisites ## the Go tests of our k6
+test-k6: | .tools/.prerequisites ## the Go tests of wireload and of our k6
+	@$(STEP) "go test wireload" go -C wireload test -mod=readonly ./...
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...
 
 test-go: | .tools/.prerequisites ## the Go tests of the services in Go
@@ -191,6 +198,7 @@ lint-proto: setup-dev
 
 lint-go: | .tools/.prerequisites
 	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d $(GO_CODE) 2>&1); echo "$$diff"; [ -z "$$diff" ]'
+	@$(STEP) "go vet wireload" go -C wireload vet -mod=readonly ./...
 	@$(STEP) "go vet k6/extension" go -C k6/extension vet -mod=readonly ./...
 	@$(STEP) "go vet fortio" go -C fortio vet -mod=readonly ./...
 	@$(STEP) "go vet services/go" go -C services/go vet -mod=readonly ./...
