@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(os.environ.get("WIREBENCH_ROOT") or Path(__file__).resolve().parent.parent)
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPTS = ROOT / "k6"
+#: What `make proto` writes of the application file for drivers that read JSON.
+REQUESTS = K6_SCRIPTS / "application.json"
 CONTRACT = ROOT / "proto" / "contract.binpb"
 CHARTS = ROOT / "charts"
 #: What `make cluster-up` leaves: who may enter its cluster, and which images are in it.

@@ -10,8 +10,9 @@ from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.k6 import K6
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
+from wirebench.drivers.wireload import Wireload
 
-_ALL: tuple[Driver, ...] = (K6(), Ghz(), Fortio(), Oha(), Locust())
+_ALL: tuple[Driver, ...] = (Wireload(), K6(), Ghz(), Fortio(), Oha(), Locust())
 DRIVERS = {driver.name: driver for driver in _ALL}
 
 __all__ = ["DRIVERS", "K6", "Driver", "Ghz", "Histogram", "HistogramFile", "Job"]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 Transport = Literal["rest", "grpc", "socket"]
 #: What the services are written in.
 Implementation = Literal["python", "go"]
-Driver = Literal["k6", "ghz", "fortio", "oha", "locust"]
+Driver = Literal["wireload", "k6", "ghz", "fortio", "oha", "locust"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
 LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay"]
@@ -58,11 +58,15 @@ class TransportFacts:
 TRANSPORTS: dict[Transport, TransportFacts] = {
     "rest": TransportFacts(
         {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn"), "go": ("net-http",)},
-        ("k6", "fortio", "oha", "locust"),
+        ("k6", "wireload", "fortio", "oha", "locust"),
         ("json", "protobuf"),
     ),
-    "grpc": TransportFacts({"python": ("sync", "aio"), "go": ("grpc-go",)}, ("k6", "ghz", "fortio"), ("protobuf",)),
-    "socket": TransportFacts({"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("k6",), ("json", "protobuf")),
+    "grpc": TransportFacts(
+        {"python": ("sync", "aio"), "go": ("grpc-go",)}, ("k6", "wireload", "ghz", "fortio"), ("protobuf",)
+    ),
+    "socket": TransportFacts(
+        {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("k6", "wireload"), ("json", "protobuf")
+    ),
 }
 
 

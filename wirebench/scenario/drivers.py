@@ -44,6 +44,8 @@ class DriverFacts:
     json_only: bool = True
     #: Whether it can be told when each single request is due.
     takes_moments: bool = False
+    #: Whether it sends workloads of several operations, and a number of calls.
+    sends_workloads: bool = False
     #: What it sends otherwise than the others do, where they choose at random.
     not_random: str = ""
     #: Whether it is in the image of a cluster's load pods.
@@ -56,10 +58,14 @@ class DriverFacts:
 _DRIVER_MIB = 60
 
 DRIVERS: dict[Driver, DriverFacts] = {
+    "wireload": DriverFacts(
+        reopens=frozenset(TRANSPORTS), json_only=False, takes_moments=True, sends_workloads=True, in_clusters=True
+    ),
     "k6": DriverFacts(
         reopens=frozenset(TRANSPORTS),
         json_only=False,
         takes_moments=True,
+        sends_workloads=True,
         in_clusters=True,
         # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
         user_kib={"rest": 640, "grpc": 800, "socket": 560},
@@ -118,4 +124,4 @@ def has(driver: Driver, operation: str) -> bool:
     """Return whether a driver can send an operation."""
     if operation in builtin().operations:
         return DRIVERS[driver].sends(builtin().operations[operation])
-    return driver == "k6"  # a workload
+    return DRIVERS[driver].sends_workloads  # a workload

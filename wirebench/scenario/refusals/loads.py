@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from wirebench.model.application import builtin
 from wirebench.model.source import FieldPath
 from wirebench.scenario.contract import Driver
+from wirebench.scenario.drivers import DRIVERS
 from wirebench.scenario.model import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.scenario.refusals.refusal import Refusal, all_levels
 from wirebench.timing.recording import ENTRIES_MAX
@@ -32,8 +33,8 @@ _KEYS_OF_MODELS = {
 
 #: Keys that not all drivers know: those that do, and what the others do instead.
 _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
-    "timeout_s": (frozenset({"k6", "ghz", "oha"}), "has a timeout of its own"),
-    "spawn_rate_per_s": (frozenset({"k6", "locust"}), "starts all its users at once"),
+    "timeout_s": (frozenset({"wireload", "k6", "ghz", "oha"}), "has a timeout of its own"),
+    "spawn_rate_per_s": (frozenset({"wireload", "k6", "locust"}), "starts all its users at once"),
 }
 
 
@@ -95,9 +96,10 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls")
     if load.warmup_calls and all_levels(scenario.factors.operation).intersection(builtin().streams):
         yield Refusal(("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream")
-    for driver in sorted(all_levels(scenario.factors.driver) - {"k6"}):
-        message = f"{driver} sends for a time, and not a number of calls"
-        yield Refusal(("factors", "driver"), message, "drive them by k6")
+    for driver in sorted(all_levels(scenario.factors.driver)):
+        if not DRIVERS[driver].sends_workloads:
+            message = f"{driver} sends for a time, and not a number of calls"
+            yield Refusal(("factors", "driver"), message, "drive them by wireload or k6")
     if load.generators > 1:
         yield Refusal(("load", "generators"), "several generators have no common order of calls", "use one")
 
