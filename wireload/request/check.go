@@ -179,27 +179,11 @@ func compareNumbers(a, b string) (order int, ok bool) {
 	return cmp.Compare(floatA, floatB), errA == nil && errB == nil
 }
 
-func lengthOf(value any) (length int, ok bool) {
-	switch value := value.(type) {
-	case string:
-		return len(value), true
-	case []any:
-		return len(value), true
-	case object:
-		return len(value), true
-	}
-	return 0, false
-}
-
 // valueOf returns an expanded value with the values of a request.
 func valueOf(value any, values []slotValue) any {
 	switch value := value.(type) {
-	case number:
-		return json.Number(strconv.FormatInt(values[value.slot].number+value.add, 10))
-	case text, concat:
-		return string(textProgram(value).append(nil, values))
-	case choice:
-		return value.of[values[value.slot].number]
+	case slot:
+		return value.valueOf(&values[value.place])
 	case []any:
 		items := make([]any, len(value))
 		for i, each := range value {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -165,7 +166,11 @@ func fill(t *testing.T, application *Application, g *goldenRequest, options *Opt
 	}
 	for _, each := range g.Values {
 		// What is made of other inputs is computed, as in a load.
-		if in, _ := found.Inputs.get(each.name); !in.Value.given && in.Payload == nil {
+		in, _ := found.Inputs.get(each.name)
+		if in.Of != nil {
+			in = *in.Of
+		}
+		if in.generator != "value" && in.generator != "payload" && in.generator != "repeat" {
 			replaceDraws(t, op, c.known[each.name], each.value.value)
 		}
 	}
@@ -182,29 +187,28 @@ func fill(t *testing.T, application *Application, g *goldenRequest, options *Opt
 // replaceDraws makes the slots of an expanded value have the golden one.
 func replaceDraws(t *testing.T, op *compiled, expanded, value any) {
 	t.Helper()
-	set := func(slot int, given slotValue) { op.draws[slot] = func(_ *user, v *slotValue) { *v = given } }
-	switch expanded := expanded.(type) {
-	case number:
+	if items, ok := expanded.([]any); ok {
+		for i, each := range value.([]any) {
+			replaceDraws(t, op, items[i], each)
+		}
+	}
+	s, ok := expanded.(slot)
+	if !ok {
+		return
+	}
+	var given slotValue
+	switch s.kind {
+	case numberKind:
 		whole, err := value.(json.Number).Int64()
 		if err != nil {
 			t.Fatal(err)
 		}
-		set(expanded.slot, slotValue{number: whole - expanded.add})
-	case text:
-		given := slotValue{text: []byte(value.(string))}
-		if expanded.isBytes {
-			given.bytes, _ = base64.StdEncoding.DecodeString(value.(string))
-		}
-		set(expanded.slot, given)
-	case choice:
-		for i, each := range expanded.of {
-			if holds(value, each) {
-				set(expanded.slot, slotValue{number: int64(i)})
-			}
-		}
-	case []any:
-		for i, each := range value.([]any) {
-			replaceDraws(t, op, expanded[i], each)
-		}
+		given.number = whole - s.add
+	case optionKind:
+		given.number = int64(slices.IndexFunc(s.options, func(each any) bool { return holds(value, each) }))
+	default:
+		given.text = []byte(value.(string))
+		given.bytes, _ = base64.StdEncoding.DecodeString(value.(string))
 	}
+	op.draws[s.place] = func(_ *user, v *slotValue) { *v = given }
 }

@@ -221,7 +221,7 @@ func (c *compiler) operation(o *operation, messages contract) (*compiled, error)
 	created, op.creates = o.find("fresh")
 	_, op.deletes = o.find("created")
 	if op.creates != "" {
-		op.createdID = c.known[created].(number).slot
+		op.createdID = c.known[created].(slot).place
 	}
 	op.draws = c.draws
 	return op, nil
