@@ -200,16 +200,6 @@ func (in *input) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// find returns name and kind of record of the first input with this generator: fresh or created.
-func (o *operation) find(generator string) (name, kind string) {
-	for _, each := range o.Inputs {
-		if kind := map[string]string{"fresh": each.value.Fresh, "created": each.value.Created}[generator]; kind != "" {
-			return each.name, kind
-		}
-	}
-	return "", ""
-}
-
 // ordered is a JSON object that keeps the order of its members: the first payload is the default, and inputs use those
 // before them.
 type ordered[T any] []member[T]

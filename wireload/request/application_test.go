@@ -103,13 +103,13 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 	}{
 		{Options{Transport: "rest"}, "clients: needs at least one kind"},
 		{Options{Transport: "rest", Clients: []Client{{Name: "a"}}}, "clients: a: needs one of sequence, phases and mix"},
-		{Options{Transport: "rest", Clients: sequence("users.have")}, `there is no operation "users.have"`},
+		{Options{Transport: "rest", Clients: sequence("users.have")}, "users.have: there is no such operation"},
 		{Options{Transport: "http", Clients: sequence("users.get")}, `users.get: has no request on transport "http"`},
 		{Options{Transport: "rest", Codec: "xml", Clients: sequence("users.get")}, "users.get: codec must be json or protobuf"},
 		{Options{Transport: "grpc", Codec: "json", Clients: sequence("users.get")}, "users.get: gRPC has codec protobuf only"},
 		{Options{Transport: "rest", Payload: "huge", Clients: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
 		{Options{Transport: "rest", Clients: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
-		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be at least 1"},
+		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be from 1 to 10000"},
 		{Options{Transport: "rest", Clients: phases, Calls: 3, Meet: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
 		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user: id: numbers from 2147483648 to 2147483648 do not fit int32"},
 	} {

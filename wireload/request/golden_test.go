@@ -158,12 +158,12 @@ func sameTarget(t *testing.T, got, want string) bool {
 func fill(t *testing.T, application *Application, g *goldenRequest, options *Options) (r Request) {
 	t.Helper()
 	found, _ := application.operations.get(g.Operation)
-	client := Client{Sequence: []string{g.Operation}}
-	c := application.newCompiler(&kind{Client: client}, options)
-	op, err := c.operation(&found, application.contract)
-	if err != nil {
+	k := &kind{Client: Client{Sequence: []string{g.Operation}}, order: []int{0}}
+	c := &compiler{application: application, kind: k, options: options}
+	if err := c.compile(g.Operation); err != nil {
 		t.Fatal(err)
 	}
+	k.operations = []*compiled{&c.compiled}
 	for _, each := range g.Values {
 		// What is made of other inputs is computed, as in a load.
 		in, _ := found.Inputs.get(each.name)
@@ -171,25 +171,25 @@ func fill(t *testing.T, application *Application, g *goldenRequest, options *Opt
 			in = *in.Of
 		}
 		if in.generator != "value" && in.generator != "payload" && in.generator != "repeat" {
-			replaceDraws(t, op, c.known[each.name], each.value.value)
+			replaceDraws(t, c, c.known[each.name], each.value.value)
 		}
 	}
 	u := &user{
 		work:    &Workload{options: *options, idsEach: 1},
-		kind:    &kind{Client: client, order: []int{0}, operations: []*compiled{op}},
-		values:  make([]slotValue, len(op.draws)),
-		created: map[string][]int64{op.deletes: {1}},
+		kind:    k,
+		values:  make([]slotValue, len(c.draws)),
+		created: map[string][]int64{c.deletes: {1}},
 	}
 	u.Next(&r)
 	return r
 }
 
 // replaceDraws makes the slots of an expanded value have the golden one.
-func replaceDraws(t *testing.T, op *compiled, expanded, value any) {
+func replaceDraws(t *testing.T, c *compiler, expanded, value any) {
 	t.Helper()
 	if items, ok := expanded.([]any); ok {
 		for i, each := range value.([]any) {
-			replaceDraws(t, op, items[i], each)
+			replaceDraws(t, c, items[i], each)
 		}
 	}
 	s, ok := expanded.(slot)
@@ -210,5 +210,5 @@ func replaceDraws(t *testing.T, op *compiled, expanded, value any) {
 		given.text = []byte(value.(string))
 		given.bytes, _ = base64.StdEncoding.DecodeString(value.(string))
 	}
-	op.draws[s.place] = func(_ *user, v *slotValue) { *v = given }
+	c.draws[s.place] = func(_ *user, v *slotValue) { *v = given }
 }

@@ -18,49 +18,6 @@ const (
 // itemSize is what an item of a repeated input counts for expandedMax, about what its slots and steps take.
 const itemSize = 256
 
-// draw makes the value of a slot for the next request of a user.
-type draw func(u *user, v *slotValue)
-
-// compiler compiles one operation for one kind of clients.
-type compiler struct {
-	options *Options
-	seeded  map[string]Seeded
-	isMix   bool
-	// known are the inputs so far, expanded; sizes is what each expands to.
-	known map[string]any
-	sizes map[string]int
-	size  int
-	draws []draw
-	// tookPayload says that an input has a value for the payload.
-	tookPayload bool
-	// idsEach is how many ids a request takes.
-	idsEach int64
-}
-
-func (c *compiler) addSlot(kind slotKind, d draw) slot {
-	c.draws = append(c.draws, d)
-	return slot{place: len(c.draws) - 1, kind: kind}
-}
-
-// addNumber adds a slot for a number from low to high.
-func (c *compiler) addNumber(low, high int64, d func(u *user) int64) slot {
-	s := c.addSlot(numberKind, func(u *user, v *slotValue) { v.number = d(u) })
-	s.low, s.high = low, high
-	return s
-}
-
-func (c *compiler) addInputs(inputs ordered[input]) error {
-	for i := range inputs {
-		name, before := inputs[i].name, c.size
-		value, err := c.input(&inputs[i].value)
-		if err != nil {
-			return fmt.Errorf("inputs.%s: %w", name, err)
-		}
-		c.known[name], c.sizes[name] = value, c.size-before
-	}
-	return nil
-}
-
 // input returns what an input stands for, expanded.
 func (c *compiler) input(in *input) (any, error) {
 	switch in.generator {
@@ -108,9 +65,9 @@ func (c *compiler) seededID(in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, there := in.Seeded, c.seeded[in.Seeded]
+	kind, there := in.Seeded, c.seeded(in.Seeded)
 	first, span := there.First+in.Offset, max(1, there.Count-int64(count)+1)
-	readsCreated := !c.isMix && in.Count.value == nil
+	readsCreated := len(c.kind.Mix) == 0 && in.Count.value == nil
 	return c.addNumber(first, first+span-1, func(u *user) int64 {
 		if readsCreated && len(u.created[kind]) > 0 {
 			return u.nextCreated(kind) + in.Offset

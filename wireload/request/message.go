@@ -73,15 +73,13 @@ func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) 
 	return nil
 }
 
-// field appends a field with its tag: all items, if it has many.
+// field appends a field with its tag: all items, if it has many. Parsers take single items in any mixture with packed ones.
 func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
 	items, isList := value.([]any)
 	entries, isMap := value.(object)
+	s, _ := value.(slot)
 	switch {
-	case isConstant(value):
-		encoded, err := encodeField(field, value)
-		p.literal(encoded)
-		return err
+	case isConstant(value) || s.kind == optionKind:
 	case field.IsMap() && isMap:
 		for _, each := range entries {
 			if err := p.nestedMessage(field, object{{"key", each.name}, {"value", each.value}}); err != nil {
@@ -91,31 +89,27 @@ func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
 		return nil
 	case field.IsList() && isList:
 		for i, each := range items {
-			if err := p.item(field, each); err != nil {
+			err := p.single(field, each, func(item any) (string, error) { return encodeField(field, []any{item}) })
+			if err != nil {
 				return fmt.Errorf("[%d]: %w", i, err)
 			}
 		}
 		return nil
+	case field.IsMap() || field.IsList():
+		return errors.New("must be a list or a mapping")
 	}
-	if s, ok := value.(slot); ok && s.kind == optionKind {
-		return p.option(s, func(option any) (string, error) { return encodeField(field, option) })
-	}
-	if field.IsList() {
-		return errors.New("must be a list")
-	}
-	return p.varying(field, value)
+	return p.single(field, value, func(constant any) (string, error) { return encodeField(field, constant) })
 }
 
-// item appends an item of a list by itself: parsers take them in any mixture with packed ones.
-func (p *program) item(field protoreflect.FieldDescriptor, value any) error {
-	encode := func(item any) (string, error) { return encodeField(field, []any{item}) }
-	if s, ok := value.(slot); ok && s.kind == optionKind {
-		return p.option(s, encode)
-	}
+// single appends a field or an item; encode encodes constants.
+func (p *program) single(field protoreflect.FieldDescriptor, value any, encode func(any) (string, error)) error {
 	if isConstant(value) {
 		encoded, err := encode(value)
 		p.literal(encoded)
 		return err
+	}
+	if s, ok := value.(slot); ok && s.kind == optionKind {
+		return p.option(s, encode)
 	}
 	return p.varying(field, value)
 }

@@ -86,7 +86,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	found, _ := application.operations.get("send")
 	descriptor := application.contract["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
-	c := application.newCompiler(source.kind, &source.work.options)
+	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
 	if err := c.addInputs(found.Inputs); err != nil {
 		t.Fatal(err)
 	}

@@ -85,12 +85,7 @@ func (u *user) nextOperation() int {
 	case len(u.kind.Phases) > 0:
 		return order[u.nextPhase()]
 	}
-	left := u.random.IntN(u.kind.total)
-	place := 0
-	for ; left >= u.kind.weights[place]; place++ {
-		left -= u.kind.weights[place]
-	}
-	return order[place]
+	return order[u.random.IntN(len(order))]
 }
 
 // nextPhase returns the phase of the next call. The calls of a warm-up go through all phases in turn.
@@ -119,7 +114,7 @@ func (u *user) Settle(ok bool) {
 	case op.deletes != "":
 		ids := u.created[op.deletes]
 		u.created[op.deletes] = ids[:len(ids)-1]
-	case op.creates != "" && u.keepsCreated():
+	case op.creates != "" && u.kind.keepsCreated:
 		ids := u.created[op.creates]
 		if len(u.kind.Sequence) > 0 {
 			ids = ids[:0] // The requests that follow are about this one.
@@ -128,25 +123,15 @@ func (u *user) Settle(ok bool) {
 	}
 }
 
-// keepsCreated says whether a request may be about a record that this user created: in a mix only a delete is.
-func (u *user) keepsCreated() bool {
-	if len(u.kind.Mix) == 0 {
-		return true
-	}
-	for _, each := range u.kind.operations {
-		if each.deletes != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // inTurn returns a number for the n-th of this user's, such that all users together count without a gap.
 func (u *user) inTurn(n int64) int64 { return n*int64(u.work.options.Users) + u.number }
 
+// lastCreated returns 0 if there is none: Next sees to it for an operation's first such input.
 func (u *user) lastCreated(kind string) int64 {
-	ids := u.created[kind]
-	return ids[len(ids)-1]
+	if ids := u.created[kind]; len(ids) > 0 {
+		return ids[len(ids)-1]
+	}
+	return 0
 }
 
 func (u *user) nextCreated(kind string) int64 {
