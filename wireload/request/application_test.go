@@ -78,12 +78,12 @@ func TestCompileRejectsBadTemplates(t *testing.T) {
 		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": "{b}"}}}`, `op: rest.expect: "a": there is no input "b"`},
 		{``, `"socket": {"method": "x"}`, `op: has no request on transport "grpc"`},
 		{``, `"grpc": {"call": "a.B/C"}`, "op: grpc.call: the descriptors have no method a.B/C"},
-		{``, user(`{"nick": "x"}`), "op: grpc.message: user: "},
+		{``, user(`{"nick": "x"}`), "op: grpc.message: does not fit CreateUserRequest: "},
 		{`"a": {"range": [1, 2]}`, user(`{"id": "{a}", "nick": "x"}`), "op: grpc.message: user: nick: wirebench.v1.User has no such field"},
-		{``, user(`{"id": "x"}`), "op: grpc.message: user: does not fit the field"},
+		{``, user(`{"id": "x"}`), "op: grpc.message: does not fit CreateUserRequest"},
 		{`"a": {"range": [1, 2]}`, user(`{"name": "{a}"}`), "user: name: numbers from 1 to 2 do not fit string"},
 		{`"a": {"range": [1, 2147483648]}`, user(`{"id": "{a}"}`), "user: id: numbers from 1 to 2147483648 do not fit int32"},
-		{`"a": {"list": [1, "x"]}`, user(`{"id": "{a}"}`), "user: id: does not fit the field"},
+		{`"a": {"list": [1, "x"]}`, user(`{"id": "{a}"}`), "user: id: does not fit User"},
 		{`"a": {"random_text": 8}`, user(`{"avatar": "{a}"}`), "user: avatar: a value that varies like this does not fit bytes"},
 		{`"a": {"random_text": 8}`, user(`{"tags": "{a}"}`), "user: tags: must be a list"},
 		{`"a": {"random_text": 8}`, user(`"{a}"`), "user: a value that varies like this does not fit message"},
@@ -111,6 +111,7 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 		{Options{Transport: "rest", Clients: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
 		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be from 1 to 10000"},
 		{Options{Transport: "rest", Clients: phases, Calls: 3, Meet: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
+		{Options{Transport: "rest", Clients: phases, Calls: 4}, "phases need Meet"},
 		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user: id: numbers from 2147483648 to 2147483648 do not fit int32"},
 	} {
 		_, err := builtin(t).Compile(each.options)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -43,10 +42,15 @@ func readContract(descriptors []byte) (contract, error) {
 	return methods, nil
 }
 
-// message appends an expanded object as a protobuf message. What is the same for all requests is encoded once.
+// message appends an expanded value as a protobuf message. What is the same for all requests is encoded once.
 func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) error {
+	if isConstant(value) {
+		encoded, err := encodeMessage(descriptor, value)
+		p.literal(encoded)
+		return err
+	}
 	fields, ok := value.(object)
-	if !ok || strings.HasPrefix(string(descriptor.FullName()), "google.protobuf.") {
+	if !ok || descriptor.ParentFile().Package() == "google.protobuf" {
 		return fmt.Errorf("%s must be a mapping, or the same for all requests", descriptor.FullName())
 	}
 	type given struct {
@@ -200,15 +204,16 @@ func (p *program) numberField(field protoreflect.FieldDescriptor, s slot) error 
 	return nil
 }
 
-// encodeField returns a field of a message whose value is a constant in the JSON form of protobuf.
+// encodeField returns a field of a message whose value is a constant.
 func encodeField(field protoreflect.FieldDescriptor, constant any) (string, error) {
-	if constant == nil {
-		return "", nil
-	}
-	message := dynamicpb.NewMessage(field.ContainingMessage())
-	given := object{{string(field.Name()), constant}}
-	if err := protojson.Unmarshal([]byte(jsonOf(given)), message); err != nil {
-		return "", fmt.Errorf("does not fit the field: %w", err)
+	return encodeMessage(field.ContainingMessage(), object{{string(field.Name()), constant}})
+}
+
+// encodeMessage returns a message from the JSON form of protobuf.
+func encodeMessage(descriptor protoreflect.MessageDescriptor, constant any) (string, error) {
+	message := dynamicpb.NewMessage(descriptor)
+	if err := protojson.Unmarshal([]byte(jsonOf(constant)), message); err != nil {
+		return "", fmt.Errorf("does not fit %s: %w", descriptor.Name(), err)
 	}
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	return string(encoded), err

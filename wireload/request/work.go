@@ -105,8 +105,11 @@ func (k *kind) validate(options *Options) error {
 		return errors.New("needs one of sequence, phases and mix")
 	}
 	if len(k.Phases) > 0 {
-		if len(options.Clients) > 1 || options.Calls <= 0 || options.Calls%len(k.Phases) != 0 || options.Meet == nil {
+		if len(options.Clients) > 1 || options.Calls <= 0 || options.Calls%len(k.Phases) != 0 {
 			return fmt.Errorf("phases are for all users, and need calls: a multiple of %d", len(k.Phases))
+		}
+		if options.Meet == nil {
+			return errors.New("phases need Meet")
 		}
 	}
 	for name, weight := range k.Mix {
