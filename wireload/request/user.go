@@ -142,23 +142,8 @@ func (u *user) nextCreated(kind string) int64 {
 
 // Check returns what is wrong with the reply to the last request.
 func (u *user) Check(r *Request, reply []byte) error {
-	if len(u.current.expectations) == 0 {
-		return nil
-	}
-	data, err := u.current.decode(reply)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Operation, err)
-	}
-	return u.checkValue(r, data)
-}
-
-func (u *user) checkValue(r *Request, data any) error {
-	for i := range u.current.expectations {
-		if err := u.current.expectations[i].check(data, u.values); err != nil {
-			return fmt.Errorf("%s: %w", r.Operation, err)
-		}
-	}
-	return nil
+	_, err := u.read(r, reply)
+	return err
 }
 
 // CheckStream returns what is wrong with the first and the last item of the last request's stream.
@@ -166,30 +151,37 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 	if items != u.work.options.StreamItems {
 		return fmt.Errorf("%s: %d items, not %d", r.Operation, items, u.work.options.StreamItems)
 	}
-	var ends [2]any
-	for i, item := range [][]byte{first, last} {
-		data, err := u.current.decode(item)
-		if err == nil {
-			err = u.checkValue(r, data)
-		}
-		if err != nil {
-			return err
-		}
-		ends[i] = data
+	start, err := u.read(r, first)
+	if err != nil {
+		return err
+	}
+	end, err := u.read(r, last)
+	if err != nil {
+		return err
 	}
 	for i := range u.current.expectations {
-		if err := u.current.expectations[i].checkConsecutive(ends[0], ends[1], items); err != nil {
+		if err := u.current.expectations[i].checkConsecutive(start, end, items); err != nil {
 			return fmt.Errorf("%s: %w", r.Operation, err)
 		}
 	}
 	return nil
 }
 
-// decode returns what a reply's expectations are about.
-func (op *compiled) decode(reply []byte) (any, error) {
+// read returns a reply that is as expected.
+func (u *user) read(r *Request, reply []byte) (any, error) {
+	op := u.current
+	if len(op.expectations) == 0 {
+		return nil, nil
+	}
 	value, err := decodeReply(op.reply, reply)
-	if err == nil && op.onlyData && op.reply != nil {
+	if op.onlyData && op.reply != nil {
 		value = pick(value, "data")
 	}
-	return value, err
+	for i := 0; err == nil && i < len(op.expectations); i++ {
+		err = op.expectations[i].check(value, u.values)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Operation, err)
+	}
+	return value, nil
 }
