@@ -86,7 +86,7 @@ type input struct {
 }
 
 var (
-	restRequest  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[^ ]*$`)
+	restRequest  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[!-~]*$`)
 	grpcCall     = regexp.MustCompile(`^[\w.]+/\w+$`)
 	socketMethod = regexp.MustCompile(`^[!-~]{1,255}$`)
 )
@@ -129,7 +129,7 @@ func (o *operation) validate(seeded map[string]Seeded) error {
 	}
 	switch {
 	case o.Rest != nil && !restRequest.MatchString(o.Rest.Request):
-		return fmt.Errorf("rest.request: must be a method and a path, not %q", o.Rest.Request)
+		return fmt.Errorf("rest.request: must be a method and a path in ASCII, not %q", o.Rest.Request)
 	case o.Grpc != nil && !grpcCall.MatchString(o.Grpc.Call):
 		return fmt.Errorf("grpc.call: must be package.Service/Method, not %q", o.Grpc.Call)
 	case o.Socket != nil && !socketMethod.MatchString(o.Socket.Method):
