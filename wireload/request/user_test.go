@@ -50,10 +50,10 @@ func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 		"users.delete /api/users/10000001",
 		"users.create /api/users",
 	)
-	work = compile(t, builtin(t), Options{Transport: "rest", Clients: sequence("users.create", "users.get")})
-	expectSent(t, send(work.NewSource(0), 4),
-		"users.create /api/users", "users.get /api/users/10000000",
-		"users.create /api/users", "users.get /api/users/10000001",
+	work = compile(t, builtin(t), Options{Transport: "rest", Clients: sequence("users.create", "users.get", "users.get")})
+	expectSent(t, send(work.NewSource(0), 6),
+		"users.create /api/users", "users.get /api/users/10000000", "users.get /api/users/10000000",
+		"users.create /api/users", "users.get /api/users/10000001", "users.get /api/users/10000001",
 	)
 }
 
