@@ -132,6 +132,32 @@ func (c *compiler) restRequest(o *operation) (err error) {
 	return c.setBody(o, "rest.body", o.Rest.Body.value)
 }
 
+// target returns the program for path and query of a REST request. A parameter that is null is left out.
+func (c *compiler) target(template string) (program, error) {
+	path, query, _ := strings.Cut(template, "?")
+	p, err := c.text(path, escapeURL)
+	if err != nil {
+		return nil, err
+	}
+	separator := "?"
+	for pair := range strings.SplitSeq(query, "&") {
+		name, template, _ := strings.Cut(pair, "=")
+		value, err := c.expand(template)
+		if err != nil {
+			return nil, err
+		}
+		if pair == "" || value == nil {
+			continue
+		}
+		p.literal(separator + name + "=")
+		if err := p.text(value, escapeURL); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		separator = "&"
+	}
+	return p, nil
+}
+
 func (c *compiler) grpcRequest(o *operation) error {
 	if c.options.Codec != "protobuf" {
 		return errors.New("gRPC has codec protobuf only")
