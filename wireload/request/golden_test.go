@@ -22,12 +22,15 @@ type golden struct {
 }
 
 type goldenRequest struct {
-	Application string            `json:"application"`
-	Operation   string            `json:"operation"`
-	Payload     string            `json:"payload"`
-	StreamItems int               `json:"stream_items"`
-	Values      ordered[template] `json:"values"`
-	Rest        struct {
+	Application string `json:"application"`
+	Operation   string `json:"operation"`
+	Payload     string `json:"payload"`
+	Stream      struct {
+		Items     int `json:"items"`
+		RateLimit int `json:"rate_limit_per_s"`
+	} `json:"stream"`
+	Values ordered[template] `json:"values"`
+	Rest   struct {
 		Method, Path string
 		Body         any
 	} `json:"rest"`
@@ -86,7 +89,8 @@ func TestGolden(t *testing.T) {
 		} {
 			t.Run(each.Operation+"/"+each.Payload+"/"+wire.transport+"/"+wire.codec, func(t *testing.T) {
 				got := fill(t, application, &each, &Options{
-					Transport: wire.transport, Codec: wire.codec, Payload: each.Payload, StreamItems: each.StreamItems, Users: 1,
+					Transport: wire.transport, Codec: wire.codec, Payload: each.Payload, Users: 1,
+					StreamItems: each.Stream.Items, StreamRateLimit: each.Stream.RateLimit,
 				})
 				each.compare(t, application, wire.transport, wire.codec == "json", got)
 			})
