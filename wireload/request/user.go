@@ -151,6 +151,9 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 	if items != u.work.options.StreamItems {
 		return fmt.Errorf("%s: %d items, not %d", r.Operation, items, u.work.options.StreamItems)
 	}
+	if items == 0 {
+		return nil
+	}
 	start, err := u.read(r, first)
 	if err != nil {
 		return err
