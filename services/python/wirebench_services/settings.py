@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
 ENVIRONMENT_PREFIX = "WIREBENCH_"
 _PORT_MAX = 65_535
 Port = Annotated[int, Field(ge=0, le=_PORT_MAX, description="port of the service; 0 chooses a free one")]
-Threads = Annotated[int, Field(ge=1, le=1024, description="threads of each worker; event loops have one")]
+Threads = Annotated[int, Field(ge=1, le=1024, description="threads of each worker, in gunicorn-gthread and grpc sync")]
 Timeout = Annotated[float, Field(ge=0.1, le=3600)]
 
 
