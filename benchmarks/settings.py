@@ -121,7 +121,7 @@ SETTINGS = (
     Setting("socket", "asyncio", "event loop uvloop", _ASYNCIO, _UVLOOP),
     Setting("socket", "asyncio", "`backlog=1024`", _ASYNCIO, {"^_BACKLOG = .*": "_BACKLOG = 100"}, late_connects),
     Setting("socket", "asyncio", "`reuse_port=True`", _ASYNCIO, {"reuse_port=True, ": ""}),
-    Setting("socket", "asyncio", "without a task", _ASYNCIO, {"memory = open_store.*": "memory = None"}),
+    Setting("socket", "asyncio", "without a task", _ASYNCIO, {"direct = .*": "direct = store"}),
     Setting(
         "socket", "threaded", "`request_queue_size = 1024`", _THREADED, {"^ *request_queue_size.*\n": ""}, late_connects
     ),

@@ -66,8 +66,7 @@ func main() {
 	}
 	log.SetPrefix(config.Program() + ": ")
 	if err := serve(config); err != nil {
-		reason, _, _ := strings.Cut(err.Error(), "\n")
-		log.Print(reason)
+		log.Print(strings.Join(strings.Fields(err.Error()), " ")) // pgx names each address on a line of its own
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-"""The admin port, in the command's own process, which is none of the server's: `/livez`, `/readyz` and `/metrics`.
+"""The admin port, in the command's process, outside the server's processes: `/livez`, `/readyz` and `/metrics`.
 
 It reads the files of prometheus_client's multiprocess mode, and the CPU time and memory of this process and its
 descendants.
@@ -66,7 +66,7 @@ class ServiceCollector(Collector):
 
 
 def create_app(settings: Settings, metrics_folder: Path) -> Starlette:
-    """Create the application of the admin port. Its handlers are no coroutines: Starlette calls them in threads."""
+    """Create the application of the admin port. Starlette runs its handlers in threads, because they block."""
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry, str(metrics_folder))  # type: ignore[no-untyped-call]
     registry.register(ServiceCollector(settings))
@@ -102,7 +102,7 @@ def serve_admin(settings: Settings, metrics_folder: Path) -> None:
 
 
 def is_ready(settings: Settings) -> bool:
-    """Return what the admin port says."""
+    """Return whether `/readyz` answers 200."""
     try:
         _probe_http(settings.host, settings.admin_port or 0, "/readyz", _READY_TIMEOUT_S)
     except (OSError, http.client.HTTPException):
@@ -119,11 +119,8 @@ def forget_dead_workers(metrics_folder: Path) -> None:
 
 
 def probe(settings: Settings) -> None:
-    """Ask the service's own port in its protocol; with TLS, see whether it accepts connections.
-
-    Raises NotReadyError.
-    """
-    host, port = settings.host, settings.port  # 0.0.0.0 and :: lead to this machine
+    """Send a health request to the service's port; with TLS, only connect. Raises NotReadyError."""
+    host, port = settings.host, settings.port  # connecting to 0.0.0.0 or :: reaches this machine
     probes = {"rest": _probe_http, "grpc": _probe_grpc, "socket": _probe_socket}
     try:
         if settings.tls_cert is None:

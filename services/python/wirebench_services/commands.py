@@ -1,7 +1,7 @@
 """The commands `wirebench-rest`, `wirebench-grpc` and `wirebench-socket`.
 
-Each starts a stock server as a process of its own, whose command line it prints so that it can be pasted into a shell,
-and serves the admin port beside it, until it is told to stop or the server ends.
+Each prints the command line of a stock server, runs it as a child process, and serves the admin port until a signal
+or the server's end.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def make_server_command(settings: Settings) -> list[str]:
 
 
 def serve(settings: Settings, folder: Path) -> int:
-    """Run the server, and the admin port beside it, until a signal or the server's end; return the exit status."""
+    """Run the server and the admin port until a signal or the server's end; return the exit status."""
     log = functools.partial(print, f"wirebench-{settings.transport}:", file=sys.stderr, flush=True)
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -144,7 +144,7 @@ def describe(settings: Settings) -> str:
 
 
 def stop(server: psutil.Popen, timeout_s: float) -> bool:
-    """Stop the server, if it runs. Return whether it did in time; else what is left of its processes is killed."""
+    """Stop the server's processes, and kill those that run after the timeout. Return whether none had to be killed."""
     try:
         processes = [server, *server.children(recursive=True)]
         server.terminate()

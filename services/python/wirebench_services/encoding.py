@@ -57,12 +57,12 @@ def to_fields(value: Value) -> Any:  # noqa: ANN401 - fields, or a list of them
 
 
 def to_json(fields: object) -> bytes:
-    """Encode fields as JSON, and bytes in them, which orjson passes on, as base64."""
+    """Encode fields as JSON; bytes become base64."""
     return orjson.dumps(fields, default=lambda value: base64.b64encode(value).decode())
 
 
 def from_json(body: bytes) -> dict[str, Any]:
-    """Decode a JSON object; an empty body is an empty one. Raises InvalidArgument."""
+    """Decode a JSON object; an empty body counts as `{}`. Raises InvalidArgument."""
     try:
         fields = orjson.loads(body or b"{}")
     except orjson.JSONDecodeError as error:
@@ -77,7 +77,7 @@ def from_json(body: bytes) -> dict[str, Any]:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """Return the fields that are set in a message; those at proto3's zero values aren't."""
+    """Return the fields that are set in a message, without those at proto3's zero values."""
     return {field.name: _from_message_value(value) for field, value in message.ListFields()}
 
 

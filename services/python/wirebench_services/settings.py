@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
 ENVIRONMENT_PREFIX = "WIREBENCH_"
 _PORT_MAX = 65_535
 Port = Annotated[int, Field(ge=0, le=_PORT_MAX, description="port of the service; 0 chooses a free one")]
-Threads = Annotated[int, Field(ge=1, le=1024, description="threads of each worker; event loops have one")]
+Threads = Annotated[int, Field(ge=1, le=1024, description="threads of each worker, in gunicorn-gthread and grpc sync")]
 Timeout = Annotated[float, Field(ge=0.1, le=3600)]
 
 
@@ -84,8 +84,9 @@ class Settings(BaseSettings):
         return self
 
     def to_environment(self) -> dict[str, str]:
-        """Return the settings that aren't defaults as environment variables, for the server's own process."""
-        values = self.model_dump(exclude_defaults=True)
+        """Return the settings that were chosen as environment variables, for the server's own process."""
+        # Defaults among them: a flag wins over a variable that the server would inherit.
+        values = self.model_dump(exclude_unset=True, exclude_none=True)
         return {ENVIRONMENT_PREFIX + name.upper(): str(value) for name, value in values.items()}
 
 

@@ -13,7 +13,7 @@ def make_context(settings: Settings) -> ssl.SSLContext | None:
     if cert is None or key is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    # After an end of TCP alone, a server can still say by close_notify that it has said all.
+    # A client may close TCP without close_notify: the server can still send its own.
     context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
     try:
         context.load_cert_chain(cert, key, password=_reject_encrypted_key)

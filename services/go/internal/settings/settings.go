@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -94,7 +95,12 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
 		unless(slices.Contains([]string{"memory", "sqlite", "postgres"}, s.Store),
 			"--store: '%s' is not one of memory, sqlite, sqlite:PATH, postgres", s.Store),
-		unless(s.Port >= 0 && s.Port <= portMax, "--port: %d is not between 0 and %d", s.Port, portMax),
+		inRange("port", s.Port, 0, portMax),
+		inRange("admin-port", s.AdminPort, 0, portMax),
+		inRange("threads", s.Threads, 0, 1024),
+		inRange("store-connections", s.StoreConnections, 1, 1000), // database/sql takes 0 for no limit
+		inRange("seed-users", s.SeedUsers, 0, 1_000_000),
+		inRange("body-bytes-max", s.BodyBytesMax, 1024, 1<<30),
 		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
 		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),
 		unless(*clientCA == "" || *cert != "", "--tls-client-ca needs --tls-cert and --tls-key: name all three"),
@@ -117,12 +123,17 @@ func unless(holds bool, format string, values ...any) error {
 	return fmt.Errorf(format, values...)
 }
 
+func inRange(flag string, value, least, most int) error {
+	return unless(value >= least && value <= most, "--%s: %d is not between %d and %d", flag, value, least, most)
+}
+
 // seconds sets a default, and returns what reads a flag's value.
 func seconds(target *time.Duration, fallback float64) func(string) error {
 	*target = time.Duration(fallback * float64(time.Second))
-	return func(text string) (err error) {
-		*target, err = time.ParseDuration(text + "s")
-		return cmp.Or(err, unless(*target >= 0, "it is negative"))
+	return func(text string) error {
+		number, err := strconv.ParseFloat(text, 64)
+		*target = time.Duration(number * float64(time.Second))
+		return cmp.Or(err, unless(number >= 0 && number <= 3600, "it is not between 0 and 3600"))
 	}
 }
 

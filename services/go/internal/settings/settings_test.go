@@ -33,6 +33,9 @@ func TestSources(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for arguments, expected := range map[string]string{
 		"--port 65536":                        "--port: 65536 is not between 0 and 65535",
+		"--port 65000":                        "--admin-port: 66000 is not between 0 and 65535",
+		"--store-connections 0":               "--store-connections: 0 is not between 1 and 1000",
+		"--drain-timeout-s 1m":                "invalid value \"1m\" for flag -drain-timeout-s",
 		"--max-connection-age-s x":            "invalid value \"x\" for flag -max-connection-age-s",
 		"--read-timeout-s -1":                 "invalid value \"-1\" for flag -read-timeout-s",
 		"--runtime sync":                      "--runtime: 'sync' is not one of grpc-go",

@@ -1,1 +1,1 @@
-"""The application that every variant serves: validation and stores, with no transport in sight."""
+"""The application that every variant serves: validation and stores, without any transport."""

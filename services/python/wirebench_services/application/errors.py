@@ -11,7 +11,7 @@ _IDS_SHOWN = 10
 
 
 class OperationError(Exception):
-    """A request that failed for a reason the client is told; `code` is the metrics' label."""
+    """A failure that is reported to the client; `code` is the metrics' label."""
 
     code: ClassVar[str] = "internal"
 

@@ -69,7 +69,7 @@ def parse_stream(fields: Fields) -> StreamQuery:
 def stream_transactions(
     store: Store, query: StreamQuery, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[Sequence[Transaction]]:
-    """Yield the transactions in batches, as soon as they are due, for which it calls `wait`. Raises Unavailable."""
+    """Yield the transactions in batches, each when it is due; `wait` sleeps until then. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     while left and (page := store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
@@ -83,7 +83,7 @@ def stream_transactions(
 async def stream_transactions_async(store: AsyncStore, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
-    # A client that leaves cancels its stream. A query that is cancelled with it may cost the pool a connection.
+    # A client that leaves cancels its stream. Without the shield, that could cancel a query and lose its connection.
     while left and (page := await asyncio.shield(store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS)))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         while page:
@@ -105,7 +105,7 @@ class _Pace:
         if not self._interval_s:
             return 0.0, count_max
         now_s = time.monotonic()
-        # A client that did not read for a while is not sent more than the limit afterwards.
+        # After a pause in reading, a client doesn't get more than its rate limit.
         self._due_s = max(self._due_s, now_s - 0.1)
         wait_s = max(_SLEEP_S_MIN, self._due_s - now_s) if self._due_s > now_s else 0.0
         count = min(count_max, int((now_s + wait_s - self._due_s) / self._interval_s) + 1)

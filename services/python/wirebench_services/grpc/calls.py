@@ -1,4 +1,4 @@
-"""What the sync and the aio server share: replies, the account of a call, options and the port."""
+"""What the sync and the aio server share: replies, metrics and errors of calls, options and the port."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wirebench_services.application.errors import OperationError
 from wirebench_services.encoding import OPERATIONS, Value, to_fields
 from wirebench_services.settings import GrpcSettings, format_address
 
-# What differs between the two servers, or between operations, which name their messages in OPERATIONS.
+# Types that differ between the two servers or between operations.
 Context: TypeAlias = Any
 Handler: TypeAlias = Any
 Response: TypeAlias = Any
@@ -43,7 +43,7 @@ def make_response(operation: str, value: Value) -> Response:
 
 
 class Call:
-    """Counts a call of an operation, and turns its error into a status; to be entered by `with` or `async with`."""
+    """A context manager that counts a call of an operation, and turns its error into a status."""
 
     def __init__(self, operation: str, context: Context) -> None:
         self._operation = operation
@@ -80,7 +80,7 @@ class Call:
 
 
 def find_operation(method: str, handler: Handler | None) -> str | None:
-    """Return the operation of a method; None for gRPC's own and for unknown methods, which are counted here."""
+    """Return the operation of a method, or None for gRPC's own methods and for unknown ones, which it counts."""
     if handler is None and not method.startswith("/grpc."):
         metrics.count_request("grpc", metrics.UNKNOWN, "unimplemented", 0)
     return OPERATIONS_BY_METHOD.get(method)
@@ -94,13 +94,13 @@ def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", settings.body_bytes_max),
     ]
     if settings.max_connection_age_s:
-        # Clients behind a load balancer connect anew, also to replicas that have come later.
+        # Clients behind a load balancer reconnect, and so reach new replicas.
         options.append(("grpc.max_connection_age_ms", round(settings.max_connection_age_s * 1000)))
     return options
 
 
 def add_port(server: grpc.Server | grpc.aio.Server, settings: GrpcSettings) -> None:
-    """Have the server listen, with TLS if there is a certificate. Raises RuntimeError."""
+    """Add the service's port, with TLS if there is a certificate. Raises RuntimeError."""
     address = format_address(settings.host, settings.port)
     if settings.tls_cert is None or settings.tls_key is None:
         server.add_insecure_port(address)

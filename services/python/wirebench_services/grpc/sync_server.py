@@ -91,7 +91,7 @@ class OperationInterceptor(grpc.ServerInterceptor):
     """Counts the calls of operations, and turns their errors into statuses."""
 
     def __init__(self) -> None:
-        #: By method, so that a handler is wrapped once and not for each call.
+        #: By method: each handler is wrapped once, not for each call.
         self._handlers: dict[str, Handler] = {}
 
     def intercept_service(

@@ -17,7 +17,7 @@ from wirebench_services.encoding import OPERATIONS, Value, from_json, from_messa
 Headers: TypeAlias = Any  # Werkzeug's or Starlette's
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 EVENT_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
-#: By this event a client tells the end of a stream from a connection that failed.
+#: Distinguishes the end of a stream from a failed connection.
 END_EVENT = b"event: end\ndata: {}\n\n"
 STATUSES = {
     "invalid_argument": 400, "not_found": 404, "already_exists": 409, "unavailable": 503, "unsupported_media_type": 415,
@@ -70,13 +70,13 @@ def encode_success(operation: str, value: Value, headers: Headers) -> tuple[byte
 
 
 def encode_failure(message: str, headers: Headers) -> tuple[bytes, str]:
-    """Return the body of a reply that says what failed, and its media type."""
+    """Return the body of an error reply, and its media type."""
     # Every response message has these fields, at the same numbers.
     return _encode({"success": False, "data": None, "message": message}, EchoResponse, headers)
 
 
 def _encode(envelope: Fields, response: type[Message], headers: Headers) -> tuple[bytes, str]:
-    """Encode in the first media type that the client accepts and we have, or else in that of its request."""
+    """Encode in the first supported media type that the client accepts, or else in that of its request."""
     accepted = (each.partition(";")[0].strip().lower() for each in headers.get("Accept", "").split(","))
     media_type = next((each for each in accepted if each in {JSON, PROTOBUF}), headers.get("Content-Type"))
     if media_type == PROTOBUF:

@@ -97,7 +97,7 @@ def upper() -> Response:
 
 
 def read_query(**path: str) -> dict[str, int]:
-    # Most requests have no query, and parsing none takes time, too.
+    # Parsing costs time, and most requests have no query.
     return bodies.parse_integers({**request.args, **path} if request.query_string else path)
 
 
@@ -131,7 +131,7 @@ def answer_operation_error(error: OperationError) -> Response:
 
 
 def answer_http_error(error: HTTPException) -> Response:
-    """Answer what Flask rejects, or logged as an internal error, in its own words."""
+    """Reply to requests that Flask rejects, and to internal errors, which Flask has logged."""
     body, media_type = bodies.encode_failure(error.description or error.name, request.headers)
     headers = {**dict(error.get_headers()), "Content-Type": media_type}
     return Response(body, error.code, headers)

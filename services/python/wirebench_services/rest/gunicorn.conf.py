@@ -20,9 +20,9 @@ cert_reqs = ssl.CERT_REQUIRED if _settings.tls_client_ca else ssl.CERT_NONE
 
 # Load generators keep connections and may pause longer than the default of 2 s, as proxies do.
 keepalive = max(1, round(_settings.idle_timeout_s))
-# The service stops within the drain timeout that the user and the pod's grace period know.
+# All variants have the same drain timeout, which the pod's grace period is derived from.
 graceful_timeout = max(1, round(_settings.drain_timeout_s))
-# A line for each start and stop of a worker isn't of interest to users of wirebench-rest.
+# At "info", gunicorn logs each normal start and stop of a worker.
 loglevel = "warning"
 # The default is one file for all services of a user, and nothing here uses it.
 control_socket_disable = True

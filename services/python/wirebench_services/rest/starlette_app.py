@@ -89,7 +89,7 @@ async def upper(request: Request) -> Response:
 
 
 def make_routes(limit: int) -> list[Route]:
-    """Return the routes: the name of each is its operation, and those that read bodies limit them."""
+    """Return the routes, named after their operations; those that read bodies limit them."""
     return [
         Route("/api/users/{id}", get_user, name="users.get"),
         Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update", max_body_size=limit),
@@ -106,7 +106,7 @@ def make_routes(limit: int) -> list[Route]:
 
 
 def read_query(request: Request) -> dict[str, int]:
-    # Most requests have no query, and parsing none takes time, too.
+    # Parsing costs time, and most requests have no query.
     path = request.path_params
     return bodies.parse_integers({**request.query_params, **path} if request["query_string"] else path)
 
@@ -126,7 +126,7 @@ def reply(request: Request, value: Value, status: int = HTTPStatus.OK) -> Respon
 
 async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncIterator[bytes]:
     """Yield the events of a stream; none for HEAD."""
-    request.state.code = "cancelled"  # unless it comes to its end
+    request.state.code = "cancelled"  # unless it reaches its end
     try:
         if request.method != "HEAD":
             async for batch in ledger.stream_transactions_async(request.state.store, query):
@@ -144,7 +144,7 @@ async def answer_operation_error(request: Request, error: Any) -> Response:  # n
 
 
 async def answer_http_error(request: Request, error: Any) -> Response:  # noqa: ANN401 - an HTTPException
-    """Answer what Starlette rejects in its own words."""
+    """Reply to requests that Starlette rejects."""
     body, media_type = bodies.encode_failure(error.detail, request.headers)
     return Response(body, error.status_code, error.headers, media_type)
 

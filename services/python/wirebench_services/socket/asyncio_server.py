@@ -42,7 +42,7 @@ class Connection(Conversation, asyncio.Protocol):
         self._async_store = async_store
         self._connections = connections
         self._streams: dict[int, Call] = {}
-        #: Of calls that wait for the store, and of streams: the event loop itself keeps no task from being collected.
+        #: Of calls that wait for the store, and of streams: the event loop keeps only weak references to tasks.
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
         self._writable = asyncio.Event()
@@ -82,20 +82,20 @@ class Connection(Conversation, asyncio.Protocol):
         self._answer_calls()
 
     def drain(self) -> None:
-        """End streams, and close once no request is half-way."""
+        """End streams, and close once no request is partly received."""
         self._is_draining = True
         self._end_streams(Stopping())
         self._answer_calls()
 
     def close_if_overdue(self, now_s: float) -> None:
-        """Close if the client has kept the connection waiting for too long."""
+        """Close if the client is over a timeout."""
         is_writable = self._writable.is_set() and not self._transport.is_closing()
         is_busy = self._tasks and is_writable and self.is_between_requests
         if not is_busy and now_s > self.deadline_s:
             self._transport.abort()
 
     def _answer_calls(self) -> None:
-        """Answer the calls that are here, as far as the client reads replies and the store keeps up."""
+        """Answer complete calls while the client reads replies and the store keeps up."""
         while self._writable.is_set() and self._waiting < _WAITING_MAX:
             call = self.next_call()
             if call is None:

@@ -1,4 +1,4 @@
-"""What is said on a connection, the same for both servers: the calls that come in, and the replies to them."""
+"""Requests and replies of a connection, for both servers."""
 
 from __future__ import annotations
 
@@ -103,19 +103,19 @@ class Call:
 
 
 def choose_sweep_s(settings: SocketSettings) -> float:
-    """Return how often a server looks for connections whose time is up, which costs less than a timer a request."""
+    """Return how often a server looks for connections over a timeout, which costs less than a timer per request."""
     return min(1.0, settings.read_timeout_s / 4, settings.idle_timeout_s / 4)
 
 
 class Conversation:
-    """What a client has sent, as far as it isn't answered, and until when it must send more."""
+    """What a client has sent and isn't parsed yet, and the deadline for the rest."""
 
     def __init__(self, settings: SocketSettings) -> None:
         self._settings = settings
         self._data = bytearray()
         #: json or protobuf for frames, or lines; not known before the first bytes.
         self._encoding = ""
-        #: Whether the client sends no more, or can't be followed any more.
+        #: Whether the client has closed its side, or sent something after which nothing can be parsed.
         self.has_ended = False
         self.restart_clock()
 
@@ -130,11 +130,11 @@ class Conversation:
         return self._since_s + (self._settings.read_timeout_s if is_half_way else self._settings.idle_timeout_s)
 
     def restart_clock(self) -> None:
-        """Give the client its full time."""
+        """Start the client's timeout again."""
         self._since_s = time.perf_counter()
 
     def feed(self, data: bytes) -> None:
-        """Add what the client sent; nothing is its end."""
+        """Add what the client sent; empty data means that it has closed its side."""
         if not data:
             self.has_ended = True
         elif not self.has_ended:
@@ -143,7 +143,7 @@ class Conversation:
             self._data += data
 
     def stop(self) -> None:
-        """Follow the client no further."""
+        """Discard what the client has sent and will send."""
         self._data.clear()
         self.has_ended = True
 
@@ -167,7 +167,7 @@ class Conversation:
         return call
 
     def _read_preface(self) -> bool:
-        """Find out the encoding, if enough has come to tell."""
+        """Determine the encoding. Return False if more bytes are needed."""
         start = bytes(self._data[: frame.PREFACE_BYTES])
         if start in frame.PREFACES:
             self._encoding = frame.PREFACES[start]

@@ -1,11 +1,11 @@
-"""Frames: how requests and replies lie in the stream of bytes (proto/socket.md)."""
+"""Frames: the byte layout of requests and replies (proto/socket.md)."""
 
 from __future__ import annotations
 
 import struct
 from typing import NamedTuple
 
-#: The encoding of bodies, by what a client opens with.
+#: The encoding of bodies, by the bytes that a client sends first.
 PREFACES = {b"WB1J": "json", b"WB1P": "protobuf"}
 PREFACE_BYTES = 4
 
@@ -31,7 +31,7 @@ _ID_END = 8
 
 
 class Request(NamedTuple):
-    """A request, and how many bytes it takes."""
+    """A request; `size` is its length in bytes, with its header."""
 
     size: int
     id: int
@@ -81,7 +81,7 @@ def parse_line(data: bytes | bytearray, *, has_ended: bool) -> Request | None:
 
 
 def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
-    """Return a reply frame: the only one of a request, or with MORE a stream's item, or without it its end mark."""
+    """Return a reply frame. A stream's items have the flag MORE; its end mark and other replies don't."""
     text = message.encode()
     length = _REPLY.size - _LENGTH_BYTES + len(text) + len(body)
     return _REPLY.pack(length, request_id, STATUSES[code], flags, len(text)) + text + body

@@ -43,19 +43,19 @@ class Server(socketserver.ThreadingTCPServer):
         super().__init__((settings.host, settings.port), Connection)
 
     def get_request(self) -> tuple[socket.socket, object]:
-        """Accept a connection; its thread makes the handshake of TLS."""
+        """Accept a connection; its thread does the TLS handshake."""
         connection, address = super().get_request()
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         return connection, address
 
     def close_overdue(self) -> None:
-        """Close connections whose clients have kept them waiting for too long."""
+        """Close connections whose clients are over a timeout."""
         for connection in list(self.connections):
             connection.close_if_overdue(time.perf_counter())
 
     def drain(self, timeout_s: float) -> None:
-        """Close connections once no request is half-way; wait for that."""
+        """Close connections once no request is partly received, and wait for that."""
         self.is_draining = True
         for connection in list(self.connections):
             connection.drain()
@@ -74,13 +74,13 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
         Conversation.__init__(self, self.server.settings)
         #: A call that has come during a stream.
         self._following: Call | None = None
-        #: When the main thread closes the connection, on which this thread waits without a timeout.
+        #: When the main thread closes the connection; this thread itself waits without a timeout.
         self._close_s = self.deadline_s
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.server.connections.add(self)
 
     def handle(self) -> None:
-        """Serve the client until it leaves, or its time is up."""
+        """Serve the client until it leaves or is over a timeout."""
         with contextlib.suppress(OSError):
             if isinstance(self.request, ssl.SSLSocket):
                 self.request.do_handshake()
@@ -170,7 +170,7 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
 
     def _shut_down(self, how: int) -> None:
         with contextlib.suppress(OSError):
-            # The method of SSLSocket would end TLS without saying so to the client.
+            # SSLSocket.shutdown would drop TLS without a close_notify.
             socket.socket.shutdown(self.request, how)
 
 

@@ -1,0 +1,27 @@
+"""The settings of the services in Python."""
+
+from __future__ import annotations
+
+import pytest
+from wirebench_services import store_command
+from wirebench_services.settings import RestSettings, read_settings
+
+
+def test_a_flag_wins_over_its_variable_in_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server inherits the variables, so it gets each flag that was given, also one with the default's value."""
+    monkeypatch.setenv("WIREBENCH_RUNTIME", "uvicorn")
+    monkeypatch.setenv("WIREBENCH_THREADS", "4")
+    settings = read_settings(RestSettings, ["--runtime", "gunicorn-gthread", "--workers", "2"])
+    expected = {"RUNTIME": "gunicorn-gthread", "THREADS": "4", "WORKERS": "2", "ADMIN_PORT": "6000"}
+    assert {f"WIREBENCH_{name}": value for name, value in expected.items()} == settings.to_environment()
+
+
+def test_invalid_variables_of_the_store_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are reported in one line, as an invalid flag is."""
+    monkeypatch.setenv("WIREBENCH_SEED_USERS", "many")
+    monkeypatch.setattr("sys.argv", ["wirebench-store", "migrate"])
+    with pytest.raises(SystemExit, match="2"):
+        store_command.main()
+    assert capsys.readouterr().err.endswith("error: argument --seed-users: invalid int value: 'many'\n")
