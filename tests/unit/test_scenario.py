@@ -44,7 +44,7 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
         (
             "{rest: k6,",
             "{rest: wrk,",
-            "6: factors.driver.rest: must be one of k6, ghz, fortio, oha, locust (it is 'wrk')",
+            "6: factors.driver.rest: must be one of wireload, k6, ghz, fortio, oha, locust (it is 'wrk')",
         ),
         (
             "operation: users.get",

@@ -115,24 +115,24 @@ compare: driver
 @pytest.mark.parametrize(
     ("old", "new", "expected", "hint"),
     [
-        ("[oha, k6]", "[ghz, k6]", "4: factors.driver.rest: rest has no driver 'ghz'", "choose from k6, fortio, oha, "),
+        ("[oha, k6]", "[ghz, k6]", "4: factors.driver.rest: rest has no driver 'ghz'", "choose from k6, wireload, fortio, oha, "),
         (
             "[fortio, k6]",
             "[locust, k6]",
             "4: factors.driver.grpc: grpc has no driver 'locust'",
-            "choose from k6, ghz, ",
+            "choose from k6, wireload, ghz, ",
         ),
         (
             "users.get",
             "users.update",
             "4: factors.driver.rest: oha can't drive users.update",
-            "drive it by k6 or locust",
+            "drive it by k6 or wireload or locust",
         ),
         (
             "users.get",
             "users.create",
             "4: factors.driver.rest: oha can't drive users.create",
-            "drive it by k6 or locust",
+            "drive it by k6 or wireload or locust",
         ),
         (
             "users.get",
@@ -140,7 +140,7 @@ compare: driver
             "4: factors.driver.grpc: fortio can't drive users.update: it sends the same",
             "",
         ),
-        ("users.get", "{grpc: users.update}", "4: factors.driver.grpc", "drive it by k6 or ghz"),
+        ("users.get", "{grpc: users.update}", "4: factors.driver.grpc", "drive it by k6 or wireload or ghz"),
         (
             "users.get",
             "users.get\n  connection: {grpc: reopen}",
@@ -182,7 +182,7 @@ compare: driver
     for driver, why in (("fortio", "from the actual send"), ("locust", "paces its users by their replies")):
         with pytest.raises(UsageError, match=f"{driver} .*{why}.*no response time") as error:
             make_plan(read(tmp_path, opened.replace("oha", driver)), seed=1)
-        assert "drive open loads by k6 or oha" == error.value.hint
+        assert "drive open loads by k6 or wireload or oha" == error.value.hint
 
 
 def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
     make_plan(read(tmp_path, DRIVEN), 1, "external")
     with pytest.raises(UsageError, match=r"factors\.driver\.rest: oha is not in the image of the load pods") as error:
         make_plan(read(tmp_path, DRIVEN), 1, "kubernetes")
-    assert "drive it by k6 or ghz, or run it on another target" == error.value.hint
+    assert "drive it by wireload or k6 or ghz, or run it on another target" == error.value.hint
 
 
 @pytest.mark.parametrize("target", ["local", "external"])
