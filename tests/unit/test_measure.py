@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import queue
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from wirebench.errors import UsageError
 from wirebench.measure import counters
 from wirebench.measure.counters import count_since, fairness, parse_counts, subtract, wait_until_settled
 from wirebench.measure.gates import Evidence, check
@@ -289,22 +290,27 @@ def test_a_cpu_limit_that_was_met_is_counted(tmp_path: Path, membership: str, fo
     assert 4 == throttled_periods(tmp_path / "membership", tmp_path)
 
 
-def test_two_runs_cannot_claim_one_core() -> None:
-    """The message names the process that holds it; what is released can be claimed again."""
-    core = 4_000_017  # of no machine: a real run may be measuring beside the tests
-    first = CoreClaim({core})
-    with pytest.raises(UsageError, match=rf"process {os.getpid()}, measures on core {core}"):
-        CoreClaim({core + 1, core})
-    CoreClaim({core + 1}).release()  # a claim that failed keeps nothing
+#: Of no machine: a real run may be measuring beside the tests.
+CORE = 4_000_017
+
+
+def test_a_run_waits_for_another_on_the_same_core() -> None:
+    """It says whom it waits for, and goes on when the other releases the core; other cores need no waiting."""
+    first, second, said = CoreClaim({CORE}, pytest.fail), queue.SimpleQueue[CoreClaim](), queue.SimpleQueue[str]()
+    CoreClaim({CORE + 1}, pytest.fail).release()
+    waiting = threading.Thread(target=lambda: second.put(CoreClaim({CORE, CORE + 1}, said.put)), daemon=True)
+    waiting.start()
+    assert f"waiting for another run, of process {os.getpid()}, that measures on core {CORE}" == said.get(timeout=60)
+    assert second.empty()
     first.release()
-    CoreClaim({core}).release()
+    second.get(timeout=60).release()
 
 
 def test_a_claim_ends_with_its_process() -> None:
     """Nothing is left behind by a run that was killed."""
-    code = "import os; from wirebench.targets.cores import CoreClaim; claim = CoreClaim({4_000_027}); os._exit(9)"
-    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=30).returncode
-    CoreClaim({4_000_027}).release()
+    code = f"import os; from wirebench.targets.cores import CoreClaim; c = CoreClaim([{CORE + 2}], print); os._exit(9)"
+    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode
+    CoreClaim({CORE + 2}, pytest.fail).release()
 
 
 def test_cores_are_busy_whoever_uses_them() -> None:

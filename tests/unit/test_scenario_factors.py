@@ -115,7 +115,12 @@ compare: driver
 @pytest.mark.parametrize(
     ("old", "new", "expected", "hint"),
     [
-        ("[oha, k6]", "[ghz, k6]", "4: factors.driver.rest: rest has no driver 'ghz'", "choose from k6, wireload, fortio, oha, "),
+        (
+            "[oha, k6]",
+            "[ghz, k6]",
+            "4: factors.driver.rest: rest has no driver 'ghz'",
+            "choose from k6, wireload, fortio, oha, ",
+        ),
         (
             "[fortio, k6]",
             "[locust, k6]",

@@ -7,10 +7,11 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from wirebench.errors import UsageError
+_POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +39,34 @@ class Cores:
 
 
 class CoreClaim:
-    """Cores that only one run of this machine measures on at a time.
+    """Cores that only one run of this machine measures on at a time: two at once would disturb each other.
 
     Each is an abstract Unix socket, which the kernel releases however the process ends: unix(7).
     """
 
-    def __init__(self, cores: Iterable[int]) -> None:
-        """Claim the cores. Raises UsageError if another run has one of them."""
+    def __init__(self, cores: Iterable[int], announce: Callable[[str], object]) -> None:
+        """Claim the cores; if another run has one of them, announce it and wait until that run ends."""
         self._sockets = contextlib.ExitStack()
-        if sys.platform != "linux":
-            return
-        with contextlib.ExitStack() as stack:
-            for core in cores:
-                claim = stack.enter_context(socket.socket(socket.AF_UNIX))
-                name = f"\0wirebench-core-{core}"
-                try:
-                    claim.bind(name)
-                except OSError:
-                    raise UsageError(
-                        f"another run, of process {_find_holder(name)}, measures on core {core}: two at once would "
-                        "disturb each other",
-                        "wait until it ends, or choose other cores: taskset --cpu-list CORES wirebench run …",
-                    ) from None
-                claim.listen()
-            self._sockets = stack.pop_all()
+        for core in sorted(cores) if sys.platform == "linux" else ():  # in order, so that two runs can't wait in turns
+            claim = self._sockets.enter_context(socket.socket(socket.AF_UNIX))
+            name = f"\0wirebench-core-{core}"
+            if not _bind(claim, name):
+                announce(f"waiting for another run, of process {_find_holder(name)}, that measures on core {core}")
+                while not _bind(claim, name):
+                    time.sleep(_POLL_S)
+            claim.listen()
 
     def release(self) -> None:
         """Let other runs have the cores."""
         self._sockets.close()
+
+
+def _bind(claim: socket.socket, name: str) -> bool:
+    try:
+        claim.bind(name)
+    except OSError:
+        return False
+    return True
 
 
 def _find_holder(name: str) -> int | str:

@@ -49,12 +49,12 @@ class LocalTarget:
         self._description = Description(machine={"core_separation": str(cores)})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
-        """Claim the cores, and check that the commands and a database are there. Raises WirebenchError."""
+        """Check that the commands and a database are there, and wait for the cores. Raises WirebenchError."""
         for service in services:
             path = Path(_command(service)[0])
             if not path.exists():
                 raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
-        self._claim = CoreClaim(self.cores.all if self.cores else ())
+        self._claim = CoreClaim(self.cores.all if self.cores else (), _announce)
         if any(service.store == "postgres" for service in services):
             self._prepare_databases()
 
@@ -152,6 +152,10 @@ class LocalTarget:
             return {}
         # A database of its own: all begin with the same data.
         return {"WIREBENCH_STORE_URL": self._databases.create()}
+
+
+def _announce(message: str) -> None:
+    sys.stderr.write(f"{message} (Ctrl-C to give up)\n")
 
 
 def _make_certificates() -> CertificateFolder:
