@@ -12,7 +12,7 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-// The tables that wirebench's other services create.
+// The same tables as the Python services create.
 const schema = `
 	CREATE TABLE users (
 		id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, phone TEXT, address TEXT, bio TEXT,

@@ -52,16 +52,16 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	flags.IntVar(&s.Port, "port", s.Port, "port of the service; 0: a free one")
 	flags.IntVar(&s.AdminPort, "admin-port", -1, "port of /livez, /readyz and /metrics; -1: port + 1000")
 	runtime := flags.String("runtime", s.Runtime, "`name` of the runtime; there is one")
-	workers := flags.Int("workers", 1, "processes; there is one, which uses as many cores as --threads says")
-	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all that it may")
+	workers := flags.Int("workers", 1, "processes: always 1; --threads sets its cores")
+	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all available")
 	flags.StringVar(&s.Store, "store", "memory", "memory, sqlite (a temporary file), sqlite:`PATH` or postgres")
 	storeURLFile := flags.String("store-url-file", "", "`file` that holds the URL of postgres; else "+storeURLVariable)
 	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres or sqlite")
 	flags.Func("store-timeout-s", "how long a statement may take (default 5)", seconds(&s.StoreTimeout, 5))
-	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store starts with; with postgres, wirebench-store says")
+	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store in memory or sqlite starts with")
 	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
 	key := flags.String("tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
-	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities that clients need a certificate of")
+	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities: clients need a certificate signed by one of them")
 	flags.IntVar(&s.BodyBytesMax, "body-bytes-max", 4<<20, "largest request")
 	flags.Func("read-timeout-s", "how long a client may take to send a request (default 10)", seconds(&s.ReadTimeout, 10))
 	flags.Func("idle-timeout-s", "how long a connection may stay idle (default 75)", seconds(&s.IdleTimeout, 75))
@@ -115,7 +115,7 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	return s, s.loadTLS(*cert, *key, *clientCA)
 }
 
-// unless returns an error unless something holds.
+// unless returns an error if the condition is false.
 func unless(holds bool, format string, values ...any) error {
 	if holds {
 		return nil
@@ -127,7 +127,7 @@ func inRange(flag string, value, least, most int) error {
 	return unless(value >= least && value <= most, "--%s: %d is not between %d and %d", flag, value, least, most)
 }
 
-// seconds sets a default, and returns what reads a flag's value.
+// seconds sets the default and returns a parser of the flag, for flag.Func.
 func seconds(target *time.Duration, fallback float64) func(string) error {
 	*target = time.Duration(fallback * float64(time.Second))
 	return func(text string) error {
