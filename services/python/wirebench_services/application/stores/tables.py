@@ -58,7 +58,7 @@ def parse_url(url: str) -> sa.URL:
     try:
         conninfo.conninfo_to_dict(url)  # libpq is stricter than SQLAlchemy
         parsed = sa.make_url(url)
-    except (ProgrammingError, sa.exc.ArgumentError):  # may quote the password
+    except (ProgrammingError, sa.exc.ArgumentError, ValueError):  # may quote the password
         parsed = None
     if not parsed or parsed.drivername not in ("postgresql", "postgres") or not parsed.database:
         raise ValueError("is not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
