@@ -66,8 +66,9 @@ func main() {
 	}
 	log.SetPrefix(config.Program() + ": ")
 	if err := serve(config); err != nil {
-		reason, _, _ := strings.Cut(err.Error(), "\n")
-		log.Print(reason)
+		// Of pgx, the second line is the reason; the others are those of further attempts.
+		lines := strings.SplitN(err.Error(), "\n\t", 3)
+		log.Print(strings.Join(lines[:min(2, len(lines))], " "))
 		os.Exit(1)
 	}
 }

@@ -28,7 +28,7 @@ def main() -> None:
     text = "file with the database's URL; without it, the environment variable WIREBENCH_STORE_URL has it"
     file = os.environ.get(f"{ENVIRONMENT_PREFIX}STORE_URL_FILE")
     parser.add_argument("--store-url-file", type=Path, default=file and Path(file), help=text)
-    users = int(os.environ.get(f"{ENVIRONMENT_PREFIX}SEED_USERS", "10000"))
+    users = os.environ.get(f"{ENVIRONMENT_PREFIX}SEED_USERS", "10000")
     parser.add_argument("--seed-users", type=int, default=users, help="users that a new table starts with")
     parser.add_argument("--wait-s", type=float, default=0.0, help="how long to wait for a server that is starting")
     given = parser.parse_args()
