@@ -33,6 +33,14 @@ func TestSources(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for arguments, expected := range map[string]string{
 		"--port 65536":                        "--port: 65536 is not between 0 and 65535",
+		"--port 65000":                        "--admin-port: 66000 is not between 0 and 65535",
+		"--threads -1":                        "--threads: -1 is not between 0 and 1024",
+		"--store-connections 0":               "--store-connections: 0 is not between 1 and 1000",
+		"--seed-users -1":                     "--seed-users: -1 is not between 0 and 1000000",
+		"--body-bytes-max -1":                 "--body-bytes-max: -1 is not between 1024 and 1073741824",
+		"--store-timeout-s 1m":                "invalid value \"1m\" for flag -store-timeout-s",
+		"--store-timeout-s 0":                 "invalid value \"0\" for flag -store-timeout-s: it is not between 0.1 and 3600",
+		"--idle-timeout-s nan":                "invalid value \"nan\" for flag -idle-timeout-s",
 		"--max-connection-age-s x":            "invalid value \"x\" for flag -max-connection-age-s",
 		"--read-timeout-s -1":                 "invalid value \"-1\" for flag -read-timeout-s",
 		"--runtime sync":                      "--runtime: 'sync' is not one of grpc-go",
