@@ -321,7 +321,7 @@ def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("password", ["pass@s3cret", "pass@word:s3cret"])
 def test_a_password_with_a_raw_at_sign_is_not_shown(password: str) -> None:
     """SQLAlchemy and libpq take what follows its @ for the host, which errors name."""
-    with pytest.raises(ValueError, match="^is not a URL of the form"):
+    with pytest.raises(ValueError, match=r"^is not a URL of the form"):
         parse_url(f"postgresql://me:{password}@127.0.0.1/db")
 
 
