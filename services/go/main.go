@@ -66,7 +66,9 @@ func main() {
 	}
 	log.SetPrefix(config.Program() + ": ")
 	if err := serve(config); err != nil {
-		log.Print(strings.Join(strings.Fields(err.Error()), " ")) // pgx names each address on a line of its own
+		// Of pgx, the second line is the reason; the others are those of further attempts.
+		lines := strings.SplitN(err.Error(), "\n\t", 3)
+		log.Print(strings.Join(lines[:min(2, len(lines))], " "))
 		os.Exit(1)
 	}
 }

@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ import pytest
 from tests.contract.services import (
     DEFAULT_KINDS,
     GO_KINDS,
+    GTHREAD,
     HOST,
     PYTHON_KINDS,
     RUNTIME_KINDS,
@@ -162,6 +164,19 @@ def is_ready(service: Service) -> bool:
     return service.admin("/readyz")[0] == 200
 
 
+@every_python_runtime
+def test_a_killed_server_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
+    """Workers whose server was killed end, too, and free the port."""
+    with started(kind, tmp_path, "--workers", 2) as service:
+        server, *workers = family(service)
+        assert workers
+        server.kill()
+
+        assert 1 == service.process.wait(TIMEOUT_S)
+        wait_until(lambda: have_ended(workers), "the workers have ended")
+        socket.create_server(service.address).close()
+
+
 @every_runtime
 def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """The server ends with the command that started it, even if it is killed, and the port is free."""
@@ -245,6 +260,44 @@ def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_p
 
     assert 2 == status
     assert expected in lines[-1]
+
+
+@every_transport
+def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
+    """One line names the file and the next step; workers don't even start."""
+    path = tmp_path / "missing" / "users.sqlite"
+    status, lines = run_to_the_end(tmp_path, kind, "--port", 0, "--store", f"sqlite:{path}", *kind.doubled)
+
+    assert (1, 1) == (status, len(lines))
+    assert f"{path}: unable to open database file" in lines[0]
+    assert lines[0].endswith("; name a SQLite file, or one to create in a folder that exists")
+
+
+@pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)
+def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
+    """Ctrl-C ends a command that waits for a file, at once and without a traceback."""
+    database = tmp_path / "users.sqlite"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")  # or else SQLite doesn't wait
+    with locked(database):
+        arguments = command(kind, "--port", 0, "--store", f"sqlite:{database}")
+        with subprocess.Popen(
+            arguments, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process:
+            waiting = psutil.Process(process.pid)
+            wait_until(lambda: any(str(database) == file.path for file in waiting.open_files()), "it opens the file")
+            process.send_signal(signal.SIGINT)
+
+            assert b"" == process.communicate(timeout=TIMEOUT_S)[0]
+            assert -signal.SIGINT == process.returncode
+
+
+def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also in the server's own process, and if the flag's value is the default."""
+    monkeypatch.setenv("WIREBENCH_RUNTIME", "uvicorn")
+    monkeypatch.setenv("WIREBENCH_SEED_USERS", "5")
+    with started(GTHREAD, tmp_path, "--seed-users", 10_000) as service, service.connect() as client:
+        assert client.call("users.get", {"id": 1_010_000}).ok
 
 
 @pytest.mark.parametrize("kind", GO_KINDS, ids=str)

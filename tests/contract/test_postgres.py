@@ -16,6 +16,7 @@ import psutil
 import psycopg
 import pytest
 from wirebench_services.application import seed
+from wirebench_services.application.stores.tables import parse_url
 
 from tests.contract.services import (
     ASYNCIO,
@@ -264,6 +265,16 @@ def test_a_database_without_tables_is_refused(postgres: PostgresServer, kind: Ki
     assert line.endswith("the database has no wirebench tables; run: wirebench-store migrate")
 
 
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
+def test_a_server_that_is_not_there(kind: Kind, tmp_path: Path) -> None:
+    """The service says why it can't connect, in one line without the password."""
+    url = url_file(tmp_path, "postgresql://me:s3cret@127.0.0.1:1/db")
+    status, (line,) = run_to_the_end(tmp_path, kind, "--store", "postgres", "--store-url-file", url, "--port", 0)
+    assert 1 == status
+    assert "connection refused" in line.lower()
+    assert "s3cret" not in line
+
+
 def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) -> None:
     """As long as it is told to, and then says what is wrong; without being told, at once."""
     url = postgres.fresh()
@@ -287,6 +298,7 @@ def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) ->
     [
         ("", "set WIREBENCH_STORE_URL=postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or name a file"),
         ("postgresql://me:s3cret%zz@127.0.0.1/db", "WIREBENCH_STORE_URL: is not a URL of the form"),
+        ("postgresql://me:s3cret/db", "WIREBENCH_STORE_URL: is not a URL of the form"),
         ("host=127.0.0.1 password=s3cret", "WIREBENCH_STORE_URL: is not a URL of the form"),
         ("mysql://me:s3cret@127.0.0.1/db", "WIREBENCH_STORE_URL: is not a URL of the form"),
     ],
@@ -304,6 +316,21 @@ def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyP
         assert 2 == done.returncode
         assert expected in done.stderr
         assert "s3cret" not in done.stderr
+
+
+@pytest.mark.parametrize("password", ["pass@s3cret", "pass@word:s3cret"])
+def test_a_password_with_a_raw_at_sign_is_not_shown(password: str) -> None:
+    """SQLAlchemy and libpq take what follows its @ for the host, which errors name."""
+    with pytest.raises(ValueError, match=r"^is not a URL of the form"):
+        parse_url(f"postgresql://me:{password}@127.0.0.1/db")
+
+
+def test_a_wrong_number_of_users_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named like that of the flag."""
+    monkeypatch.setenv("WIREBENCH_SEED_USERS", "many")
+    done = migrate("")
+    assert 2 == done.returncode
+    assert done.stderr.endswith("argument --seed-users: invalid int value: 'many'\n")
 
 
 def test_a_password_is_shown_to_nobody(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(transport: str) -> None:
+    # Before there is a server to stop, Ctrl-C ends the command without a traceback, and while SQLite waits for a lock.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(run(transport, sys.argv[1:]))
 
 
@@ -47,6 +49,8 @@ def run(transport: str, arguments: list[str]) -> int:
         tls.make_context(settings)
         if settings.store == "postgres":
             check_postgres(settings.store_url)
+        elif settings.store.startswith("sqlite:"):
+            create_sqlite_tables(settings)
     except (SettingsError, NotReadyError, OSError) as error:
         print(f"wirebench-{transport}: error: {error}", file=sys.stderr)
         return 2 if isinstance(error, SettingsError) else 1
@@ -57,6 +61,22 @@ def run(transport: str, arguments: list[str]) -> int:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     with tempfile.TemporaryDirectory(prefix=f"wirebench-{transport}-", ignore_cleanup_errors=True) as folder:
         return serve(settings, Path(folder))
+
+
+def create_sqlite_tables(settings: Settings) -> None:
+    """Create them before the server starts, each of whose workers would fail by itself. Raises NotReadyError."""
+    from sqlalchemy import URL  # noqa: PLC0415 - a process loads only what it runs
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
+
+    from wirebench_services.application.stores.tables import create_tables  # noqa: PLC0415
+
+    path = settings.store.removeprefix("sqlite:")
+    try:
+        create_tables(URL.create("sqlite", database=path), settings.seed_users)
+    except DBAPIError as error:
+        raise NotReadyError(
+            f"--store: can't use {path}: {error.orig}; name a SQLite file, or one to create in a folder that exists"
+        ) from None
 
 
 def choose_ports(settings: Settings) -> Settings:
@@ -117,7 +137,8 @@ def serve(settings: Settings, folder: Path) -> int:
         environment["WIREBENCH_STORE"] = f"sqlite:{folder / 'users.sqlite'}"
     command = make_server_command(settings)
     log("server:", *(f"{name}={shlex.quote(value)}" for name, value in environment.items()), shlex.join(command))
-    server = psutil.Popen(command, env=os.environ | environment, preexec_fn=end_with_parent)
+    # In a process group of its own, the server gets no Ctrl-C, and its workers can be found when it has died.
+    server = psutil.Popen(command, env=os.environ | environment, preexec_fn=end_with_parent, process_group=0)
     ready = False
     try:
         threading.Thread(target=serve_admin, args=(settings, metrics_folder), daemon=True).start()
@@ -144,15 +165,14 @@ def describe(settings: Settings) -> str:
 
 
 def stop(server: psutil.Popen, timeout_s: float) -> bool:
-    """Stop the server's processes, and kill those that run after the timeout. Return whether none had to be killed."""
-    try:
+    """Stop the server, if it runs. Return whether it did in time. What is left of its processes is killed."""
+    alive: list[psutil.Process] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
         processes = [server, *server.children(recursive=True)]
         server.terminate()
-    except psutil.NoSuchProcess:
-        return True
-    _, alive = psutil.wait_procs(processes, timeout_s)
-    for each in alive:
-        each.kill()
+        _, alive = psutil.wait_procs(processes, timeout_s)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
     psutil.wait_procs(alive, _STOP_GRACE_S)
     return not alive
 

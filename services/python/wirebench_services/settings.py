@@ -84,8 +84,10 @@ class Settings(BaseSettings):
         return self
 
     def to_environment(self) -> dict[str, str]:
-        """Return the settings that were chosen as environment variables, for the server's own process."""
-        # Defaults among them: a flag wins over a variable that the server would inherit.
+        """Return the settings that were given as environment variables, for the server's own process.
+
+        Also those that are defaults: a flag wins over the variable that the server would inherit.
+        """
         values = self.model_dump(exclude_unset=True, exclude_none=True)
         return {ENVIRONMENT_PREFIX + name.upper(): str(value) for name, value in values.items()}
 

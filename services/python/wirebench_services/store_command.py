@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("command", choices=["migrate"], help=text)
     text = "file with the database's URL; without it, the environment variable WIREBENCH_STORE_URL has it"
     file = os.environ.get(f"{ENVIRONMENT_PREFIX}STORE_URL_FILE")
-    parser.add_argument("--store-url-file", type=Path, default=file, help=text)
+    parser.add_argument("--store-url-file", type=Path, default=file and Path(file), help=text)
     users = os.environ.get(f"{ENVIRONMENT_PREFIX}SEED_USERS", "10000")
     parser.add_argument("--seed-users", type=int, default=users, help="users that a new table starts with")
     parser.add_argument("--wait-s", type=float, default=0.0, help="how long to wait for a server that is starting")

@@ -27,7 +27,7 @@ import (
 
 const (
 	checkTimeout = time.Second
-	// After the database's own timeout, for one that is gone without a word.
+	// In addition to the database's own timeout, for a server that doesn't answer at all.
 	silenceMax = time.Second
 	// SQLite allows 32,766 parameters in a statement, and PostgreSQL 65,535.
 	rowsPerInsert = 1000
@@ -143,9 +143,9 @@ type queryer interface {
 	QueryContext(ctx context.Context, statement string, values ...any) (*sql.Rows, error)
 }
 
-// insertUsers adds the users whose ids are free, and returns an error that names the others.
+// insertUsers adds the users whose ids are free, and returns an error with the ids that are taken.
 func (s *SQL) insertUsers(ctx context.Context, on queryer, users []*pb.User) error {
-	// In the order of ids, so that batches that share some wait for each other, and don't lock each other out.
+	// In the order of ids, so that two batches with common ids can't deadlock.
 	users = slices.SortedFunc(slices.Values(users), func(a, b *pb.User) int { return cmp.Compare(a.Id, b.Id) })
 	isAdded := make(map[int32]bool, len(users))
 	for chunk := range slices.Chunk(users, rowsPerInsert) {
@@ -190,7 +190,7 @@ func placeholders(rows, columns int) string {
 }
 
 func (s *SQL) updateUser(ctx context.Context, r *pb.UpdateUserRequest) (*pb.User, error) {
-	var tags any // NULL, by which they stay
+	var tags any // NULL keeps the old ones
 	if len(r.Tags) > 0 {
 		tags = s.tags.encode(r.Tags)
 	}
@@ -274,7 +274,7 @@ func query[T any](
 	return collect(rows, err, fields)
 }
 
-// collect reads the rows of a query, whose error it takes as well.
+// collect reads the rows of a query; err is the query's own error.
 func collect[T any](rows *sql.Rows, err error, fields func(*T) []any) ([]*T, error) {
 	if err != nil {
 		return nil, translate(err)

@@ -12,7 +12,7 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-// The tables that wirebench's other services create.
+// The same tables as the Python services create.
 const schema = `
 	CREATE TABLE users (
 		id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, phone TEXT, address TEXT, bio TEXT,
@@ -57,7 +57,7 @@ func openSQLite(ctx context.Context, config *settings.Settings) (s *SQL, err err
 	}
 	if err != nil {
 		_ = os.RemoveAll(temporary)
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w; name a SQLite file, or one to create in a folder that exists", path, err)
 	}
 	s.temporary = temporary
 	return s, nil

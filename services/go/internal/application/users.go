@@ -120,7 +120,7 @@ func validateUser(user *pb.User) error {
 	}))
 }
 
-// validateFields checks the fields that are given.
+// validateFields checks the fields that are set.
 func validateFields(r *pb.UpdateUserRequest) error {
 	return cmp.Or(
 		validateText("name", r.Name, 1, 200), validateText("email", r.Email, 1, 254), validateText("phone", r.Phone, 0, 64),
@@ -165,7 +165,7 @@ func validateRange(name string, value, least, most int32) error {
 	return unless(value >= least && value <= most, "Field '%s' must be between %d and %d.", name, least, most)
 }
 
-// unless returns an INVALID_ARGUMENT error unless something holds.
+// unless returns an INVALID_ARGUMENT error if the condition is false.
 func unless(holds bool, format string, values ...any) error {
 	if holds {
 		return nil

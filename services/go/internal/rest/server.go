@@ -138,7 +138,7 @@ func sendEvents(w http.ResponseWriter, batches iter.Seq2[[]*pb.Transaction, erro
 	return buffered.Flush()
 }
 
-// countUnknown counts what the mux has answered by itself; 405 comes with Allow.
+// countUnknown counts requests that match no route. The mux sends Allow with 405 only.
 func countUnknown(mux *http.ServeMux, requests *metrics.Requests) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, code := time.Now(), codes.NotFound
@@ -258,7 +258,7 @@ func sentType(r *http.Request) string {
 	return mediaType
 }
 
-// replyType returns the first media type that the client accepts and we have, or else the one that it sent.
+// replyType returns the first supported media type that the client accepts, or else that of its request.
 func replyType(r *http.Request) string {
 	for item := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		if mediaType, _, _ := mime.ParseMediaType(item); mediaType == jsonType || mediaType == protobufType {

@@ -22,6 +22,8 @@ const (
 	storeURLVariable = prefix + "STORE_URL"
 	portMax          = 65_535
 	adminPortOffset  = 1000
+	// In seconds.
+	timeoutMin, timeoutMax = 0.1, 3600
 )
 
 // Settings are how a service runs.
@@ -52,21 +54,21 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	flags.IntVar(&s.Port, "port", s.Port, "port of the service; 0: a free one")
 	flags.IntVar(&s.AdminPort, "admin-port", -1, "port of /livez, /readyz and /metrics; -1: port + 1000")
 	runtime := flags.String("runtime", s.Runtime, "`name` of the runtime; there is one")
-	workers := flags.Int("workers", 1, "processes; there is one, which uses as many cores as --threads says")
-	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all that it may")
+	workers := flags.Int("workers", 1, "processes: always 1; --threads sets its cores")
+	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all available")
 	flags.StringVar(&s.Store, "store", "memory", "memory, sqlite (a temporary file), sqlite:`PATH` or postgres")
 	storeURLFile := flags.String("store-url-file", "", "`file` that holds the URL of postgres; else "+storeURLVariable)
 	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres or sqlite")
-	flags.Func("store-timeout-s", "how long a statement may take (default 5)", seconds(&s.StoreTimeout, 5))
+	flags.Func("store-timeout-s", "how long a statement may take (default 5)", seconds(&s.StoreTimeout, 5, timeoutMin))
 	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store starts with; with postgres, wirebench-store says")
 	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
 	key := flags.String("tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
-	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities that clients need a certificate of")
+	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities: clients need a certificate signed by one of them")
 	flags.IntVar(&s.BodyBytesMax, "body-bytes-max", 4<<20, "largest request")
-	flags.Func("read-timeout-s", "how long a client may take to send a request (default 10)", seconds(&s.ReadTimeout, 10))
-	flags.Func("idle-timeout-s", "how long a connection may stay idle (default 75)", seconds(&s.IdleTimeout, 75))
-	flags.Func("drain-timeout-s", "how long requests may take at shutdown (default 10)", seconds(&s.DrainTimeout, 10))
-	flags.Func("max-connection-age-s", "gRPC: age at which connections end; 0: none", seconds(&s.MaxConnectionAge, 0))
+	flags.Func("read-timeout-s", "how long a client may take to send a request (default 10)", seconds(&s.ReadTimeout, 10, timeoutMin))
+	flags.Func("idle-timeout-s", "how long a connection may stay idle (default 75)", seconds(&s.IdleTimeout, 75, timeoutMin))
+	flags.Func("drain-timeout-s", "how long requests may take at shutdown (default 10)", seconds(&s.DrainTimeout, 10, 0))
+	flags.Func("max-connection-age-s", "gRPC: age at which connections end; 0: none", seconds(&s.MaxConnectionAge, 0, 0))
 	var wrong error
 	flags.VisitAll(func(f *flag.Flag) {
 		name := prefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -95,12 +97,12 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
 		unless(slices.Contains([]string{"memory", "sqlite", "postgres"}, s.Store),
 			"--store: '%s' is not one of memory, sqlite, sqlite:PATH, postgres", s.Store),
-		inRange("port", s.Port, 0, portMax),
-		inRange("admin-port", s.AdminPort, 0, portMax),
-		inRange("threads", s.Threads, 0, 1024),
-		inRange("store-connections", s.StoreConnections, 1, 1000), // database/sql takes 0 for no limit
-		inRange("seed-users", s.SeedUsers, 0, 1_000_000),
-		inRange("body-bytes-max", s.BodyBytesMax, 1024, 1<<30),
+		between("--port", s.Port, 0, portMax),
+		between("--admin-port", s.AdminPort, 0, portMax),
+		between("--threads", s.Threads, 0, 1024),
+		between("--store-connections", s.StoreConnections, 1, 1000),
+		between("--seed-users", s.SeedUsers, 0, 1_000_000),
+		between("--body-bytes-max", s.BodyBytesMax, 1024, 1<<30),
 		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
 		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),
 		unless(*clientCA == "" || *cert != "", "--tls-client-ca needs --tls-cert and --tls-key: name all three"),
@@ -115,7 +117,7 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	return s, s.loadTLS(*cert, *key, *clientCA)
 }
 
-// unless returns an error unless something holds.
+// unless returns an error if the condition is false.
 func unless(holds bool, format string, values ...any) error {
 	if holds {
 		return nil
@@ -123,17 +125,17 @@ func unless(holds bool, format string, values ...any) error {
 	return fmt.Errorf(format, values...)
 }
 
-func inRange(flag string, value, least, most int) error {
-	return unless(value >= least && value <= most, "--%s: %d is not between %d and %d", flag, value, least, most)
+func between(flag string, value, least, most int) error {
+	return unless(least <= value && value <= most, "%s: %d is not between %d and %d", flag, value, least, most)
 }
 
 // seconds sets a default, and returns what reads a flag's value.
-func seconds(target *time.Duration, fallback float64) func(string) error {
+func seconds(target *time.Duration, fallback, least float64) func(string) error {
 	*target = time.Duration(fallback * float64(time.Second))
 	return func(text string) error {
-		number, err := strconv.ParseFloat(text, 64)
-		*target = time.Duration(number * float64(time.Second))
-		return cmp.Or(err, unless(number >= 0 && number <= 3600, "it is not between 0 and 3600"))
+		value, err := strconv.ParseFloat(text, 64)
+		*target = time.Duration(value * float64(time.Second))
+		return cmp.Or(err, unless(least <= value && value <= timeoutMax, "it is not between %v and %v", least, timeoutMax))
 	}
 }
 

@@ -110,7 +110,7 @@ func (c *connection) answerRequests() error {
 	}
 }
 
-// readPreface chooses the encoding. What is no preface stays in the reader: it is the first line.
+// readPreface chooses the encoding. Bytes that aren't a preface stay in the reader, as the first line.
 func (c *connection) readPreface() (found bool, err error) {
 	if err := c.rest(c.server.config.ReadTimeout); err != nil {
 		return false, err
@@ -159,7 +159,7 @@ func (c *connection) rest(timeout time.Duration) error {
 	return c.SetReadDeadline(time.Now().Add(timeout))
 }
 
-// stop closes the connection as soon as it rests.
+// stop closes the connection if it is between requests; if not, the next call of rest does.
 func (c *connection) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +246,7 @@ func (c *connection) openStream(r request) error {
 	return nil
 }
 
-// sendBatches returns why the stream has ended; nil is that there is no more.
+// sendBatches returns why the stream has ended early, or nil.
 func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error]) error {
 	for batch, err := range batches {
 		if err != nil {

@@ -88,7 +88,7 @@ type request struct {
 	body   []byte
 }
 
-// frameError is about a frame after which the connection can't be read any further.
+// frameError reports a frame after which the connection can't be parsed any further.
 type frameError struct {
 	id uint32
 	error

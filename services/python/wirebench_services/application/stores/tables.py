@@ -58,9 +58,11 @@ def parse_url(url: str) -> sa.URL:
     try:
         conninfo.conninfo_to_dict(url)  # libpq is stricter than SQLAlchemy
         parsed = sa.make_url(url)
-    except (ProgrammingError, sa.exc.ArgumentError):  # may quote the password
+    except (ProgrammingError, sa.exc.ArgumentError, ValueError):  # may quote the password
         parsed = None
-    if not parsed or parsed.drivername not in ("postgresql", "postgres") or not parsed.database:
+    # With an @ in it, the host is the end of a password that isn't percent-encoded, and errors name hosts.
+    is_complete = parsed and parsed.database and "@" not in (parsed.host or "")
+    if not parsed or not is_complete or parsed.drivername not in ("postgresql", "postgres"):
         raise ValueError("is not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
     return parsed.set(drivername="postgresql+psycopg")
 
