@@ -22,6 +22,7 @@ from tests.contract.services import (
     GO_KINDS,
     GTHREAD,
     HOST,
+    NET_HTTP,
     PYTHON_KINDS,
     RUNTIME_KINDS,
     TIMEOUT_S,
@@ -271,6 +272,20 @@ def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
     assert (1, 1) == (status, len(lines))
     assert f"{path}: unable to open database file" in lines[0]
     assert lines[0].endswith("; name a SQLite file, or one to create in a folder that exists")
+
+
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
+def test_a_file_that_another_service_is_filling(kind: Kind, tmp_path: Path) -> None:
+    """A service waits for longer than a request would."""
+    database = tmp_path / "users.sqlite"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    starting = started(kind._replace(store=f"sqlite:{database}"), tmp_path, "--store-timeout-s", 0.1)
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as stack:
+        with locked(database):
+            service = pool.submit(stack.enter_context, starting)
+            time.sleep(2)
+        assert is_ready(service.result())
 
 
 @pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)

@@ -32,7 +32,7 @@ class Settings(BaseSettings):
     )
     transport: ClassVar[str]
 
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", min_length=1)
     """address to listen on"""
     port: Port
     admin_port: int | None = Field(default=None, ge=0, le=_PORT_MAX)

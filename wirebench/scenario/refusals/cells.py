@@ -153,7 +153,7 @@ def _impossible_driver(cell: Cell, factors: Factors) -> Iterator[Refusal]:
     can = drivers.DRIVERS[cell.driver]
     if cell.shape and not can.takes_moments:
         message = f"{cell.driver} can't be told when each request is due"
-        yield Refusal(written(factors, "driver", cell), message, "drive ramps and replays by k6")
+        yield Refusal(written(factors, "driver", cell), message, "drive ramps and replays by wireload or k6")
     if cell.rate_per_s is not None and can.no_open_load:
         able = drivers.who_can(cell.transport, rate=True)
         field = written(factors, "driver", cell)
@@ -164,7 +164,7 @@ def _impossible_driver(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         yield Refusal(field, f"{cell.driver} keeps its connections", f"drive reopened connections by {able}")
     if cell.transport == "rest" and cell.codec == "protobuf" and can.json_only:
         message = f"{cell.driver} sends JSON over REST"
-        yield Refusal(written(factors, "driver", cell), message, "drive protobuf over REST by k6")
+        yield Refusal(written(factors, "driver", cell), message, "drive protobuf over REST by wireload or k6")
     if not drivers.has(cell.driver, cell.operation):
         able = drivers.who_can(cell.transport, operation=cell.operation)
         message = f"{cell.driver} can't drive {cell.operation}: {can.no_other_operation}"

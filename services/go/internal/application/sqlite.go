@@ -8,9 +8,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"wirebench.dev/services/internal/settings"
 )
+
+// How long to wait for another process that creates the tables.
+const creationMax = time.Minute
 
 // The same tables as the Python services create.
 const schema = `
@@ -40,18 +44,19 @@ func openSQLite(ctx context.Context, config *settings.Settings) (s *SQL, err err
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	parameters := url.Values{
-		"_txlock": {"immediate"}, // writers wait when they begin, and don't fail half-way
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", config.StoreTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)",
-		},
-	}
-	address := url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}
-	open := func() *sql.DB {
+	openWith := func(busyTimeout time.Duration) *sql.DB {
+		parameters := url.Values{
+			"_txlock": {"immediate"}, // writers wait when they begin, and don't fail half-way
+			"_pragma": {
+				fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)",
+			},
+		}
+		address := url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}
 		db, _ := sql.Open("sqlite", address.String()) // it fails for unknown drivers only
 		return db
 	}
-	if err = createTables(ctx, open, config.SeedUsers); err == nil {
+	open := func() *sql.DB { return openWith(config.StoreTimeout) }
+	if err = createTables(ctx, openWith(creationMax), config.SeedUsers); err == nil {
 		encode := func(tags []string) any { return jsonList(tags) }
 		s, err = openSQL(ctx, config, open, tagsColumn{asJSON: "tags", encode: encode})
 	}
@@ -64,8 +69,7 @@ func openSQLite(ctx context.Context, config *settings.Settings) (s *SQL, err err
 }
 
 // createTables creates and fills the tables, unless they exist. Services that start at once wait for one another.
-func createTables(ctx context.Context, open func() *sql.DB, seedUsers int) error {
-	db := open()
+func createTables(ctx context.Context, db *sql.DB, seedUsers int) error {
 	defer db.Close()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

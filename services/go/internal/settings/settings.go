@@ -97,6 +97,7 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
 		unless(slices.Contains([]string{"memory", "sqlite", "postgres"}, s.Store),
 			"--store: '%s' is not one of memory, sqlite, sqlite:PATH, postgres", s.Store),
+		unless(s.Host != "", "--host: is empty; 0.0.0.0 means all interfaces"),
 		between("--port", s.Port, 0, portMax),
 		between("--admin-port", s.AdminPort, 0, portMax),
 		between("--threads", s.Threads, 0, 1024),
