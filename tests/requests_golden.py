@@ -17,7 +17,10 @@ from wirebench.model.template import Values, render
 
 _TESTDATA = Path(__file__).parents[1] / "wireload/request/testdata"
 GOLDEN = _TESTDATA / "golden.json"
-_STREAM = {"items": 12, "rate_limit_per_s": None}
+_STREAMS: tuple[dict[str, int | None], ...] = (
+    {"items": 12, "rate_limit_per_s": None},
+    {"items": 12, "rate_limit_per_s": 500},
+)
 _FRESH, _CREATED, _NUMBER = 10_000_007, 10_000_003, 4
 #: Payloads whose requests are small enough to keep.
 _PAYLOADS: tuple[str | int | None, ...] = (None, "profile", "list", "long", 2)
@@ -40,12 +43,13 @@ def _requests(source: str, application: Application) -> list[dict[str, Any]]:
             "application": source,
             "operation": name,
             "payload": "" if payload is None else str(payload),
-            "stream_items": _STREAM["items"],
-            **_request(operation, application.draw(name, _drawing(pick, payload))),
+            "stream": stream,
+            **_request(operation, application.draw(name, _drawing(pick, payload, stream))),
         }
         for name, operation in application.operations.items()
         for payload in _PAYLOADS
         if _is_small(application, name, payload)
+        for stream in (_STREAMS if operation.stream else _STREAMS[:1])
         for _ in range(_DRAWS if source == "inputs" else 1)
     ]
 
@@ -56,8 +60,8 @@ def _is_small(application: Application, name: str, payload: str | int | None) ->
     return of_default_size and (name != "users.create_batch" or isinstance(payload, int))
 
 
-def _drawing(pick: random.Random, payload: str | int | None) -> Drawing:
-    return Drawing(pick, payload=payload, fresh=_FRESH, created=_CREATED, stream=_STREAM, number=_NUMBER)
+def _drawing(pick: random.Random, payload: str | int | None, stream: dict[str, int | None]) -> Drawing:
+    return Drawing(pick, payload=payload, fresh=_FRESH, created=_CREATED, stream=stream, number=_NUMBER)
 
 
 def _request(operation: Operation, values: Values) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
         ("{seeded: things}", "{seedet: things}", "6: operations.things.get.inputs.id.seedet: is not known"),
         ("{seeded: things}", "{range: [1, 2], list: [3]}", "6: operations.things.get.inputs.id: needs exactly one of"),
         ("{seeded: things}", "{count: 3}", "6: operations.things.get.inputs.id: needs exactly one of"),
+        ("{seeded: things}", "{list: [3, null]}", "6: operations.things.get.inputs.id: list: an item can't be null"),
         ("{seeded: things}", "{file: none.csv, column: id}", "6: operations.things.get.inputs.id: can't read"),
         ("{seeded: things}", '{text: "{size}"}', "inputs.id: there is no input 'size' before it"),
         ("/things/{id}", "/things/{ident}", "4: operations.things.get: rest: there is no input 'ident'"),
@@ -83,6 +84,7 @@ def test_parameters_without_a_value_are_left_out(tmp_path: Path) -> None:
         ("a: {payload: {small: 1, huge: 3}}", [1]),
         ("b: {fresh: things}, a: {repeat: 2, counting: b, of: {value: {id: '{b}'}}}", [[{"id": 77}, {"id": 78}]]),
         ("b: {value: ab}, a: {value: '{b|upper}-{b|length}'}", ["AB-2"]),
+        ("b: {value: true}, a: {value: '{b}!'}", ["true!"]),
         ("a: {stream: items}", [9]),
     ],
 )

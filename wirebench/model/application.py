@@ -22,7 +22,7 @@ from wirebench.errors import UsageError
 from wirebench.findings import in_words
 from wirebench.model.inputs import DEFAULT, Drawing, Input, Seeded, Strict, draw
 from wirebench.model.source import read_yaml
-from wirebench.model.template import FILTERS, Template, Values, find_placeholders, render, render_text
+from wirebench.model.template import FILTERS, Template, Values, find_placeholders, render, render_text, text_of
 from wirebench.places import APPLICATION
 
 T = TypeVar("T")
@@ -152,7 +152,7 @@ class Operation(Strict):
         path = render_text(rest.path, values, lambda text: quote(text, safe=""))
         pairs = [pair.partition("=") for pair in rest.query.split("&") if pair]
         given = [(name, render(value, values)) for name, _, value in pairs]
-        query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in given if value is not None)
+        query = "&".join(f"{name}={quote(text_of(value), safe='')}" for name, value in given if value is not None)
         body = None if rest.body is None else json.dumps(render(rest.body, values))
         return RestRequest(rest.method, f"{path}?{query}" if query else path, body)
 

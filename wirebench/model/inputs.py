@@ -96,6 +96,8 @@ class Input(Strict):
         given = [name for name in GENERATORS if name in self.model_fields_set]
         if len(given) != 1:
             raise ValueError(f"needs exactly one of {', '.join(GENERATORS)}")
+        if None in (self.list or ()):
+            raise ValueError("list: an item can't be null")
         if self.repeat is not None and self.of is None:
             raise ValueError("repeat needs `of`: what is repeated")
         return self

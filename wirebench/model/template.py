@@ -37,7 +37,12 @@ def render(template: Template, values: Values) -> Any:  # noqa: ANN401 - any JSO
 
 def render_text(template: str, values: Values, encode: Callable[[str], str] = str) -> str:
     """Return a text with its placeholders replaced by their values, encoded."""
-    return _PLACEHOLDER.sub(lambda match: encode(str(_value(match, values))), template)
+    return _PLACEHOLDER.sub(lambda match: encode(text_of(_value(match, values))), template)
+
+
+def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return a value as it stands in a text: as JSON has it, but without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def find_placeholders(template: Template) -> Iterator[tuple[str, str | None]]:

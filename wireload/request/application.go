@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -60,6 +61,8 @@ type socket struct {
 
 // input says how a value of a request is made: by exactly one generator, with its options.
 type input struct {
+	generator string
+
 	Seeded      string            `json:"seeded"`
 	Fresh       string            `json:"fresh"`
 	Created     string            `json:"created"`
@@ -83,7 +86,7 @@ type input struct {
 }
 
 var (
-	restRequest  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[^ ]*$`)
+	restRequest  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[!-~]*$`)
 	grpcCall     = regexp.MustCompile(`^[\w.]+/\w+$`)
 	socketMethod = regexp.MustCompile(`^[!-~]{1,255}$`)
 )
@@ -126,7 +129,7 @@ func (o *operation) validate(seeded map[string]Seeded) error {
 	}
 	switch {
 	case o.Rest != nil && !restRequest.MatchString(o.Rest.Request):
-		return fmt.Errorf("rest.request: must be a method and a path, not %q", o.Rest.Request)
+		return fmt.Errorf("rest.request: must be a method and a path in ASCII, not %q", o.Rest.Request)
 	case o.Grpc != nil && !grpcCall.MatchString(o.Grpc.Call):
 		return fmt.Errorf("grpc.call: must be package.Service/Method, not %q", o.Grpc.Call)
 	case o.Socket != nil && !socketMethod.MatchString(o.Socket.Method):
@@ -136,15 +139,9 @@ func (o *operation) validate(seeded map[string]Seeded) error {
 }
 
 func (in *input) validate(seeded map[string]Seeded) error {
-	generators := in.generators()
-	if len(generators) != 1 {
-		return fmt.Errorf("needs exactly one generator, such as seeded, range or value, and has %d", len(generators))
-	}
-	items, isList := in.List.value.([]any)
-	_, isSeeded := seeded[in.Seeded]
-	switch generators[0] {
+	switch in.generator {
 	case "seeded":
-		if !isSeeded {
+		if _, ok := seeded[in.Seeded]; !ok {
 			return fmt.Errorf("nothing is seeded as %q", in.Seeded)
 		}
 	case "range":
@@ -152,8 +149,17 @@ func (in *input) validate(seeded map[string]Seeded) error {
 			return fmt.Errorf("range must be two numbers, the lower first, not %v", in.Range)
 		}
 	case "list":
-		if !isList || len(items) == 0 {
-			return errors.New("list needs at least one item")
+		// A field that is null in some requests would have to be left out of those.
+		if items, _ := in.List.value.([]any); len(items) == 0 || slices.Contains(items, nil) {
+			return errors.New("list needs items, none of them null")
+		}
+	case "counter":
+		if in.Counter == nil {
+			return errors.New("counter can't be null")
+		}
+	case "payload":
+		if len(in.Payload) == 0 {
+			return errors.New("payload needs at least one choice")
 		}
 	case "stream":
 		if in.Stream != "items" && in.Stream != "rate_limit_per_s" {
@@ -170,43 +176,28 @@ func (in *input) validate(seeded map[string]Seeded) error {
 	return nil
 }
 
-// generators returns the generators that are given: one in a valid input.
-func (in *input) generators() []string {
-	var given []string
-	for _, each := range []struct {
-		name  string
-		given bool
-	}{
-		{"seeded", in.Seeded != ""},
-		{"fresh", in.Fresh != ""},
-		{"created", in.Created != ""},
-		{"range", in.Range != nil},
-		{"list", in.List.given},
-		{"counter", in.Counter != nil},
-		{"text", in.Text.given},
-		{"bytes", in.Bytes.given},
-		{"random_text", in.RandomText.given},
-		{"random_bytes", in.RandomBytes.given},
-		{"payload", len(in.Payload) > 0},
-		{"stream", in.Stream != ""},
-		{"repeat", in.Repeat.given},
-		{"value", in.Value.given},
-	} {
-		if each.given {
-			given = append(given, each.name)
-		}
-	}
-	return given
+var generators = []string{
+	"seeded", "fresh", "created", "range", "list", "counter", "text", "bytes", "random_text", "random_bytes", "payload",
+	"stream", "repeat", "value",
 }
 
-// find returns name and kind of record of the first input with this generator: fresh or created.
-func (o *operation) find(generator string) (name, kind string) {
-	for _, each := range o.Inputs {
-		if kind := map[string]string{"fresh": each.value.Fresh, "created": each.value.Created}[generator]; kind != "" {
-			return each.name, kind
-		}
+// UnmarshalJSON finds out which generator is given; its value may be null.
+func (in *input) UnmarshalJSON(text []byte) error {
+	type fields input
+	if err := decodeStrictly(text, (*fields)(in)); err != nil {
+		return err
 	}
-	return "", ""
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
+	}
+	missing := func(name string) bool { _, ok := given[name]; return !ok }
+	found := slices.DeleteFunc(slices.Clone(generators), missing)
+	if len(found) != 1 {
+		return fmt.Errorf("needs exactly one of %s", strings.Join(generators, ", "))
+	}
+	in.generator = found[0]
+	return nil
 }
 
 // ordered is a JSON object that keeps the order of its members: the first payload is the default, and inputs use those

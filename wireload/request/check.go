@@ -20,25 +20,25 @@ type expectation struct {
 
 var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
 
-func (c *compiler) expectations(expect ordered[template]) ([]expectation, error) {
-	var all []expectation
+// expect compiles the expectations of a reply.
+func (c *compiler) expect(expect ordered[template]) error {
 	for _, each := range expect {
 		tests, isMatcher := each.value.value.(object)
 		if !isMatcher {
 			tests = object{{"", each.value.value}}
 		}
 		for _, test := range tests {
-			if isMatcher && !slices.Contains(matchers, test.name) {
-				return nil, fmt.Errorf("expect: %q: there is no %q; there are %s", each.name, test.name, strings.Join(matchers, ", "))
-			}
 			expected, err := c.expand(test.value)
-			if err != nil {
-				return nil, fmt.Errorf("expect: %q: %w", each.name, err)
+			if isMatcher && !slices.Contains(matchers, test.name) {
+				err = fmt.Errorf("there is no %q; there are %s", test.name, strings.Join(matchers, ", "))
 			}
-			all = append(all, expectation{each.name, test.name, expected})
+			if err != nil {
+				return fmt.Errorf("%q: %w", each.name, err)
+			}
+			c.expectations = append(c.expectations, expectation{each.name, test.name, expected})
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // check compares a reply with what a request's values make of the expectation.
@@ -179,27 +179,11 @@ func compareNumbers(a, b string) (order int, ok bool) {
 	return cmp.Compare(floatA, floatB), errA == nil && errB == nil
 }
 
-func lengthOf(value any) (length int, ok bool) {
-	switch value := value.(type) {
-	case string:
-		return len(value), true
-	case []any:
-		return len(value), true
-	case object:
-		return len(value), true
-	}
-	return 0, false
-}
-
 // valueOf returns an expanded value with the values of a request.
 func valueOf(value any, values []slotValue) any {
 	switch value := value.(type) {
-	case number:
-		return json.Number(strconv.FormatInt(values[value.slot].number+value.add, 10))
-	case text, concat:
-		return string(textProgram(value).append(nil, values))
-	case choice:
-		return value.of[values[value.slot].number]
+	case slot:
+		return value.valueOf(&values[value.place])
 	case []any:
 		items := make([]any, len(value))
 		for i, each := range value {

@@ -139,6 +139,13 @@ func TestAnEmptyListOfAMessageIsAList(t *testing.T) {
 	}
 }
 
+func TestAStreamMayBeEmpty(t *testing.T) {
+	source := compile(t, builtin(t), Options{Transport: "grpc", Clients: sequence("ledger.stream_transactions")}).NewSource(0)
+	var r Request
+	source.Next(&r)
+	expectError(t, "no items", source.CheckStream(&r, nil, nil, 0), "")
+}
+
 func TestCheckStream(t *testing.T) {
 	item := func(id int, reference string) object {
 		return object{{"id", json.Number(fmt.Sprint(id))}, {"time", json.Number("1")}, {"reference", reference}}

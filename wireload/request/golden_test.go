@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -21,12 +22,15 @@ type golden struct {
 }
 
 type goldenRequest struct {
-	Application string            `json:"application"`
-	Operation   string            `json:"operation"`
-	Payload     string            `json:"payload"`
-	StreamItems int               `json:"stream_items"`
-	Values      ordered[template] `json:"values"`
-	Rest        struct {
+	Application string `json:"application"`
+	Operation   string `json:"operation"`
+	Payload     string `json:"payload"`
+	Stream      struct {
+		Items     int `json:"items"`
+		RateLimit int `json:"rate_limit_per_s"`
+	} `json:"stream"`
+	Values ordered[template] `json:"values"`
+	Rest   struct {
 		Method, Path string
 		Body         any
 	} `json:"rest"`
@@ -85,7 +89,8 @@ func TestGolden(t *testing.T) {
 		} {
 			t.Run(each.Operation+"/"+each.Payload+"/"+wire.transport+"/"+wire.codec, func(t *testing.T) {
 				got := fill(t, application, &each, &Options{
-					Transport: wire.transport, Codec: wire.codec, Payload: each.Payload, StreamItems: each.StreamItems, Users: 1,
+					Transport: wire.transport, Codec: wire.codec, Payload: each.Payload, Users: 1,
+					StreamItems: each.Stream.Items, StreamRateLimit: each.Stream.RateLimit,
 				})
 				each.compare(t, application, wire.transport, wire.codec == "json", got)
 			})
@@ -157,54 +162,57 @@ func sameTarget(t *testing.T, got, want string) bool {
 func fill(t *testing.T, application *Application, g *goldenRequest, options *Options) (r Request) {
 	t.Helper()
 	found, _ := application.operations.get(g.Operation)
-	client := Client{Sequence: []string{g.Operation}}
-	c := application.newCompiler(&kind{Client: client}, options)
-	op, err := c.operation(&found, application.contract)
-	if err != nil {
+	k := &kind{Client: Client{Sequence: []string{g.Operation}}, order: []int{0}}
+	c := &compiler{application: application, kind: k, options: options}
+	if err := c.compile(g.Operation); err != nil {
 		t.Fatal(err)
 	}
+	k.operations = []*compiled{&c.compiled}
 	for _, each := range g.Values {
 		// What is made of other inputs is computed, as in a load.
-		if in, _ := found.Inputs.get(each.name); !in.Value.given && in.Payload == nil {
-			replaceDraws(t, op, c.known[each.name], each.value.value)
+		in, _ := found.Inputs.get(each.name)
+		if in.Of != nil {
+			in = *in.Of
+		}
+		if in.generator != "value" && in.generator != "payload" && in.generator != "repeat" {
+			replaceDraws(t, c, c.known[each.name], each.value.value)
 		}
 	}
 	u := &user{
 		work:    &Workload{options: *options, idsEach: 1},
-		kind:    &kind{Client: client, order: []int{0}, operations: []*compiled{op}},
-		values:  make([]slotValue, len(op.draws)),
-		created: map[string][]int64{op.deletes: {1}},
+		kind:    k,
+		values:  make([]slotValue, len(c.draws)),
+		created: map[string][]int64{c.deletes: {1}},
 	}
 	u.Next(&r)
 	return r
 }
 
 // replaceDraws makes the slots of an expanded value have the golden one.
-func replaceDraws(t *testing.T, op *compiled, expanded, value any) {
+func replaceDraws(t *testing.T, c *compiler, expanded, value any) {
 	t.Helper()
-	set := func(slot int, given slotValue) { op.draws[slot] = func(_ *user, v *slotValue) { *v = given } }
-	switch expanded := expanded.(type) {
-	case number:
+	if items, ok := expanded.([]any); ok {
+		for i, each := range value.([]any) {
+			replaceDraws(t, c, items[i], each)
+		}
+	}
+	s, ok := expanded.(slot)
+	if !ok {
+		return
+	}
+	var given slotValue
+	switch s.kind {
+	case numberKind:
 		whole, err := value.(json.Number).Int64()
 		if err != nil {
 			t.Fatal(err)
 		}
-		set(expanded.slot, slotValue{number: whole - expanded.add})
-	case text:
-		given := slotValue{text: []byte(value.(string))}
-		if expanded.isBytes {
-			given.bytes, _ = base64.StdEncoding.DecodeString(value.(string))
-		}
-		set(expanded.slot, given)
-	case choice:
-		for i, each := range expanded.of {
-			if holds(value, each) {
-				set(expanded.slot, slotValue{number: int64(i)})
-			}
-		}
-	case []any:
-		for i, each := range value.([]any) {
-			replaceDraws(t, op, expanded[i], each)
-		}
+		given.number = whole - s.add
+	case optionKind:
+		given.number = int64(slices.IndexFunc(s.options, func(each any) bool { return holds(value, each) }))
+	default:
+		given.text = []byte(value.(string))
+		given.bytes, _ = base64.StdEncoding.DecodeString(value.(string))
 	}
+	c.draws[s.place] = func(_ *user, v *slotValue) { *v = given }
 }

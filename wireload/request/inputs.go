@@ -18,65 +18,27 @@ const (
 // itemSize is what an item of a repeated input counts for expandedMax, about what its slots and steps take.
 const itemSize = 256
 
-// draw makes the value of a slot for the next request of a user.
-type draw func(u *user, v *slotValue)
-
-// compiler compiles one operation for one kind of clients.
-type compiler struct {
-	options *Options
-	seeded  map[string]Seeded
-	isMix   bool
-	// known are the inputs so far, expanded; sizes is what each expands to.
-	known map[string]any
-	sizes map[string]int
-	size  int
-	draws []draw
-	// tookPayload says that an input has a value for the payload.
-	tookPayload bool
-	// idsEach is how many ids a request takes.
-	idsEach int64
-}
-
-func (c *compiler) addSlot(d draw) int {
-	c.draws = append(c.draws, d)
-	return len(c.draws) - 1
-}
-
-func (c *compiler) addInputs(inputs ordered[input]) error {
-	for i := range inputs {
-		name, before := inputs[i].name, c.size
-		value, err := c.input(&inputs[i].value)
-		if err != nil {
-			return fmt.Errorf("inputs.%s: %w", name, err)
-		}
-		c.known[name], c.sizes[name] = value, c.size-before
-	}
-	return nil
-}
-
 // input returns what an input stands for, expanded.
 func (c *compiler) input(in *input) (any, error) {
-	switch in.generators()[0] {
+	switch in.generator {
 	case "seeded":
 		return c.seededID(in)
 	case "fresh":
 		return c.freshID(in)
 	case "created":
-		kind := in.Created
-		slot := c.addSlot(func(u *user, v *slotValue) { v.number = u.lastCreated(kind) })
-		return number{slot, 0, c.options.IDBase, c.options.IDBase}, nil
+		base := c.options.IDBase
+		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.Created) }), nil
 	case "range":
-		low, span := in.Range[0], in.Range[1]-in.Range[0]+1
-		slot := c.addSlot(func(u *user, v *slotValue) { v.number = low + u.random.Int64N(span) })
-		return number{slot, 0, low, in.Range[1]}, nil
+		low, high := in.Range[0], in.Range[1]
+		return c.addNumber(low, high, func(u *user) int64 { return low + u.random.Int64N(high-low+1) }), nil
 	case "list":
-		of := in.List.value.([]any)
-		slot := c.addSlot(func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(of))) })
-		return choice{slot, of}, nil
+		options := in.List.value.([]any)
+		s := c.addSlot(optionKind, func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(options))) })
+		s.options = options
+		return s, nil
 	case "counter":
 		first := *in.Counter
-		slot := c.addSlot(func(u *user, v *slotValue) { v.number = first + u.inTurn(u.requests) })
-		return number{slot, 0, first, first}, nil
+		return c.addNumber(first, first, func(u *user) int64 { return first + u.inTurn(u.requests) }), nil
 	case "text":
 		size, err := c.count(in.Text)
 		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size], err
@@ -103,49 +65,47 @@ func (c *compiler) seededID(in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, there := in.Seeded, c.seeded[in.Seeded]
+	kind, there := in.Seeded, c.seeded(in.Seeded)
 	first, span := there.First+in.Offset, max(1, there.Count-int64(count)+1)
-	readsCreated := !c.isMix && !in.Count.given
-	slot := c.addSlot(func(u *user, v *slotValue) {
+	readsCreated := len(c.kind.Mix) == 0 && in.Count.value == nil
+	return c.addNumber(first, first+span-1, func(u *user) int64 {
 		if readsCreated && len(u.created[kind]) > 0 {
-			v.number = u.nextCreated(kind) + in.Offset
-		} else {
-			v.number = first + u.random.Int64N(span)
+			return u.nextCreated(kind) + in.Offset
 		}
-	})
-	return number{slot, 0, first, first + span - 1}, nil
+		return first + u.random.Int64N(span)
+	}), nil
 }
 
 func (c *compiler) freshID(in *input) (any, error) {
 	count, err := c.countOr1(in.Count)
 	c.idsEach = max(c.idsEach, int64(count))
-	slot := c.addSlot(func(u *user, v *slotValue) {
-		v.number = c.options.IDBase + u.inTurn(u.fresh)*u.work.idsEach
+	base := c.options.IDBase
+	return c.addNumber(base, base, func(u *user) int64 {
 		u.fresh++
-	})
-	return number{slot, 0, c.options.IDBase, c.options.IDBase}, err
+		return base + u.inTurn(u.fresh-1)*u.work.idsEach
+	}), err
 }
 
 func (c *compiler) randomText(in *input) (any, error) {
 	size, err := c.count(in.RandomText)
-	return text{slot: c.addSlot(func(u *user, v *slotValue) {
+	return c.addSlot(textKind, func(u *user, v *slotValue) {
 		v.text = v.text[:0]
 		for range size {
 			v.text = append(v.text, letters[u.random.IntN(len(letters))])
 		}
-	})}, err
+	}), err
 }
 
 func (c *compiler) randomBytes(in *input) (any, error) {
 	size, err := c.count(in.RandomBytes)
-	return text{isBytes: true, slot: c.addSlot(func(u *user, v *slotValue) {
+	return c.addSlot(bytesKind, func(u *user, v *slotValue) {
 		v.bytes = v.bytes[:0]
 		for len(v.bytes) < size {
 			v.bytes = binary.LittleEndian.AppendUint64(v.bytes, u.random.Uint64())
 		}
 		v.bytes = v.bytes[:size]
 		v.text = base64.StdEncoding.AppendEncode(v.text[:0], v.bytes)
-	})}, err
+	}), err
 }
 
 // choosePayload returns what the load's payload stands for; the first choice where it stands for nothing.
@@ -206,10 +166,11 @@ func (c *compiler) repeat(in *input) (any, error) {
 // add returns an expanded number plus n.
 func add(value any, n int) (any, error) {
 	switch value := value.(type) {
-	case number:
-		value.add += int64(n)
-		value.low, value.high = value.low+int64(n), value.high+int64(n)
-		return value, nil
+	case slot:
+		if value.kind == numberKind {
+			value.add, value.low, value.high = value.add+int64(n), value.low+int64(n), value.high+int64(n)
+			return value, nil
+		}
 	case json.Number:
 		if first, err := value.Int64(); err == nil {
 			return json.Number(strconv.FormatInt(first+int64(n), 10)), nil
@@ -239,7 +200,7 @@ func (c *compiler) count(given template) (int, error) {
 }
 
 func (c *compiler) countOr1(given template) (int, error) {
-	if !given.given {
+	if given.value == nil {
 		return 1, nil
 	}
 	return c.count(given)

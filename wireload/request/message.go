@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -43,10 +42,15 @@ func readContract(descriptors []byte) (contract, error) {
 	return methods, nil
 }
 
-// message appends an expanded object as a protobuf message. What is the same for all requests is encoded once.
+// message appends an expanded value as a protobuf message. What is the same for all requests is encoded once.
 func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) error {
+	if isConstant(value) {
+		encoded, err := encodeMessage(descriptor, value)
+		p.literal(encoded)
+		return err
+	}
 	fields, ok := value.(object)
-	if !ok || strings.HasPrefix(string(descriptor.FullName()), "google.protobuf.") {
+	if !ok || descriptor.ParentFile().Package() == "google.protobuf" {
 		return fmt.Errorf("%s must be a mapping, or the same for all requests", descriptor.FullName())
 	}
 	type given struct {
@@ -73,84 +77,64 @@ func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) 
 	return nil
 }
 
-// field appends a field with its tag: all items, if it has many.
+// field appends a field with its tag: all items, if it has many. Parsers take single items in any mixture with packed ones.
 func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
-	if options, ok := value.(choice); ok {
-		return p.encodedTable(options, func(option any) (string, error) { return encodeField(field, option) })
-	}
-	if isConstant(value) {
-		encoded, err := encodeField(field, value)
-		p.literal(encoded)
-		return err
-	}
+	items, isList := value.([]any)
+	entries, isMap := value.(object)
+	s, _ := value.(slot)
 	switch {
-	case field.IsMap():
-		entries, _ := value.(object)
+	case isConstant(value) || s.kind == optionKind:
+	case field.IsMap() && isMap:
 		for _, each := range entries {
-			entry := object{{"key", each.name}, {"value", each.value}}
-			if err := p.nestedMessage(field, entry); err != nil {
+			if err := p.nestedMessage(field, object{{"key", each.name}, {"value", each.value}}); err != nil {
 				return fmt.Errorf("%s: %w", each.name, err)
 			}
 		}
-	case field.IsList():
-		items, ok := value.([]any)
-		if !ok {
-			return errors.New("must be a list")
-		}
+		return nil
+	case field.IsList() && isList:
 		for i, each := range items {
-			if err := p.item(field, each); err != nil {
+			err := p.single(field, each, func(item any) (string, error) { return encodeField(field, []any{item}) })
+			if err != nil {
 				return fmt.Errorf("[%d]: %w", i, err)
 			}
 		}
-	default:
-		return p.varying(field, value)
+		return nil
+	case field.IsMap() || field.IsList():
+		return errors.New("must be a list or a mapping")
 	}
-	return nil
+	return p.single(field, value, func(constant any) (string, error) { return encodeField(field, constant) })
 }
 
-// item appends an item of a list. Parsers take packed and single items in any order.
-func (p *program) item(field protoreflect.FieldDescriptor, value any) error {
-	encode := func(item any) (string, error) { return encodeField(field, []any{item}) }
-	if options, ok := value.(choice); ok {
-		return p.encodedTable(options, encode)
-	}
+// single appends a field or an item; encode encodes constants.
+func (p *program) single(field protoreflect.FieldDescriptor, value any, encode func(any) (string, error)) error {
 	if isConstant(value) {
 		encoded, err := encode(value)
 		p.literal(encoded)
 		return err
+	}
+	if s, ok := value.(slot); ok && s.kind == optionKind {
+		return p.option(s, encode)
 	}
 	return p.varying(field, value)
 }
 
 // varying appends a single value that is not the same for all requests.
 func (p *program) varying(field protoreflect.FieldDescriptor, value any) error {
-	tag := string(protowire.AppendTag(nil, field.Number(), protowire.BytesType))
-	switch value := value.(type) {
-	case number:
-		return p.numberField(field, value)
-	case text:
-		switch {
-		case field.Kind() == protoreflect.StringKind:
-			p.value(value.slot, func(dst []byte, v *slotValue) []byte {
-				return protowire.AppendBytes(append(dst, tag...), v.text)
-			})
-			return nil
-		case field.Kind() == protoreflect.BytesKind && value.isBytes:
-			p.value(value.slot, func(dst []byte, v *slotValue) []byte {
-				return protowire.AppendBytes(append(dst, tag...), v.bytes)
-			})
-			return nil
-		}
-	case concat:
-		if field.Kind() == protoreflect.StringKind {
-			p.literal(tag)
-			p.nested(textProgram(value))
-			return nil
-		}
-	case object:
-		if field.Kind() == protoreflect.MessageKind {
-			return p.nestedMessage(field, value)
-		}
+	tag := protowire.AppendTag(nil, field.Number(), protowire.BytesType)
+	fields, isObject := value.(object)
+	s, _ := value.(slot)
+	switch {
+	case isObject && field.Kind() == protoreflect.MessageKind:
+		return p.nestedMessage(field, fields)
+	case isObject:
+	case s.kind == numberKind:
+		return p.numberField(field, s)
+	case field.Kind() == protoreflect.StringKind:
+		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(append(dst, tag...), v.text) })
+		return nil
+	case field.Kind() == protoreflect.BytesKind && s.kind == bytesKind:
+		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(append(dst, tag...), v.bytes) })
+		return nil
 	}
 	return fmt.Errorf("a value that varies like this does not fit %s", field.Kind())
 }
@@ -161,88 +145,75 @@ func (p *program) nestedMessage(field protoreflect.FieldDescriptor, value object
 		return err
 	}
 	p.literal(string(protowire.AppendTag(nil, field.Number(), protowire.BytesType)))
-	p.nested(inner)
+	*p = append(*p, step{nested: inner})
 	return nil
 }
 
-func (p *program) encodedTable(options choice, encode func(any) (string, error)) error {
-	encoded, err := options.mapped(func(option any) (any, error) { return encode(option) })
-	if err == nil {
-		p.table(encoded.(choice), func(option any) string { return option.(string) })
-	}
-	return err
+// encoding is how a type of field has whole numbers, and which.
+type encoding struct {
+	wire      protowire.Type
+	low, high int64
+	convert   func(int64) uint64
 }
 
-// numberField appends a number; a zero that stands for a field that is not given is left out.
-func (p *program) numberField(field protoreflect.FieldDescriptor, n number) error {
-	wireType, low, high := protowire.VarintType, int64(math.MinInt64), int64(math.MaxInt64)
-	convert := func(number int64) uint64 { return uint64(number) }
-	switch field.Kind() {
-	case protoreflect.Int64Kind:
-	case protoreflect.Int32Kind, protoreflect.EnumKind:
-		low, high = math.MinInt32, math.MaxInt32
-	case protoreflect.Uint32Kind:
-		low, high = 0, math.MaxUint32
-	case protoreflect.Uint64Kind:
-		low = 0
-	case protoreflect.Sint32Kind:
-		low, high, convert = math.MinInt32, math.MaxInt32, protowire.EncodeZigZag
-	case protoreflect.Sint64Kind:
-		convert = protowire.EncodeZigZag
-	case protoreflect.Fixed32Kind:
-		wireType, low, high = protowire.Fixed32Type, 0, math.MaxUint32
-	case protoreflect.Fixed64Kind:
-		wireType, low = protowire.Fixed64Type, 0
-	case protoreflect.Sfixed32Kind:
-		wireType, low, high = protowire.Fixed32Type, math.MinInt32, math.MaxInt32
-	case protoreflect.Sfixed64Kind:
-		wireType = protowire.Fixed64Type
-	case protoreflect.FloatKind:
-		wireType = protowire.Fixed32Type
-		convert = func(number int64) uint64 { return uint64(math.Float32bits(float32(number))) }
-	case protoreflect.DoubleKind:
-		wireType = protowire.Fixed64Type
-		convert = func(number int64) uint64 { return math.Float64bits(float64(number)) }
-	default:
-		return fmt.Errorf("a number does not fit %s", field.Kind())
+var encodings = func() map[protoreflect.Kind]encoding {
+	plain := func(number int64) uint64 { return uint64(number) }
+	zigZag := protowire.EncodeZigZag
+	float := func(number int64) uint64 { return uint64(math.Float32bits(float32(number))) }
+	double := func(number int64) uint64 { return math.Float64bits(float64(number)) }
+	const varint, fixed32, fixed64 = protowire.VarintType, protowire.Fixed32Type, protowire.Fixed64Type
+	return map[protoreflect.Kind]encoding{
+		protoreflect.Int32Kind:    {varint, math.MinInt32, math.MaxInt32, plain},
+		protoreflect.EnumKind:     {varint, math.MinInt32, math.MaxInt32, plain},
+		protoreflect.Int64Kind:    {varint, math.MinInt64, math.MaxInt64, plain},
+		protoreflect.Uint32Kind:   {varint, 0, math.MaxUint32, plain},
+		protoreflect.Uint64Kind:   {varint, 0, math.MaxInt64, plain},
+		protoreflect.Sint32Kind:   {varint, math.MinInt32, math.MaxInt32, zigZag},
+		protoreflect.Sint64Kind:   {varint, math.MinInt64, math.MaxInt64, zigZag},
+		protoreflect.Fixed32Kind:  {fixed32, 0, math.MaxUint32, plain},
+		protoreflect.Fixed64Kind:  {fixed64, 0, math.MaxInt64, plain},
+		protoreflect.Sfixed32Kind: {fixed32, math.MinInt32, math.MaxInt32, plain},
+		protoreflect.Sfixed64Kind: {fixed64, math.MinInt64, math.MaxInt64, plain},
+		protoreflect.FloatKind:    {fixed32, math.MinInt64, math.MaxInt64, float},
+		protoreflect.DoubleKind:   {fixed64, math.MinInt64, math.MaxInt64, double},
 	}
-	if n.low < low || n.high > high {
-		return fmt.Errorf("numbers from %d to %d do not fit %s", n.low, n.high, field.Kind())
+}()
+
+// numberField appends a number; a zero that is the same as a field that is not given is left out.
+func (p *program) numberField(field protoreflect.FieldDescriptor, s slot) error {
+	e, ok := encodings[field.Kind()]
+	if !ok || s.low < e.low || s.high > e.high {
+		return fmt.Errorf("numbers from %d to %d do not fit %s", s.low, s.high, field.Kind())
 	}
-	tag := protowire.AppendTag(nil, field.Number(), wireType)
+	tag := protowire.AppendTag(nil, field.Number(), e.wire)
 	keepsZero := field.HasPresence() || field.IsList()
-	p.value(n.slot, func(dst []byte, v *slotValue) []byte {
-		number := v.number + n.add
+	p.value(s, func(dst []byte, v *slotValue) []byte {
+		number := v.number + s.add
 		if number == 0 && !keepsZero {
 			return dst
 		}
 		dst = append(dst, tag...)
-		switch wireType {
+		switch e.wire {
 		case protowire.Fixed32Type:
-			return protowire.AppendFixed32(dst, uint32(convert(number)))
+			return protowire.AppendFixed32(dst, uint32(e.convert(number)))
 		case protowire.Fixed64Type:
-			return protowire.AppendFixed64(dst, convert(number))
+			return protowire.AppendFixed64(dst, e.convert(number))
 		}
-		return protowire.AppendVarint(dst, convert(number))
+		return protowire.AppendVarint(dst, e.convert(number))
 	})
 	return nil
 }
 
-func (p *program) nested(inner program) {
-	p.literal("")
-	// An empty message has a length too.
-	(*p)[len(*p)-1].nested = append(program{}, inner...)
+// encodeField returns a field of a message whose value is a constant.
+func encodeField(field protoreflect.FieldDescriptor, constant any) (string, error) {
+	return encodeMessage(field.ContainingMessage(), object{{string(field.Name()), constant}})
 }
 
-// encodeField returns a field of a message whose value is a constant in the JSON form of protobuf.
-func encodeField(field protoreflect.FieldDescriptor, constant any) (string, error) {
-	if constant == nil {
-		return "", nil
-	}
-	message := dynamicpb.NewMessage(field.ContainingMessage())
-	given := object{{string(field.Name()), constant}}
-	if err := protojson.Unmarshal([]byte(jsonOf(given)), message); err != nil {
-		return "", fmt.Errorf("does not fit the field: %w", err)
+// encodeMessage returns a message from the JSON form of protobuf.
+func encodeMessage(descriptor protoreflect.MessageDescriptor, constant any) (string, error) {
+	message := dynamicpb.NewMessage(descriptor)
+	if err := protojson.Unmarshal([]byte(jsonOf(constant)), message); err != nil {
+		return "", fmt.Errorf("does not fit %s: %w", descriptor.Name(), err)
 	}
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	return string(encoded), err
@@ -250,7 +221,7 @@ func encodeField(field protoreflect.FieldDescriptor, constant any) (string, erro
 
 func isConstant(value any) bool {
 	switch value := value.(type) {
-	case number, text, choice, concat:
+	case slot:
 		return false
 	case []any:
 		return !slices.ContainsFunc(value, func(each any) bool { return !isConstant(each) })

@@ -74,7 +74,7 @@ func TestEveryTypeOfField(t *testing.T) {
 		`"inners": [{"one_int32": "{small}"}, {"one_int32": 4}, "{record}"]`,
 		`"by_name": {"a": {"one_int32": "{small}"}, "b": {"one_string": "{long}{small}"}}`)
 	text := `{"operations": {"send": {"inputs": {
-		"small": {"range": [0, 3]}, "signed": {"range": [-200, 200]}, "listed": {"list": [0, 1, 2]}, "flag": {"list": [true, false, null]},
+		"small": {"range": [0, 3]}, "signed": {"range": [-200, 200]}, "listed": {"list": [0, 1, 2]}, "flag": {"list": [true, false]},
 		"random": {"random_text": 6}, "noise": {"random_bytes": 5}, "long": {"text": 300},
 		"record": {"list": [{"one_string": "x"}, {}]}
 	}, "grpc": {"call": "all.Types/Send", "message": {` + strings.Join(fields, ", ") + `}}}}}`
@@ -86,7 +86,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	found, _ := application.operations.get("send")
 	descriptor := application.contract["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
-	c := application.newCompiler(source.kind, &source.work.options)
+	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
 	if err := c.addInputs(found.Inputs); err != nil {
 		t.Fatal(err)
 	}
@@ -107,5 +107,15 @@ func TestEveryTypeOfField(t *testing.T) {
 		if !proto.Equal(got, want) {
 			t.Fatalf("got  %v\nwant %v", got, want)
 		}
+	}
+}
+
+func TestAZeroIsAFieldThatIsNotGiven(t *testing.T) {
+	text := `{"operations": {"users.get": {"inputs": {"id": {"range": [0, 0]}},
+		"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}}}}}`
+	var r Request
+	compile(t, loadApplication(t, []byte(text)), Options{Transport: "grpc", Clients: sequence("users.get")}).NewSource(0).Next(&r)
+	if len(r.Body) != 0 {
+		t.Errorf("got %x", r.Body)
 	}
 }

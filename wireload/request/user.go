@@ -85,12 +85,7 @@ func (u *user) nextOperation() int {
 	case len(u.kind.Phases) > 0:
 		return order[u.nextPhase()]
 	}
-	left := u.random.IntN(u.kind.total)
-	place := 0
-	for ; left >= u.kind.weights[place]; place++ {
-		left -= u.kind.weights[place]
-	}
-	return order[place]
+	return order[u.random.IntN(len(order))]
 }
 
 // nextPhase returns the phase of the next call. The calls of a warm-up go through all phases in turn.
@@ -119,7 +114,7 @@ func (u *user) Settle(ok bool) {
 	case op.deletes != "":
 		ids := u.created[op.deletes]
 		u.created[op.deletes] = ids[:len(ids)-1]
-	case op.creates != "" && u.keepsCreated():
+	case op.creates != "" && u.kind.keepsCreated:
 		ids := u.created[op.creates]
 		if len(u.kind.Sequence) > 0 {
 			ids = ids[:0] // The requests that follow are about this one.
@@ -128,25 +123,15 @@ func (u *user) Settle(ok bool) {
 	}
 }
 
-// keepsCreated says whether a request may be about a record that this user created: in a mix only a delete is.
-func (u *user) keepsCreated() bool {
-	if len(u.kind.Mix) == 0 {
-		return true
-	}
-	for _, each := range u.kind.operations {
-		if each.deletes != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // inTurn returns a number for the n-th of this user's, such that all users together count without a gap.
 func (u *user) inTurn(n int64) int64 { return n*int64(u.work.options.Users) + u.number }
 
+// lastCreated returns 0 if there is none: Next sees to it for an operation's first such input.
 func (u *user) lastCreated(kind string) int64 {
-	ids := u.created[kind]
-	return ids[len(ids)-1]
+	if ids := u.created[kind]; len(ids) > 0 {
+		return ids[len(ids)-1]
+	}
+	return 0
 }
 
 func (u *user) nextCreated(kind string) int64 {
@@ -157,23 +142,8 @@ func (u *user) nextCreated(kind string) int64 {
 
 // Check returns what is wrong with the reply to the last request.
 func (u *user) Check(r *Request, reply []byte) error {
-	if len(u.current.expectations) == 0 {
-		return nil
-	}
-	data, err := u.current.decode(reply)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Operation, err)
-	}
-	return u.checkValue(r, data)
-}
-
-func (u *user) checkValue(r *Request, data any) error {
-	for i := range u.current.expectations {
-		if err := u.current.expectations[i].check(data, u.values); err != nil {
-			return fmt.Errorf("%s: %w", r.Operation, err)
-		}
-	}
-	return nil
+	_, err := u.read(r, reply)
+	return err
 }
 
 // CheckStream returns what is wrong with the first and the last item of the last request's stream.
@@ -181,30 +151,40 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 	if items != u.work.options.StreamItems {
 		return fmt.Errorf("%s: %d items, not %d", r.Operation, items, u.work.options.StreamItems)
 	}
-	var ends [2]any
-	for i, item := range [][]byte{first, last} {
-		data, err := u.current.decode(item)
-		if err == nil {
-			err = u.checkValue(r, data)
-		}
-		if err != nil {
-			return err
-		}
-		ends[i] = data
+	if items == 0 {
+		return nil
+	}
+	start, err := u.read(r, first)
+	if err != nil {
+		return err
+	}
+	end, err := u.read(r, last)
+	if err != nil {
+		return err
 	}
 	for i := range u.current.expectations {
-		if err := u.current.expectations[i].checkConsecutive(ends[0], ends[1], items); err != nil {
+		if err := u.current.expectations[i].checkConsecutive(start, end, items); err != nil {
 			return fmt.Errorf("%s: %w", r.Operation, err)
 		}
 	}
 	return nil
 }
 
-// decode returns what a reply's expectations are about.
-func (op *compiled) decode(reply []byte) (any, error) {
+// read returns a reply that is as expected.
+func (u *user) read(r *Request, reply []byte) (any, error) {
+	op := u.current
+	if len(op.expectations) == 0 {
+		return nil, nil
+	}
 	value, err := decodeReply(op.reply, reply)
-	if err == nil && op.onlyData && op.reply != nil {
+	if op.onlyData && op.reply != nil {
 		value = pick(value, "data")
 	}
-	return value, err
+	for i := 0; err == nil && i < len(op.expectations); i++ {
+		err = op.expectations[i].check(value, u.values)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Operation, err)
+	}
+	return value, nil
 }

@@ -50,6 +50,25 @@ func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 		"users.delete /api/users/10000001",
 		"users.create /api/users",
 	)
+	work = compile(t, builtin(t), Options{Transport: "rest", Clients: sequence("users.create", "users.get", "users.get")})
+	expectSent(t, send(work.NewSource(0), 6),
+		"users.create /api/users", "users.get /api/users/10000000", "users.get /api/users/10000000",
+		"users.create /api/users", "users.get /api/users/10000001", "users.get /api/users/10000001",
+	)
+}
+
+func TestRestRequestsHaveMediaTypesAndStatus(t *testing.T) {
+	for codec, media := range map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"} {
+		var r Request
+		compile(t, builtin(t), Options{Transport: "rest", Codec: codec, Clients: sequence("users.create")}).NewSource(0).Next(&r)
+		if r.Method != "POST" || r.ContentType != media || r.Accept != media || r.Status != 201 || r.Stream {
+			t.Errorf("got %+v", r)
+		}
+		compile(t, builtin(t), Options{Transport: "rest", Codec: codec, Clients: sequence("users.get")}).NewSource(0).Next(&r)
+		if r.Method != "GET" || r.ContentType != "" || r.Accept != media || r.Status != 200 || r.Body != nil {
+			t.Errorf("got %+v", r)
+		}
+	}
 }
 
 func TestSequenceStartsAgainAfterAFailure(t *testing.T) {
@@ -90,14 +109,16 @@ func TestMixHasItsWeights(t *testing.T) {
 }
 
 func TestKindsOfClientsShareTheUsers(t *testing.T) {
-	work := compile(t, builtin(t), Options{Transport: "rest", Users: 10, Clients: []Client{
-		{Name: "readers", Users: 4, Sequence: []string{"users.get"}},
-		{Name: "editors", Sequence: []string{"users.create"}},
-	}})
-	for user := range 10 {
-		want := map[bool]string{true: "readers/users.get", false: "editors/users.create"}[user < 8]
-		if got := send(work.NewSource(user), 1)[0]; !strings.HasPrefix(got, want+" ") {
-			t.Errorf("user %d sends %s, not %s", user, got, want)
+	for _, each := range []struct{ users, readersShare, readers int }{{10, 4, 8}, {3, 1, 1}, {1, 1, 0}, {2, 0, 1}} {
+		work := compile(t, builtin(t), Options{Transport: "rest", Users: each.users, Clients: []Client{
+			{Name: "readers", Users: each.readersShare, Sequence: []string{"users.get"}},
+			{Name: "editors", Sequence: []string{"users.create"}},
+		}})
+		for user := range each.users {
+			want := map[bool]string{true: "readers/users.get", false: "editors/users.create"}[user < each.readers]
+			if got := send(work.NewSource(user), 1)[0]; !strings.HasPrefix(got, want+" ") {
+				t.Errorf("%+v: user %d sends %s, not %s", each, user, got, want)
+			}
 		}
 	}
 }
@@ -108,10 +129,11 @@ func TestPhases(t *testing.T) {
 	const users, calls = 3, 8
 	var meeting sync.WaitGroup
 	var mutex sync.Mutex
-	arrived, release := 0, make(chan struct{})
+	met, arrived, release := 0, 0, make(chan struct{})
 	meet := func() {
 		mutex.Lock()
 		wait := release
+		met++
 		if arrived++; arrived == users {
 			arrived, release = 0, make(chan struct{})
 			close(wait)
@@ -127,6 +149,9 @@ func TestPhases(t *testing.T) {
 		meeting.Go(func() { sent[user] = send(work.NewSource(user), 2+calls) })
 	}
 	meeting.Wait()
+	if met != users*3 {
+		t.Errorf("users met %d times", met)
+	}
 	for user, got := range sent {
 		for _, place := range []int{1, 4, 5} {
 			got[place] = strings.Split(got[place], "?")[0] // where a list starts is random
@@ -187,18 +212,44 @@ func TestInputsAreInTheirRanges(t *testing.T) {
 		Clients: []Client{{Mix: map[string]int{"books.create": 1}}},
 	})
 	source := work.NewSource(0).(*user)
-	values := map[string]map[int64]bool{"known": {}, "page": {}, "call": {}}
+	values := map[string]map[int64]bool{"known": {}, "page": {}, "rank": {}, "call": {}}
 	var r Request
 	for range 200 {
 		source.Next(&r)
 		known, page := source.values[1].number, source.values[2].number
 		values["known"][known], values["page"][page] = true, true
+		values["rank"][source.values[3].number] = true
 		values["call"][source.values[8].number] = true
 	}
-	for name, want := range map[string][2]int64{"known": {40, 43}, "page": {41, 43}, "call": {100, 299}} {
+	for name, want := range map[string][2]int64{"known": {40, 43}, "page": {41, 43}, "rank": {1, 9}, "call": {100, 299}} {
 		got := values[name]
 		if int64(len(got)) != want[1]-want[0]+1 || !got[want[0]] || !got[want[1]] {
 			t.Errorf("%s has %d values, not all from %d to %d", name, len(got), want[0], want[1])
+		}
+	}
+}
+
+// TestSeededIDsOfASequenceAreWhatItCreated unless many in a row are needed.
+func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
+	work := compile(t, loadApplication(t, readGolden(t).Application), Options{Transport: "rest", Users: 2, Clients: sequence("books.create")})
+	source := work.NewSource(1).(*user)
+	send(source, 2)
+	known, page, call := source.values[1].number, source.values[2].number, source.values[8].number
+	if known != 10_000_001-1 || page < 5 || page > 6 || call != 100+3 {
+		t.Errorf("got known %d, page %d, call %d", known, page, call)
+	}
+}
+
+func TestAMixReadsSeededRecords(t *testing.T) {
+	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
+		Mix: map[string]int{"users.create": 8, "users.get": 4, "users.delete": 1},
+	}}})
+	for _, each := range send(work.NewSource(0), 200) {
+		if id, ok := strings.CutPrefix(each, "users.get /api/users/"); ok && !strings.HasPrefix(id, "10") {
+			t.Errorf("got %s", each)
+		}
+		if strings.HasPrefix(each, "users.get /api/users/100000") && len(each) > len("users.get /api/users/1000001") {
+			t.Errorf("a get of a created record: %s", each)
 		}
 	}
 }
