@@ -39,11 +39,11 @@ WIRELOAD_SOURCES := $(shell find wireload -type f ! -name '*_test.go' ! -name '*
 K6_SOURCES := $(shell find k6/extension -type f ! -name '*_test.go' ! -name '*.md' 2>/dev/null) $(WIRELOAD_SOURCES)
 PROJECTS := pyproject.toml proto/pyproject.toml services/python/pyproject.toml
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
-GO_CODE := wireload k6/extension fortio services/go benchmarks/bare-go $(wildcard images/node/*/*.go)
+GO_CODE := wireload k6/extension fortio services/go benchmarks/bare-go tests/accuracy/truth $(wildcard images/node/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py)
 
 ##@ Measure
-.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self
+.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy
 bench: setup ## run SCENARIO and say what the measurements support
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
@@ -66,6 +66,9 @@ doctor: setup ## say whether this machine is fit to measure, and what would make
 
 bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+accuracy: setup driver-fortio driver-locust .tools/bin/truth ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
+	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 ##@ Set up
 .PHONY: setup setup-dev clean
@@ -119,6 +122,10 @@ clean: ## remove all that was installed, built or cached here, and no results
 	@$(STEP) "bare-go: building benchmarks/bare-go" go -C benchmarks/bare-go build -mod=readonly -buildvcs=false -o ../../$@ .
 	@touch $@
 
+.tools/bin/truth: $(wildcard tests/accuracy/truth/*) | .tools/.prerequisites
+	@$(STEP) "truth: building tests/accuracy/truth" go -C tests/accuracy/truth build -mod=readonly -buildvcs=false -o ../../../$@ .
+	@touch $@
+
 .tools/bin/ghz: tools.mk | .tools/.prerequisites
 	@GOBIN=$(CURDIR)/.tools/bin $(STEP) "ghz: building $(GHZ_VERSION)" \
 	  go install -mod=mod -ldflags '-s -w -X main.version=$(GHZ_VERSION)' github.com/bojand/ghz/cmd/ghz@$(GHZ_VERSION)
@@ -151,10 +158,10 @@ test-unit: setup-dev ## the tests that take milliseconds
 test-contract: setup-dev .tools/bin/prometheus postgres-programs ## the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(ARGS)
 
-test-accuracy: setup-dev driver-fortio driver-locust ## the measurements against servers whose latency is known
+test-accuracy: setup-dev driver-fortio driver-locust .tools/bin/truth ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev driver-fortio driver-locust .tools/bin/prometheus postgres-programs ## these three together
+test-python: setup-dev driver-fortio driver-locust .tools/bin/truth .tools/bin/prometheus postgres-programs ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-browser: setup-dev tests/browser/node_modules/.installed ## the web pages in chromium, which is installed if need be (as root on Debian)
@@ -180,8 +187,9 @@ test-wireload: | .tools/.prerequisites ## the Go tests of wireload
 test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...
 
-test-go: | .tools/.prerequisites ## the Go tests of the services in Go
+test-go: | .tools/.prerequisites ## the Go tests of the services in Go, and of the server of known latency
 	@$(STEP) "go test services/go" go -C services/go test -mod=readonly ./...
+	@$(STEP) "go test tests/accuracy/truth" go -C tests/accuracy/truth test -mod=readonly ./...
 
 ##@ Check and change the code
 .PHONY: lint lint-python lint-types lint-proto lint-go lint-shell format proto proto-check dashboards lock
@@ -204,6 +212,7 @@ lint-go: | .tools/.prerequisites
 	@$(STEP) "go vet fortio" go -C fortio vet -mod=readonly ./...
 	@$(STEP) "go vet services/go" go -C services/go vet -mod=readonly ./...
 	@$(STEP) "go vet benchmarks/bare-go" go -C benchmarks/bare-go vet -mod=readonly ./...
+	@$(STEP) "go vet tests/accuracy/truth" go -C tests/accuracy/truth vet -mod=readonly ./...
 
 lint-shell: setup-dev
 	@$(STEP) "shellcheck" $(BIN)/shellcheck --external-sources --source-path=SCRIPTDIR/.. $(SHELL_CODE)

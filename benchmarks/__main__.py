@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("services", "streams", "connections", "network", "k6", "progress", "report", "index", "api", "overhead")
+BENCHMARKS = (
+    "services", "settings", "streams", "connections", "network", "k6", "progress", "report", "index", "api", "overhead",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> int:

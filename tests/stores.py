@@ -54,7 +54,7 @@ def opened(settings: Settings, *, asynchronous: bool = False) -> Iterator[StoreC
         return asyncio.run_coroutine_threadsafe(result, loop).result(_TIMEOUT_S)
 
     try:
-        client = StoreClient(wait(open_async_store(settings)), wait)
+        client = StoreClient(open_async_store(settings), wait)
         yield client
         client.close()
     finally:

@@ -87,12 +87,13 @@ func serve(config *settings.Settings) error {
 	if err != nil {
 		return err
 	}
-	registry := prometheus.NewRegistry()
-	store, err := openStore(stopping, config, registry)
+	store, err := application.OpenStore(context.Background(), config)
 	if err != nil {
-		return err
+		return fmt.Errorf("can't use the store: %w", err)
 	}
 	defer store.Close()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.StoreWaits(store.Waits))
 	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
 	requests := metrics.NewRequests(registry, config.Transport)
 	service := newServer(config, application.New(stopping, store), requests)
@@ -119,20 +120,6 @@ func serve(config *settings.Settings) error {
 	defer cancel()
 	service.Shutdown(ctx)
 	return nil
-}
-
-func openStore(
-	ctx context.Context, config *settings.Settings, registry *prometheus.Registry,
-) (application.Store, error) {
-	if config.Store == "memory" {
-		return application.NewMemory(config.SeedUsers), nil
-	}
-	postgres, err := application.OpenPostgres(ctx, config.StoreURL, config.StoreConnections, config.StoreTimeout)
-	if err != nil {
-		return nil, fmt.Errorf("can't use the store: %w", err)
-	}
-	registry.MustRegister(metrics.StoreWaits(postgres.Waits))
-	return postgres, nil
 }
 
 func listen(host string, port int) (net.Listener, error) {

@@ -80,10 +80,12 @@ GRPC_KINDS = (GRPC_SYNC, GRPC_AIO, GRPC_GO)
 SOCKET_KINDS = (ASYNCIO, THREADED, GOROUTINES)
 #: Every runtime once.
 RUNTIME_KINDS = (*REST_KINDS, *GRPC_KINDS, *SOCKET_KINDS)
-#: Those with several workers and several stores.
+#: Those with several workers.
 PYTHON_KINDS = tuple(kind for kind in RUNTIME_KINDS if kind.implementation == "python")
-#: Those that treat a store which may block in a way of their own, among them all defaults.
-SQLITE_KINDS = tuple(kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO, ASYNCIO))
+#: Those that treat a store which may block in a way of their own, among them all defaults; in Go, all do it alike.
+SQLITE_KINDS = tuple(
+    kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO, ASYNCIO, GRPC_GO)
+)
 #: Both ways to ask a store that is a server, and each transport; in Go, all transports ask it alike.
 POSTGRES_KINDS = tuple(kind._replace(store="postgres") for kind in (UVICORN, GRPC_SYNC, ASYNCIO, NET_HTTP))
 KINDS = (*RUNTIME_KINDS, *(kind._replace(codec="protobuf") for kind in SOCKET_KINDS), *SQLITE_KINDS, *POSTGRES_KINDS)

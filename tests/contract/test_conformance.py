@@ -11,10 +11,12 @@ import pytest
 from tests.contract.services import (
     ASYNCIO,
     GO_KINDS,
+    GOROUTINES,
     GRPC_AIO,
     GRPC_SYNC,
     GTHREAD,
     GUNICORN_SYNC,
+    NET_HTTP,
     THREADED,
     UVICORN,
     Kind,
@@ -26,6 +28,8 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.conformance import check
 
 FIRST_ID = 200_000
+#: Each transport, and both languages.
+SHARING_KINDS = (UVICORN, GRPC_SYNC, ASYNCIO, NET_HTTP, GOROUTINES)
 
 
 def connected(stack: ExitStack, folder: Path, *kinds: Kind) -> list[Client]:
@@ -112,7 +116,7 @@ def test_services_that_share_a_store(logs: Path, tmp_path: Path) -> None:
     """Clients of one store don't get into each other's way."""
     shared = f"sqlite:{tmp_path / 'users.sqlite'}"
     with ExitStack() as stack:
-        clients = connected(stack, logs, *(kind._replace(store=shared) for kind in (UVICORN, GRPC_SYNC, ASYNCIO)))
+        clients = connected(stack, logs, *(kind._replace(store=shared) for kind in SHARING_KINDS))
 
         assert () == check(clients, seed=3, requests=100, first_id=FIRST_ID).mismatches
         assert 10_000 == len(clients[0].call("users.list", {}).data)  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ def test_services_of_a_target_have_databases_of_their_own(
     monkeypatch.setattr(local, "POSTGRES_URL", server_file)
     services = [
         ServiceSpec("rest", "uvicorn", 2, None, "postgres"),
-        ServiceSpec("socket", "asyncio", 1, None, "postgres"),
+        ServiceSpec("socket", "asyncio", 1, None, "postgres", store_connections=3),
     ]
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
     target.prepare(services)
@@ -95,6 +95,7 @@ def test_services_of_a_target_have_databases_of_their_own(
                 with closing(connect(endpoint.service.transport, endpoint.address)) as client:
                     assert client.call("users.create", {"user": {"id": 1, "name": "Ada", "email": "ada@x.org"}}).ok
             target.stop()
+        assert "WIREBENCH_STORE_CONNECTIONS=3" in (tmp_path / f"{services[1]}.log").read_text()
     finally:
         target.stop()
         target.clean_up()

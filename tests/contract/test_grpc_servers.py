@@ -1,4 +1,4 @@
-"""What stock grpcio does below the operations: with slow clients, garbage, long metadata, and at SIGTERM."""
+"""What stock grpcio and grpc-go do below the operations: slow clients, garbage, long metadata, and SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,10 +13,20 @@ import grpc
 import pytest
 from wirebench_proto import ledger_pb2, ledger_pb2_grpc, users_pb2
 
-from tests.contract.services import GRPC_AIO, GRPC_SYNC, TIMEOUT_S, Kind, Service, receive_all, started
+from tests.contract.services import (
+    GRPC_AIO,
+    GRPC_GO,
+    GRPC_KINDS,
+    GRPC_SYNC,
+    TIMEOUT_S,
+    Kind,
+    Service,
+    receive_all,
+    started,
+)
 from wirebench.clients import Client
 
-KINDS = (GRPC_SYNC, GRPC_AIO)
+GRPCIO_KINDS = (GRPC_SYNC, GRPC_AIO)
 GET_USER = "/wirebench.v1.UserService/GetUser"
 REQUEST = users_pb2.GetUserRequest(id=1_000_001).SerializeToString()
 #: What opens every HTTP/2 connection: a fixed text, and an empty SETTINGS frame (RFC 9113, 3.4).
@@ -24,8 +34,8 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 OPENING = PREFACE + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _SETTINGS = 4
 
-shared_service = pytest.mark.parametrize("service", KINDS, ids=str, indirect=True)
-every_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+shared_service = pytest.mark.parametrize("service", GRPC_KINDS, ids=str, indirect=True)
+every_kind = pytest.mark.parametrize("kind", GRPC_KINDS, ids=str)
 
 
 def connect(service: Service) -> grpc.Channel:
@@ -50,22 +60,29 @@ def test_bytes_that_are_no_message(service: Service, client: Client, garbage: by
     with connect(service) as channel:
         status = call(channel, garbage)
 
-    expected = "INTERNAL: Exception deserializing" if service.kind == GRPC_SYNC else "UNKNOWN: Unexpected"
+    expected = {
+        GRPC_SYNC: "INTERNAL: Exception deserializing",
+        GRPC_AIO: "UNKNOWN: Unexpected",
+        GRPC_GO: "INTERNAL: grpc: error unmarshalling request",
+    }[service.kind]
     assert status.startswith(expected), status
     assert client.call("users.get", {"id": 1_000_001}).ok
 
 
 @shared_service
 def test_long_metadata(service: Service) -> None:
-    """Up to 8 KiB are served, over 16 KiB are rejected; in between gRPC rejects at random."""
+    """In grpcio up to 8 KiB are served, over 16 KiB rejected, in between rejected at random; in Go 1 MB is served."""
+    size_max = 1_000_000 if service.kind == GRPC_GO else 7000
     with connect(service) as channel:
-        assert "OK" == call(channel, x="y" * 7000)
-        assert call(channel, x="y" * 20_000).startswith("RESOURCE_EXHAUSTED: received metadata size exceeds hard limit")
+        assert "OK" == call(channel, x="y" * size_max)
+        if service.kind != GRPC_GO:
+            status = call(channel, x="y" * 20_000)
+            assert status.startswith("RESOURCE_EXHAUSTED: received metadata size exceeds hard limit")
         assert "OK" == call(channel)
 
 
 @shared_service
-@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", bytes(100), PREFACE + b"\xff" * 50])
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", bytes(100), PREFACE + b"\xff" * 50])
 def test_garbage_is_hung_up_on(service: Service, client: Client, garbage: bytes) -> None:
     """What is no HTTP/2 gets the server's own SETTINGS frame and a close at once; nobody else notices."""
     with socket.create_connection(service.address, TIMEOUT_S) as connection:
@@ -78,7 +95,7 @@ def test_garbage_is_hung_up_on(service: Service, client: Client, garbage: bytes)
 
 @every_kind
 def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None:
-    """A call without its message holds a thread of the sync server, for ever; the asyncio server goes on."""
+    """A call without its message holds a thread of the sync server, for ever; the others go on."""
     left = threading.Event()
 
     def send_nothing() -> Iterator[bytes]:
@@ -108,9 +125,10 @@ def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None
 @every_kind
 @pytest.mark.parametrize("opening", [b"", PREFACE[:8], OPENING], ids=["silent", "half a preface", "idle"])
 def test_connections_without_a_call(kind: Kind, opening: bytes, tmp_path: Path) -> None:
-    """They stay open and keep nobody waiting; at a stop they are closed by the drain timeout."""
+    """They keep nobody waiting; a stop closes them by the drain timeout, or in Go by the end of the read timeout."""
+    read_timeout = ("--read-timeout-s", 4) if kind == GRPC_GO else ()
     with (
-        started(kind, tmp_path, "--drain-timeout-s", 1) as service,
+        started(kind, tmp_path, "--drain-timeout-s", 1, *read_timeout) as service,
         socket.create_connection(service.address, TIMEOUT_S) as connection,
         connect(service) as channel,
     ):
@@ -129,7 +147,7 @@ def test_connections_without_a_call(kind: Kind, opening: bytes, tmp_path: Path) 
         assert "killed" not in service.logged()
 
 
-@every_kind
+@pytest.mark.parametrize("kind", GRPCIO_KINDS, ids=str)
 def test_open_streams_at_a_stop(kind: Kind, tmp_path: Path) -> None:
     """A stream goes on until the drain timeout; then its client gets UNAVAILABLE, and the service ends with 0."""
     with started(kind, tmp_path, "--drain-timeout-s", 2) as service, connect(service) as channel:

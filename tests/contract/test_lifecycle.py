@@ -53,12 +53,12 @@ def have_ended(processes: list[psutil.Process]) -> bool:
     return all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes)
 
 
-@every_python_runtime
+@every_runtime
 def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
     """A request that has begun at SIGTERM still gets its reply; then the service ends with status 0."""
     database = tmp_path / "users.sqlite"
     with (
-        started(kind._replace(store=f"sqlite:{database}"), tmp_path) as service,
+        started(kind._replace(store=f"sqlite:{database}"), tmp_path, "--store-timeout-s", 30) as service,
         service.connect() as client,
         ThreadPoolExecutor(1) as pool,
     ):
@@ -144,9 +144,7 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
     """Gunicorn and uvicorn replace it; gRPC and the socket, which have no supervisor, end with status 1."""
     with started(kind, tmp_path, "--workers", 2) as service:
         processes = family(service)
-        worker = max(
-            (each for each in processes if "exporter" not in " ".join(each.cmdline())), key=lambda each: each.pid
-        )
+        worker = max(processes, key=lambda each: each.pid)
         worker.kill()
 
         if kind.transport == "rest":
@@ -164,20 +162,9 @@ def is_ready(service: Service) -> bool:
     return service.admin("/readyz")[0] == 200
 
 
-@pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)
-def test_an_exporter_that_dies_stops_the_service(kind: Kind, tmp_path: Path) -> None:
-    """Without it nobody would see that the service isn't well."""
-    with started(kind, tmp_path) as service:
-        (exporter,) = [each for each in family(service) if "wirebench_services.exporter" in each.cmdline()]
-        exporter.kill()
-
-        assert 1 == service.process.wait(TIMEOUT_S)
-        assert "the exporter ended with status -9; the service stops" in service.logged()
-
-
 @every_runtime
 def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
-    """Server and exporter end with the command that started them, even if it is killed, and the port is free."""
+    """The server ends with the command that started it, even if it is killed, and the port is free."""
     with started(kind, tmp_path, *kind.doubled) as service:
         processes = family(service)
 
@@ -261,20 +248,10 @@ def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_p
 
 
 @pytest.mark.parametrize("kind", GO_KINDS, ids=str)
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        (
-            ("--workers", 2),
-            "--workers: 2 is not 1: a service in Go is one process; use --threads",
-        ),
-        (("--store", "sqlite"), "--store: 'sqlite' is not one of memory, postgres"),
-    ],
-    ids=["workers", "store"],
-)
-def test_what_go_does_not_have(kind: Kind, flags: tuple[object, ...], expected: str, tmp_path: Path) -> None:
-    """Workers and stores are Python's: Go says so, and what to do."""
-    assert (2, [f"{kind.program}: error: {expected}"]) == run_to_the_end(tmp_path, kind, *flags)
+def test_go_has_no_workers(kind: Kind, tmp_path: Path) -> None:
+    """Workers are Python's: Go says so, and what to do."""
+    expected = "--workers: 2 is not 1: a service in Go is one process; use --threads"
+    assert (2, [f"{kind.program}: error: {expected}"]) == run_to_the_end(tmp_path, kind, "--workers", 2)
 
 
 @every_transport

@@ -20,7 +20,6 @@ from wirebench_services.application import seed
 from tests.contract.services import (
     ASYNCIO,
     GOROUTINES,
-    GRPC_SYNC,
     GTHREAD,
     NET_HTTP,
     RUNTIME_KINDS,
@@ -170,7 +169,7 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
             " WHERE application_name = 'wirebench' AND datname = current_database()"
         ).fetchone()
         assert held
-        assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and the exporter's
+        assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and one of /readyz
 
 
 def test_waits_for_connections_are_counted(postgres: PostgresServer, tmp_path: Path) -> None:
@@ -224,7 +223,7 @@ def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> N
     assert [0] * 4 == [each.returncode for each in done]
     printed = sorted(each.stdout for each in done)
     nothing = "wirebench-store: nothing to do\n"
-    assert ["wirebench-store: applied 0001_users, 0002_ledger\n", *[nothing] * 3] == printed
+    assert ["wirebench-store: created balances, transactions, users\n", *[nothing] * 3] == printed
     with psycopg.connect(url) as connection:
         counts = [
             connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()  # noqa: S608
@@ -243,26 +242,26 @@ def test_data_that_are_there_stay(postgres: PostgresServer) -> None:
         assert (0,) == connection.execute("SELECT count(*) FROM users").fetchone()
 
 
-def test_a_schema_that_is_not_ours_is_refused(postgres: PostgresServer, tmp_path: Path) -> None:
-    """By the service and by the command, with the next step; a service also refuses tables that aren't there."""
-    flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
-    for kind in (GTHREAD, NET_HTTP):
-        status, (line,) = run_to_the_end(tmp_path, kind, *flags)
-        assert 1 == status
-        assert line.endswith("the database has no wirebench tables; run: wirebench-store migrate")
-
+def test_missing_tables_are_created_and_filled(postgres: PostgresServer) -> None:
+    """The others stay as they are, and tables of other programs don't matter."""
     url = postgres.fresh()
     with psycopg.connect(url) as connection:
-        connection.execute("INSERT INTO wirebench_schema VALUES (99)")
-    newer = (
-        "the database's schema has version 99, newer than this program's 2; use a newer program, or another database"
-    )
-    done = migrate(url)
-    assert (1, f"wirebench-store: {newer}\n") == (done.returncode, done.stderr)
-    flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, url), "--port", 0)
-    status, (line,) = run_to_the_end(tmp_path, GRPC_SYNC, *flags)
+        connection.execute("DELETE FROM users")
+        connection.execute("DROP TABLE balances")
+        connection.execute("CREATE TABLE orders (id integer)")
+    assert "wirebench-store: created balances\n" == migrate(url).stdout
+    with psycopg.connect(url) as connection:
+        assert (0,) == connection.execute("SELECT count(*) FROM users").fetchone()
+        assert (seed.ACCOUNTS,) == connection.execute("SELECT count(*) FROM balances").fetchone()
+
+
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
+def test_a_database_without_tables_is_refused(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
+    """The service names the next step."""
+    flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
+    status, (line,) = run_to_the_end(tmp_path, kind, *flags)
     assert 1 == status
-    assert line.endswith(newer)
+    assert line.endswith("the database has no wirebench tables; run: wirebench-store migrate")
 
 
 def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) -> None:

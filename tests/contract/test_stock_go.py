@@ -29,7 +29,6 @@ from wirebench.clients import ClientError, RestClient
 STREAM = "ledger.stream_transactions"
 
 on_rest = pytest.mark.parametrize("service", [NET_HTTP], ids=str, indirect=True)
-on_grpc = pytest.mark.parametrize("service", [GRPC_GO], ids=str, indirect=True)
 every_service = pytest.mark.parametrize("service", GO_KINDS, ids=str, indirect=True)
 every_transport = pytest.mark.parametrize("kind", GO_KINDS, ids=str)
 
@@ -83,16 +82,6 @@ def test_slow_clients_of_rest(sent: bytes, expected: bytes, tmp_path: Path) -> N
     """After the read timeout a request that has begun gets 400, and the connection is closed."""
     with started(NET_HTTP, tmp_path, "--read-timeout-s", 0.5) as service:
         assert exchange(service.address, sent, half_close=False)[: len(expected) or 1] == expected
-
-
-@on_grpc
-def test_bytes_that_are_no_message_on_grpc(service: Service) -> None:
-    """grpc-go answers them before the interceptors, with INTERNAL."""
-    with grpc.insecure_channel(str(service.address)) as channel:
-        call: Any = channel.unary_unary("/wirebench.v1.UserService/GetUser")
-        with pytest.raises(grpc.RpcError) as caught:
-            call(b"\xff\xff", timeout=TIMEOUT_S)
-    assert grpc.StatusCode.INTERNAL == caught.value.code()
 
 
 def test_watches_of_health_end_at_the_drain_timeout(tmp_path: Path) -> None:

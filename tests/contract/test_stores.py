@@ -14,7 +14,7 @@ from wirebench_services.application import seed
 from wirebench_services.application.errors import AlreadyExists, NotFound
 from wirebench_services.application.users import User
 
-from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, Kind, started
+from tests.contract.services import DEFAULT_KINDS, GO_KINDS, GTHREAD, NET_HTTP, Kind, started
 from tests.stores import StoreClient, make_settings, opened
 from wirebench.places import ROOT
 
@@ -29,7 +29,7 @@ FULL: dict[str, Any] = {
     "tags": ("a", "b"),
     "avatar": b"\x00\xff",
 }
-DEFAULTS = pytest.mark.parametrize("kind", [GTHREAD, GRPC_SYNC, ASYNCIO], ids=str)
+every_transport = pytest.mark.parametrize("kind", [*DEFAULT_KINDS, *GO_KINDS], ids=str)
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +153,8 @@ def test_the_ledger_is_that_of_the_vectors(store: StoreClient) -> None:
     """Every store has the same accounts and transactions as every other implementation."""
     accounts = [each["account_id"] for each in VECTORS["balances"]]
     assert VECTORS["balances"] == [store.get_balance(each)._asdict() for each in accounts]
-    ids = [each["id"] for each in VECTORS["transactions"]]
-    assert VECTORS["transactions"] == [store.list_transactions(0, each - 1, 1)[0]._asdict() for each in ids]
+    before = [(each["time"], each["id"] - 1) for each in VECTORS["transactions"]]
+    assert VECTORS["transactions"] == [store.list_transactions(*each, 1)[0]._asdict() for each in before]
     for vector in VECTORS["first_ids"]:
         page = store.list_transactions(vector["since"], 0, 2)
         assert list(range(vector["id"], seed.TRANSACTIONS + 1))[:2] == [each.id for each in page]
@@ -162,10 +162,10 @@ def test_the_ledger_is_that_of_the_vectors(store: StoreClient) -> None:
         store.get_balance(10_001)
 
 
-@DEFAULTS
+@every_transport
 def test_workers_share_sqlite(kind: Kind, tmp_path: Path) -> None:
     """What one worker has written, all workers read; writers of all workers wait for each other and lose nothing."""
-    with started(kind._replace(store="sqlite"), tmp_path, "--workers", 2) as service:
+    with started(kind._replace(store="sqlite"), tmp_path, *kind.doubled) as service:
 
         def create(first_id: int) -> list[str]:
             with service.connect() as client:
@@ -183,7 +183,7 @@ def test_workers_share_sqlite(kind: Kind, tmp_path: Path) -> None:
                 assert list(range(1, 81)) == [user["id"] for user in users if user["id"] <= 1_000_000]
 
 
-@DEFAULTS
+@every_transport
 def test_a_sqlite_file_outlives_the_service(kind: Kind, tmp_path: Path) -> None:
     """A file that is given by its path is found again, with what was changed in it, and not seeded twice."""
     store = f"sqlite:{tmp_path / 'users.sqlite'}"
@@ -196,7 +196,26 @@ def test_a_sqlite_file_outlives_the_service(kind: Kind, tmp_path: Path) -> None:
         assert "not_found" == client.call("users.get", {"id": 1_000_001}).code
 
 
-@DEFAULTS
+@pytest.mark.parametrize(("first", "second"), [(GTHREAD, NET_HTTP), (NET_HTTP, GTHREAD)], ids=str)
+def test_both_languages_read_a_sqlite_file(first: Kind, second: Kind, tmp_path: Path) -> None:
+    """Tables that one language creates, the other one uses: every column is read and changed."""
+    store = f"sqlite:{tmp_path / 'users.sqlite'}"
+    full = {**FULL, "tags": ["a", "b"], "avatar": b"\x00\xff"}
+    empty = {"id": 2, **ADA, "bio": "", "avatar": b""}
+    with started(first._replace(store=store), tmp_path) as service, service.connect() as client:
+        assert client.call("users.create_batch", {"users": [full, empty]}).ok
+
+    with started(second._replace(store=store), tmp_path) as service, service.connect() as client:
+        assert [full, empty] == client.call("users.list", {"limit": 2}).data
+        changes = {"id": 1, "tags": ["c"], "avatar": b""}
+        assert {**full, **changes} == client.call("users.update", changes).data
+        (balance, *_) = VECTORS["balances"]
+        assert balance == client.call("ledger.get_balance", {"account_id": balance["account_id"]}).data
+        items: Any = client.stream("ledger.stream_transactions", {"limit": 200})
+        assert list(range(1, 201)) == [each["id"] for each in items]
+
+
+@every_transport
 def test_memory_starts_afresh(kind: Kind, tmp_path: Path) -> None:
     """A memory store begins with the seeded users, whatever was done to it before."""
     for _ in range(2):

@@ -19,6 +19,8 @@ import pytest
 from wirebench_proto import ledger_pb2
 
 from tests.contract.services import (
+    ASYNCIO,
+    GOROUTINES,
     GTHREAD,
     GUNICORN_SYNC,
     NET_HTTP,
@@ -26,6 +28,7 @@ from tests.contract.services import (
     RUNTIME_KINDS,
     SOCKET_KINDS,
     SQLITE_KINDS,
+    THREADED,
     TIMEOUT_S,
     Kind,
     Service,
@@ -48,6 +51,9 @@ FIRST = {
     "description": "Rent, from account 05219 to account 01391",
 }
 NOON_S = 1_767_268_800
+
+#: Servers that answer several requests of a connection at once.
+PARALLEL_KINDS = (ASYNCIO, GOROUTINES)
 
 every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
 
@@ -193,7 +199,7 @@ def frames_of(data: bytes) -> Iterator[tuple[int, int, int, str]]:
         data = data[4 + length :]
 
 
-@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+@pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_streams_and_requests_share_a_connection(service: Service) -> None:
     """Two streams and a request at once: each gets its own frames, and the request needn't wait for the streams."""
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
@@ -205,6 +211,31 @@ def test_streams_and_requests_share_a_connection(service: Service) -> None:
     assert {1: 5, 2: 5, 3: 1, 4: 1} == Counter(request_id for request_id, *_ in frames)
     assert (3, 0, 0, "User retrieved successfully") == next(each for each in frames if each[0] == 3)
     assert frames.index((3, 0, 0, "User retrieved successfully")) < frames.index((1, 0, 0, ""))
+
+
+@pytest.mark.parametrize("service", [THREADED], ids=str, indirect=True)
+def test_streams_are_answered_one_after_another(service: Service) -> None:
+    """Requests behind a stream wait for its end, whatever their ids, and a `cancel` behind them comes too late."""
+    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
+        connection.sendall(
+            b"WB1J" + frame(1, STREAM, b'{"rate_limit":10,"limit":4}') + frame(2, STREAM, b'{"limit":3}')
+        )
+        connection.sendall(frame(1, "cancel") + frame(1, "users.get", b'{"id":1000001}'))
+        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 3)))
+
+    expected = [*[(1, 0, 1, "")] * 4, (1, 0, 0, ""), *[(2, 0, 1, "")] * 3, (2, 0, 0, "")]
+    assert [*expected, (1, 0, 0, "User retrieved successfully")] == frames
+
+
+@pytest.mark.parametrize("service", [THREADED], ids=str, indirect=True)
+def test_a_request_behind_a_stream_does_not_hide_a_hang_up(service: Service) -> None:
+    """The thread finds out when it sends the next batch, and the stream is counted as cancelled."""
+    settle(service)
+    before = counted(service)
+    with contextlib.closing(Reader(service, rate_limit=10)) as reader:
+        reader.send(frame(2, "users.get", b'{"id":1000001}'))
+
+    wait_until(lambda: Counter(cancelled=1) == counted(service) - before, "the stream is counted")
 
 
 def ends_of(data: bytes) -> int:
@@ -239,6 +270,16 @@ def test_cancelling_on_the_wire(service: Service) -> None:
 
 
 @pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+def test_cancelling_at_once(service: Service) -> None:
+    """A `cancel` that comes with its stream ends it, long before its last item."""
+    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
+        connection.sendall(b"WB1J" + frame(7, STREAM, b'{"rate_limit":1}') + frame(7, "cancel"))
+        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 1)))
+
+    assert (7, 1, 0, "The stream was cancelled.") == frames[-1]
+
+
+@pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_ids_of_open_streams(service: Service) -> None:
     """A request with the id of an open stream can't be told from it: it is refused, and the connection closed."""
     received = exchange(
@@ -250,7 +291,7 @@ def test_ids_of_open_streams(service: Service) -> None:
     assert (7, 3, 0, "A stream with the id 7 is open.") == list(frames_of(received))[-1]
 
 
-@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
+@pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_many_streams_on_a_connection(service: Service) -> None:
     """A hundred are open at once; one more is refused, and the others go on."""
     asked = b"".join(frame(number, STREAM, b'{"rate_limit":2,"limit":2}') for number in range(101))
@@ -265,13 +306,14 @@ def test_many_streams_on_a_connection(service: Service) -> None:
 @pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
 def test_cancelling_what_is_not_read(service: Service) -> None:
     """A client that reads nothing may cancel: the streams end once it reads on, long before their last items."""
+    ids = (2, 1, 3) if service.kind in PARALLEL_KINDS else (1,)
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
-        connection.sendall(b"WB1J" + b"".join(frame(number, STREAM) for number in (1, 2, 3)))
+        connection.sendall(b"WB1J" + b"".join(frame(number, STREAM) for number in sorted(ids)))
         time.sleep(0.5)  # until nothing more can be sent
-        connection.sendall(b"".join(frame(number, "cancel") for number in (2, 1, 3)))
-        received = until(connection, lambda data: data.count(b"The stream was cancelled.") == 3)
+        connection.sendall(b"".join(frame(number, "cancel") for number in ids))
+        received = until(connection, lambda data: data.count(b"The stream was cancelled.") == len(ids))
 
-    assert len(received) < 30_000_000  # of more than 60 MB
+    assert len(received) < 10_000_000 * len(ids)  # of more than 20 MB each
 
 
 @every_runtime

@@ -27,7 +27,6 @@ from tests.contract.services import (
     DEFAULT_KINDS,
     GO_KINDS,
     HOST,
-    PYTHON_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
     TIMEOUT_S,
@@ -182,12 +181,14 @@ def test_plain_text_is_rejected(secure: Service, certificate: Certificate, sent:
         assert SEEDED_ID == calls.get()
 
 
-@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
+@every_runtime
 def test_requests_in_flight_are_finished(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
     """A request that has begun when the service is told to stop still gets its reply, as without TLS."""
     database = tmp_path / "users.sqlite"
     with (
-        started(kind._replace(store=f"sqlite:{database}"), tmp_path, *certificate.flags) as service,
+        started(
+            kind._replace(store=f"sqlite:{database}"), tmp_path, *certificate.flags, "--store-timeout-s", 30
+        ) as service,
         connected(service, certificate) as calls,
         ThreadPoolExecutor(1) as pool,
     ):

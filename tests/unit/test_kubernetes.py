@@ -173,6 +173,8 @@ def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
     service = dataclasses.replace(SERVICE, store="postgres")
     told = values.of_services({"grpc": service}, "7", {"a": "b"}, database="7")
     assert {"secretName": "wirebench-postgres"} == told["grpc"]["storeUrl"]
+    assert "storeConnections" not in told["grpc"]
+    assert 4 == values.of_service(dataclasses.replace(service, store_connections=4))["storeConnections"]
     assert {values.UPGRADE_LABEL: "7"} == told["postgres"]["podLabels"]
     assert {"a": "b"} == told["postgres"]["nodeSelector"]
     again = values.of_services({"grpc": service}, "8", {"a": "b"}, database="7")

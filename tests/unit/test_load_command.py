@@ -126,7 +126,7 @@ def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Pa
 
 def a_deployment(**status: int) -> dict[str, Any]:
     """Return a Deployment of our chart with two replicas, as the API server tells it."""
-    told = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite"}
+    told = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite", "STORE_CONNECTIONS": "7"}
     container = {
         "name": "grpc",
         "command": ["wirebench-grpc"],
@@ -141,17 +141,17 @@ def a_deployment(**status: int) -> dict[str, Any]:
 
 
 def test_a_service_is_loaded_as_it_is() -> None:
-    """Runtime, workers, store and limit are those that the chart has told the container."""
-    expected = ServiceSpec("grpc", "sync", 4, 10, "sqlite", 2, 250)
+    """Runtime, workers, store, its pool and the limit are those that the chart has told the container."""
+    expected = ServiceSpec("grpc", "sync", 4, 10, "sqlite", 2, 250, store_connections=7)
     assert expected == read_service("grpc", a_deployment())
 
 
 def test_a_service_in_go_is_loaded_as_it_is() -> None:
-    """It is known by its command; threads that aren't limited are no number."""
+    """It is known by its command; threads that aren't limited are no number, and memory has no pool."""
     deployment = a_deployment()
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["command"] = ["wirebench-go", "grpc"]
-    told = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory"}
+    told = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory", "STORE_CONNECTIONS": "10"}
     container["env"] = [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()]
     expected = ServiceSpec("grpc", "grpc-go", 1, None, "memory", 2, 250, implementation="go")
     assert expected == read_service("grpc", deployment)

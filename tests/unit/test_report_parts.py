@@ -216,6 +216,15 @@ def test_another_factor_is_told_of_its_owner(tmp_path: Path) -> None:
     assert "1 worker" in words.claim(only)
 
 
+def test_pools_are_told_by_their_size(tmp_path: Path) -> None:
+    """A pool's size is said with its store, and as one of the sides of a comparison."""
+    cells = [cell("rest", store="postgres", store_connections=size) for size in (1, 4)]
+    assert "REST with postgres, 4 store connections" == names.cell_name(cells[1].factors)
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "store_connections"}).write(tmp_path))
+    assert "REST users.get, 16 connections, with postgres" == words.situation(only)
+    assert "4 store connections and 1 store connection:" in words.claim(only)
+
+
 def test_implementations_are_languages(tmp_path: Path) -> None:
     """What is compared are Go and Python; that each has runtimes of its own goes without saying."""
     cells = [cell("socket"), cell("socket", implementation="go", runtime="goroutines")]

@@ -46,6 +46,11 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
             "{rest: wrk,",
             "6: factors.driver.rest: must be one of k6, ghz, fortio, oha, locust (it is 'wrk')",
         ),
+        (
+            "operation: users.get",
+            "store_connections: [4, 1001]",
+            "4: factors.store_connections: must be at most 1000 (it is 1001)",
+        ),
         ("0.5", "soon", "7: load.warmup_s: must be a number (it is 'soon')"),
         ("window_s: 1", "window_s: .nan", "7: load.window_s: must be a finite number (it is nan)"),
         ("window_s: 1", "window_s: 0.1", "7: load.window_s: must be at least 0.5 (it is 0.1)"),

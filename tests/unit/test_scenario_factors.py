@@ -21,6 +21,16 @@ from wirebench.scenario.contract import TargetName
         ("operation: users.get", "threads: 4", "4: factors.threads: the runtime 'asyncio' has no thread pool"),
         (
             "operation: users.get",
+            "store_connections: [1, 4]",
+            "4: factors.store_connections: the store 'memory' has no connections",
+        ),
+        (
+            "operation: users.get",
+            "store: {grpc: sqlite, socket: postgres}\n  store_connections: {grpc: 2, rest: 4}",
+            "5: factors.store_connections.rest: the store 'memory' has no connections",
+        ),
+        (
+            "operation: users.get",
             "workers: 2\n  operation: users.create",
             "4: factors.workers: users.create on 2",
         ),
@@ -47,7 +57,6 @@ from wirebench.scenario.contract import TargetName
         ),
         ("operation: users.get", "runtime: {rest: net-http}", "4: factors.runtime.rest: 'net-http' is a runtime in go"),
         ("operation: users.get", "implementation: go\n  workers: 2", "5: factors.workers: 2 workers in Go"),
-        ("operation: users.get", "implementation: [go]\n  store: sqlite", "5: factors.store: in Go there is no store"),
         ("closed", "open", "7: load.model: an open load needs a rate"),
         ("operation: users.get", "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
     ],
@@ -243,6 +252,17 @@ def test_threads_in_go_are_the_cores_that_it_uses(tmp_path: Path) -> None:
     """Every runtime in Go takes them."""
     text = GOOD.replace("operation: users.get", "implementation: go\n  threads: [1, 2]") + "compare: threads\n"
     assert {1, 2} == {cell.threads for cell in make_plan(read(tmp_path, text), seed=1).cells}
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_pools_of_a_store_are_compared(tmp_path: Path, store: str) -> None:
+    """Each size is a service of its own, with a name of its own."""
+    text = GOOD.replace("operation: users.get", f"store: {store}\n  store_connections: [1, 4]")
+    plan = make_plan(read(tmp_path, text + "compare: store_connections\n"), seed=1)
+    assert {1, 4} == {cell.store_connections for cell in plan.cells}
+    names = {str(service) for service in plan.services}
+    assert {f"rest-gunicorn-gthread-w1-{store}-p{size}" for size in (1, 4)} < names
+    assert len(plan.services) == len(names) == 6
 
 
 def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> None:

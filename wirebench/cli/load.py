@@ -164,6 +164,7 @@ def _job(endpoint: Endpoint, asked: _Asked, prometheus: str | None) -> Job:
         workers=service.workers,
         threads=service.threads,
         store=service.store,
+        store_connections=service.store_connections,
         codec=TRANSPORTS[service.transport].codecs[0],
         connection="reopen" if service.runtime in CLOSING_RUNTIMES else "keep",
         replicas=service.replicas,

@@ -17,6 +17,7 @@ from wirebench.index import cursor as cursors
 from wirebench.index.cursor import AfterResult, AfterRun
 from wirebench.index.model import PAGE_ROWS_MAX, Choices, Filters, KnownCell, Page, Result, RunRow
 from wirebench.index.tables import Moment, Words, blocks, cells, gates, results, runs
+from wirebench.scenario.cell import complete_factors
 
 _INT32_MAX = 2**31 - 1
 _AFTER_RESULT: TypeAdapter[AfterResult] = TypeAdapter(AfterResult)
@@ -81,7 +82,7 @@ def cells_of_runs(connection: Connection, filters: Filters) -> Iterator[KnownCel
         .order_by(cells.c.operation, cells.c.concurrency, cells.c.cell)
     )
     for row in found:
-        yield KnownCell(cell=row.cell, factors=row.factors, runs=row.runs)
+        yield KnownCell(cell=row.cell, factors=complete_factors(row.factors), runs=row.runs)
 
 
 def choices(connection: Connection) -> Choices:
@@ -198,7 +199,7 @@ def _result(row: Row[Any], failed_gates: tuple[str, ...]) -> Result:
         failed=row.failed,
         items=row.items,
         failed_gates=failed_gates,
-        factors=row.factors,
+        factors=complete_factors(row.factors),
     )
 
 

@@ -9,13 +9,12 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from wirebench.drivers.histogram_file import ErrorText, Handshakes
 from wirebench.scenario import Cell
+from wirebench.scenario.cell import complete_factors
 from wirebench.scenario.contract import TRANSPORTS
 
 Factor = str | int | float | None
 
 _FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
-#: Factors that came after the first records, with the level that those had.
-_LATER = {field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING}
 
 
 class _Frozen(BaseModel):
@@ -191,7 +190,7 @@ class Record(_Frozen):
     @field_validator("factors")
     @classmethod
     def _are_those_of_a_cell(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
-        complete = {**_LATER, **factors}
+        complete = complete_factors(factors)
         missing = [name for name in _FACTORS if name not in complete]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")

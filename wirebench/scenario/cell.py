@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wirebench.model.application import builtin
@@ -40,14 +41,18 @@ class ServiceSpec:
     beside_load: bool = False
     implementation: Implementation = "python"
     tls: Tls = "none"
+    #: Of each worker; None is the service's own number.
+    store_connections: int | None = None
 
     def __str__(self) -> str:
         """Name the service in messages and log files."""
         threads = f"-t{self.threads}" if self.threads else ""
+        connections = f"-p{self.store_connections}" if self.store_connections else ""
         limits = f"-{self.cpu_limit_millicores}m-{self.memory_limit_mib}Mi" if self.cpu_limit_millicores else ""
         replicas = f"-x{self.replicas}" if self.replicas > 1 else ""
         tls = f"-{self.tls}-tls" if self.tls != "none" else ""
-        return f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{replicas}{limits}{tls}"
+        store = f"{self.store}{connections}"
+        return f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{store}{replicas}{limits}{tls}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ class Cell:
     jitter_ms: int | None = None
     bandwidth_kib_s: int | None = None
     tls: Tls = "none"
+    store_connections: int | None = None
 
     @property
     def service(self) -> ServiceSpec:
@@ -125,6 +131,7 @@ class Cell:
             beside_load=self.placement == "same-pod",
             implementation=self.implementation,
             tls=self.tls,
+            store_connections=self.store_connections,
         )
 
     @property
@@ -159,3 +166,13 @@ class Cell:
         limit = f"l{self.stream_rate_limit_per_s}" if self.stream_rate_limit_per_s else None
         others = (self.payload, items, limit, connections, self.placement, self.balancing, disruption, self.link)
         return "-".join(map(str, (*parts, *filter(None, others))))
+
+
+def complete_factors(factors: Mapping[str, str | int | float | None]) -> dict[str, str | int | float | None]:
+    """Add the factors that came after a cell was stored, with the level that it had."""
+    return {**_LATER_FACTORS, **factors}
+
+
+_LATER_FACTORS = {
+    field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
+}

@@ -26,8 +26,8 @@ Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
 Comparable = Literal[
-    "transport", "runtime", "implementation", "driver", "workers", "threads", "store", "codec", "connection",
-    "connections", "tls", "payload", "concurrency", "replicas", "placement", "balancing", "disruption",
+    "transport", "runtime", "implementation", "driver", "workers", "threads", "store", "store_connections", "codec",
+    "connection", "connections", "tls", "payload", "concurrency", "replicas", "placement", "balancing", "disruption",
     "cpu_limit_millicores", "memory_limit_mib", "delay_ms", "jitter_ms", "bandwidth_kib_s",
 ]  # fmt: skip
 
@@ -97,6 +97,7 @@ def defaults(
         "workers": 1,
         "threads": None,
         "store": "memory",
+        "store_connections": None,
         "codec": facts.codecs[0],
         "connection": "keep",
         "connections": None,

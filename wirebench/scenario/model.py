@@ -122,6 +122,7 @@ class Factors(_Strict):
     workers: Levels[Annotated[int, Field(ge=1, le=64)]] = _LEFT_OUT
     threads: Levels[Annotated[int, Field(ge=1, le=1024)]] = _LEFT_OUT
     store: Levels[Store] = _LEFT_OUT
+    store_connections: Levels[Annotated[int, Field(ge=1, le=1000)]] = _LEFT_OUT
     codec: Levels[Codec] = _LEFT_OUT
     connection: Levels[Connection] = _LEFT_OUT
     connections: Levels[Annotated[int, Field(ge=1, le=CONCURRENCY_MAX)]] = _LEFT_OUT

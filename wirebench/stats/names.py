@@ -14,9 +14,9 @@ Factors = Mapping[str, str | int | float | None]
 
 #: Factors that are said with a cell's transport where they aren't the default. The load is said apart.
 WITH_TRANSPORT = (
-    "implementation", "runtime", "codec", "threads", "workers", "store", "connection", "tls", "replicas",
-    "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver", "delay_ms",
-    "jitter_ms", "bandwidth_kib_s",
+    "implementation", "runtime", "codec", "threads", "workers", "store", "store_connections", "connection", "tls",
+    "replicas", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "disruption", "driver",
+    "delay_ms", "jitter_ms", "bandwidth_kib_s",
 )  # fmt: skip
 
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
@@ -24,7 +24,7 @@ OF_TRANSPORT = ("runtime", "codec", "threads")
 
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
 
-_COUNTABLE = frozenset({"workers", "threads", "replicas"})
+_COUNTABLE = frozenset({"workers", "threads", "store_connections", "replicas"})
 
 _LEVELS = {
     "python": "in Python",
@@ -172,7 +172,8 @@ def said(name: str, factors: Factors) -> str:
     if name == "tls":
         return _TLS[str(level)]
     if name in _COUNTABLE:
-        return f"{level or 'default'} {name if level != 1 else name.removesuffix('s')}"
+        noun = factor_label(name)
+        return f"{level or 'default'} {noun if level != 1 else noun.removesuffix('s')}"
     return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
 
 

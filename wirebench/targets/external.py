@@ -48,7 +48,7 @@ class ExternalTarget:
             if by_transport.setdefault(service.transport, service) != service:
                 raise UsageError(
                     f"the scenario varies the {service.transport} service, which an external target can't restart",
-                    "leave runtime, workers, threads and store at one level each",
+                    "leave runtime, workers, threads, store and store_connections at one level each",
                 )
         self.start(services)
 

@@ -124,6 +124,7 @@ class LocalTarget:
             "--workers": service.workers,
             "--threads": service.threads,
             "--store": service.store,
+            "--store-connections": service.store_connections,
             "--drain-timeout-s": _DRAIN_TIMEOUT_S,
         }
         tls = None

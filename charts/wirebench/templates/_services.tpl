@@ -113,8 +113,8 @@ volumeMounts:
   "SEED_USERS" (int .seedUsers)
   "DRAIN_TIMEOUT_S" .drainTimeoutSeconds -}}
 {{- if eq .implementation "go" -}}
-{{- if or (ne (int .workers) 1) (eq .store "sqlite") -}}
-{{- fail (printf "%s.implementation is go, which needs %s.workers 1 and %s.store memory or postgres" .transport .transport .transport) -}}
+{{- if ne (int .workers) 1 -}}
+{{- fail (printf "%s.implementation is go, which needs %s.workers 1" .transport .transport) -}}
 {{- end -}}
 {{- $_ := set $settings "RUNTIME" (get (dict "rest" "net-http" "grpc" "grpc-go" "socket" "goroutines") .transport) -}}
 {{- $_ := set $settings "THREADS" .goMaxProcs -}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import orjson
@@ -58,8 +57,8 @@ def to_fields(value: Value) -> Any:  # noqa: ANN401 - fields, or a list of them
 
 
 def to_json(fields: object) -> bytes:
-    """Encode fields as JSON, and bytes in them as base64."""
-    return orjson.dumps(fields, default=_encode_bytes)
+    """Encode fields as JSON, and bytes in them, which orjson passes on, as base64."""
+    return orjson.dumps(fields, default=lambda value: base64.b64encode(value).decode())
 
 
 def from_json(body: bytes) -> dict[str, Any]:
@@ -70,9 +69,10 @@ def from_json(body: bytes) -> dict[str, Any]:
         raise InvalidArgument(f"The body is not valid JSON: {error}.") from None
     if type(fields) is not dict:
         raise InvalidArgument("The body must be a JSON object.")
-    for user in (fields, fields.get("user"), *_list(fields.get("users"))):
-        if isinstance(user, dict):
-            _decode_bytes(user)
+    users = fields.get("users")
+    for item in (fields, fields.get("user"), *(users if isinstance(users, list) else ())):
+        if isinstance(item, dict):
+            _decode_bytes(item)
     return fields
 
 
@@ -97,22 +97,10 @@ def _from_message_value(value: Any) -> Any:  # noqa: ANN401
     return [_from_message_value(item) for item in value]
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _decode_bytes(fields: dict[str, Any]) -> None:
     for name in ("avatar", "payload"):
-        value = fields.get(name)
-        if value is None:
-            continue
-        try:
-            fields[name] = base64.b64decode(value, validate=True)
-        except (binascii.Error, TypeError, ValueError):
-            raise InvalidArgument(f"Field '{name}' must be base64 text.") from None
-
-
-def _encode_bytes(value: object) -> str:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    raise TypeError(type(value).__name__)
+        if fields.get(name) is not None:
+            try:
+                fields[name] = base64.b64decode(fields[name], validate=True)
+            except (TypeError, ValueError):
+                raise InvalidArgument(f"Field '{name}' must be base64 text.") from None

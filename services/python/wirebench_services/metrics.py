@@ -1,6 +1,6 @@
 """The metrics that workers count, by prometheus_client.
 
-With PROMETHEUS_MULTIPROC_DIR set, each worker writes to files of its own in that folder, which the exporter reads.
+With PROMETHEUS_MULTIPROC_DIR set, each worker writes to files of its own in that folder, which `admin.py` reads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REQUESTS = Counter("wirebench_requests", "Requests answered.", (*_LABELS, "code"
 DURATION = Histogram(
     "wirebench_request_duration_seconds", "From the request read to the reply handed over.", _LABELS, buckets=BUCKETS_S
 )
-STORE_WAIT = Summary("wirebench_store_wait_seconds", "Waits for a connection of the PostgreSQL pool.")
+STORE_WAIT = Summary("wirebench_store_wait_seconds", "Waits for a connection of the store's pool.")
 WORKERS = Gauge("wirebench_workers", "Workers that have started.", multiprocess_mode="livesum")
 
 

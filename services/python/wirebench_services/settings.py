@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
 _PORT_MAX = 65_535
 Port = Annotated[int, Field(ge=0, le=_PORT_MAX, description="port of the service; 0 chooses a free one")]
-_THREADS = "threads of each worker; with an event loop, those that wait for SQLite"
-Threads = Annotated[int, Field(ge=1, le=1024, description=_THREADS)]
+Threads = Annotated[int, Field(ge=1, le=1024, description="threads of each worker; event loops have one")]
 Timeout = Annotated[float, Field(ge=0.1, le=3600)]
 
 
@@ -47,9 +46,9 @@ class Settings(BaseSettings):
     store_url_file: Path | None = None
     """file with the URL of postgres; without it, the environment variable WIREBENCH_STORE_URL has the URL"""
     store_connections: int = Field(default=10, ge=1, le=1000)
-    """connections that each worker may have to postgres"""
+    """connections that each worker may have to sqlite or postgres"""
     store_timeout_s: Timeout = 5.0
-    """how long a request may wait for a connection to postgres, and a statement may take"""
+    """how long a request may wait for a connection to sqlite or postgres, and a statement may take"""
     seed_users: int = Field(default=10_000, ge=0, le=1_000_000)
     """users that a new store starts with; 0 is an empty store"""
     tls_cert: Path | None = None
@@ -62,16 +61,11 @@ class Settings(BaseSettings):
     """largest request body"""
     drain_timeout_s: float = Field(default=10.0, ge=0, le=3600)
     """how long requests in flight may take to finish after SIGTERM"""
-    _store_url: str = PrivateAttr(default="")
-
-    @property
-    def program(self) -> str:
-        return f"wirebench-{self.transport}"
 
     @property
     def store_url(self) -> str:
         """The URL of the PostgreSQL database. It holds a password: never print it."""
-        return self._store_url
+        return read_store_url(self.store_url_file)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -86,7 +80,7 @@ class Settings(BaseSettings):
         if self.tls_client_ca and not self.tls_cert:
             raise ValueError("--tls-client-ca: needs --tls-cert and --tls-key")
         if self.store == "postgres":
-            self._store_url = read_store_url(self.store_url_file)
+            read_store_url(self.store_url_file)
         return self
 
     def to_environment(self) -> dict[str, str]:
@@ -98,7 +92,6 @@ class Settings(BaseSettings):
 class RestSettings(Settings):
     """Serve wirebench's application by REST."""
 
-    model_config = SettingsConfigDict(cli_prog_name="wirebench-rest")
     transport = "rest"
 
     port: Port = 5000
@@ -112,7 +105,6 @@ class RestSettings(Settings):
 class GrpcSettings(Settings):
     """Serve wirebench's application by gRPC."""
 
-    model_config = SettingsConfigDict(cli_prog_name="wirebench-grpc")
     transport = "grpc"
 
     port: Port = 50051
@@ -126,7 +118,6 @@ class GrpcSettings(Settings):
 class SocketSettings(Settings):
     """Serve wirebench's application by frames on a TCP socket."""
 
-    model_config = SettingsConfigDict(cli_prog_name="wirebench-socket")
     transport = "socket"
 
     port: Port = 9000
@@ -160,7 +151,7 @@ def read_settings(kind: type[Settings], arguments: list[str] | None = None) -> A
 
 def read_store_url(file: Path | None) -> str:
     """Return the URL in the file, or else in the environment. Raises ValueError, which quotes nothing of the URL."""
-    from wirebench_services.application.stores.schema import check_url  # noqa: PLC0415 - imports psycopg
+    from wirebench_services.application.stores.tables import parse_url  # noqa: PLC0415 - imports SQLAlchemy
 
     variable = f"{ENVIRONMENT_PREFIX}STORE_URL"
     try:
@@ -174,7 +165,7 @@ def read_store_url(file: Path | None) -> str:
             "or name a file with it by --store-url-file"
         )
     try:
-        check_url(url)
+        parse_url(url)
     except ValueError as error:
         raise ValueError(f"{file or variable}: {error}") from None
     return url

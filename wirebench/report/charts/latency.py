@@ -39,7 +39,11 @@ class Extent:
 
 def extent(latencies: Sequence[CellLatency]) -> Extent | None:
     """Return the extent that holds all curves; None if there is no curve."""
-    curves = [curve for latency in latencies for curve in (latency.curve, *latency.block_curves) if curve]
+    return extent_of([curve for latency in latencies for curve in (latency.curve, *latency.block_curves) if curve])
+
+
+def extent_of(curves: Sequence[Curve]) -> Extent | None:
+    """Return the extent that holds these curves; None without any."""
     if not curves:
         return None
     low = min(float(curve.latency_ms[0]) for curve in curves)
@@ -50,7 +54,7 @@ def extent(latencies: Sequence[CellLatency]) -> Extent | None:
 def draw(name: str, description: str, cells: Sequence[tuple[Style, CellLatency]], within: Extent) -> Markup:
     """Draw the merged curve of each cell, and behind it, thin, the curve of each of its blocks."""
     figure, axes = new_axes(HEIGHT, left=44, right=16, top=24, bottom=40)
-    _scale(axes, within)
+    set_scale(axes, within)
     blocks = sum(len(latency.block_curves) for _, latency in cells)
     for style, latency in cells:
         if blocks <= _BLOCK_LINES_MAX:
@@ -63,7 +67,8 @@ def draw(name: str, description: str, cells: Sequence[tuple[Style, CellLatency]]
     return inline(figure, name, description)
 
 
-def _scale(axes: Axes, within: Extent) -> None:
+def set_scale(axes: Axes, within: Extent) -> None:
+    """Let axes show the extent: percentiles below, latencies beside."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1, within.one_in_max * 1.1)

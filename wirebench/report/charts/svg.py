@@ -32,10 +32,15 @@ def new_axes(height: float, *, left: float, right: float, top: float, bottom: fl
     figure = Figure(figsize=(WIDTH / UNITS_PER_INCH, height / UNITS_PER_INCH))
     inner = (WIDTH - left - right, height - top - bottom)
     axes = figure.add_axes((left / WIDTH, bottom / height, inner[0] / WIDTH, inner[1] / height))
+    remove_frame(axes)
+    return figure, axes
+
+
+def remove_frame(axes: Axes) -> None:
+    """Leave nothing of the axes but the labels of their ticks."""
     axes.patch.set_visible(False)
     axes.spines[:].set_visible(False)
     axes.tick_params(which="both", length=0, labelsize=SMALL_FONT_SIZE, labelcolor=MUTED)
-    return figure, axes
 
 
 def inline(figure: Figure, name: str, description: str) -> Markup:

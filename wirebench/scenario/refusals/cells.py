@@ -109,6 +109,12 @@ def _impossible_service(cell: Cell, factors: Factors, *, writes: bool) -> Iterat
             f"the runtime {cell.runtime!r} has no thread pool",
             f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}",
         )
+    if cell.store_connections is not None and cell.store == "memory":
+        yield Refusal(
+            written(factors, "store_connections", cell),
+            "the store 'memory' has no connections",
+            "set factors.store to postgres or sqlite, or remove store_connections",
+        )
     if cell.runtime in CLOSING_RUNTIMES and cell.connection == "keep":
         yield Refusal(
             written(factors, "runtime", cell),
@@ -123,12 +129,6 @@ def _impossible_in_go(cell: Cell, factors: Factors) -> Iterator[Refusal]:
             written(factors, "workers", cell),
             f"{cell.workers} workers in Go, where a service is one process that uses many cores",
             "set factors.workers to 1, and factors.threads to the cores that it is to use at once",
-        )
-    if cell.store == "sqlite":
-        yield Refusal(
-            written(factors, "store", cell),
-            "in Go there is no store 'sqlite'",
-            "set factors.store to memory or postgres",
         )
 
 

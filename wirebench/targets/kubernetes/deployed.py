@@ -135,13 +135,15 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
             "deploy it without tls.enabled, or measure TLS by `wirebench run --target kubernetes`",
         )
     threads = told.get("WIREBENCH_THREADS")
+    store = told["WIREBENCH_STORE"].partition(":")[0]
     return ServiceSpec(
         transport,
         told["WIREBENCH_RUNTIME"],
         int(told["WIREBENCH_WORKERS"]),
         int(threads or 0) or None,
-        cast(Store, told["WIREBENCH_STORE"].partition(":")[0]),
+        cast(Store, store),
         deployment["spec"]["replicas"],
         nodes.millicores(container["resources"]["limits"]["cpu"]),
         implementation="go" if container["command"][0] == "wirebench-go" else "python",
+        store_connections=None if store == "memory" else int(told["WIREBENCH_STORE_CONNECTIONS"]),
     )

@@ -46,6 +46,8 @@ def of_service(service: ServiceSpec) -> Values:
     if service.store == "postgres":
         # By name, as the release of a load has no server of its own.
         values["storeUrl"] = {"secretName": _STORE_SECRET}
+    if service.store_connections is not None:
+        values["storeConnections"] = service.store_connections
     if service.threads is not None:
         values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
     if service.transport == "grpc" and not service.disrupted:

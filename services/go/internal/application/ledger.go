@@ -96,8 +96,8 @@ func (l *Ledger) Transactions(
 			}
 			yield(nil, err)
 		}
-		for afterID := int32(0); limit > 0; {
-			page, err := l.store.transactions(ctx, r.GetSince(), afterID, min(pageItems, limit))
+		for since, afterID := r.GetSince(), int32(0); limit > 0; {
+			page, err := l.store.transactions(ctx, since, afterID, min(pageItems, limit))
 			if err != nil {
 				fail(err)
 				return
@@ -114,7 +114,8 @@ func (l *Ledger) Transactions(
 					return
 				}
 			}
-			afterID, limit = page[len(page)-1].Id, limit-int32(len(page))
+			last := page[len(page)-1]
+			since, afterID, limit = last.Time, last.Id, limit-int32(len(page))
 		}
 	}, nil
 }

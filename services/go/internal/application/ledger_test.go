@@ -14,7 +14,9 @@ import (
 )
 
 // The ledger is that of proto/vectors/ledger.json.
-func TestLedgerVectors(t *testing.T) {
+func TestLedgerVectors(t *testing.T) { forEachStore(t, 0, testLedgerVectors) }
+
+func testLedgerVectors(t *testing.T, store Store) {
 	var vectors struct {
 		Transactions []*pb.Transaction
 		Balances     []*pb.Balance
@@ -28,19 +30,21 @@ func TestLedgerVectors(t *testing.T) {
 		t.Fatalf("no vectors: %v", err)
 	}
 	for _, expected := range vectors.Transactions {
-		if actual := seedTransaction(expected.Id); !proto.Equal(expected, actual) {
-			t.Errorf("expected %v, not %v", expected, actual)
+		actual, err := store.transactions(t.Context(), expected.Time, expected.Id-1, 1)
+		if err != nil || len(actual) != 1 || !proto.Equal(expected, actual[0]) {
+			t.Errorf("expected %v, not %v, %v", expected, actual, err)
 		}
 	}
 	for _, expected := range vectors.Balances {
-		actual, err := NewMemory(0).balance(t.Context(), expected.AccountId)
+		actual, err := store.balance(t.Context(), expected.AccountId)
 		if err != nil || !proto.Equal(expected, actual) {
 			t.Errorf("expected %v, not %v, %v", expected, actual, err)
 		}
 	}
 	for _, each := range vectors.FirstIDs {
-		if actual := firstIDSince(each.Since); each.ID != actual {
-			t.Errorf("since %d: expected %d, not %d", each.Since, each.ID, actual)
+		actual, err := store.transactions(t.Context(), each.Since, 0, 1)
+		if isNone := each.ID > transactions; err != nil || isNone != (len(actual) == 0) || !isNone && actual[0].Id != each.ID {
+			t.Errorf("since %d: expected %d, not %v, %v", each.Since, each.ID, actual, err)
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirebench.dev/services/internal/pb"
+	"wirebench.dev/services/internal/settings"
 )
 
 var (
@@ -30,11 +32,25 @@ type Store interface {
 	// users returns at most limit users (0: all) with greater ids, in the order of their ids.
 	users(ctx context.Context, afterID, limit int32) ([]*pb.User, error)
 	balance(ctx context.Context, accountID int32) (*pb.Balance, error)
-	// transactions returns at most limit transactions of a Unix second or later with greater ids, in their order.
+	// transactions returns at most limit transactions in order: those of a Unix second with greater ids, and all later ones.
 	transactions(ctx context.Context, since, afterID, limit int32) ([]*pb.Transaction, error)
 	// Check returns why the store can't be used, or nil.
 	Check(ctx context.Context) error
+	// Waits returns how many operations have used the store's connections, and how long they have waited for one in all.
+	Waits() (count uint64, total time.Duration)
 	Close()
+}
+
+// OpenStore opens the store of the settings.
+func OpenStore(ctx context.Context, config *settings.Settings) (Store, error) {
+	switch config.Store {
+	case "memory":
+		return NewMemory(config.SeedUsers), nil
+	case "postgres":
+		return openPostgres(ctx, config)
+	default:
+		return openSQLite(ctx, config)
+	}
 }
 
 // Memory is a store that ends with the process. A user is never changed, only replaced: readers keep what they got.
@@ -148,6 +164,9 @@ func (m *Memory) transactions(_ context.Context, since, afterID, limit int32) ([
 
 // Check returns nil: memory is always there.
 func (m *Memory) Check(context.Context) error { return nil }
+
+// Waits returns zeros: there are no connections.
+func (m *Memory) Waits() (count uint64, total time.Duration) { return 0, 0 }
 
 // Close does nothing.
 func (m *Memory) Close() {}

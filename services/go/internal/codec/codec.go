@@ -31,18 +31,25 @@ type Response interface {
 // Call decodes a request and calls the application.
 type Call func(ctx context.Context, decode func(request proto.Message) error) (Response, error)
 
-// Calls returns the operations with one reply, by name.
-func Calls(app *application.Application) map[string]Call {
-	return map[string]Call{
-		"users.create":       unary(app.Users.CreateUser),
-		"users.get":          unary(app.Users.GetUser),
-		"users.update":       unary(app.Users.UpdateUser),
-		"users.delete":       unary(app.Users.DeleteUser),
-		"users.list":         unary(app.Users.ListUsers),
-		"users.create_batch": unary(app.Users.CreateUserBatch),
-		"ledger.get_balance": unary(app.Ledger.GetBalance),
-		"echo.echo":          unary(app.Echo.Echo),
-		"echo.upper":         unary(app.Echo.Upper),
+// Operation is one of the application. Call is nil if it replies with a stream, which each transport does in its own way.
+type Operation struct {
+	GRPCMethod string
+	Call       Call
+}
+
+// Operations returns all operations by name.
+func Operations(app *application.Application) map[string]Operation {
+	return map[string]Operation{
+		"users.create":               {pb.UserService_CreateUser_FullMethodName, unary(app.Users.CreateUser)},
+		"users.get":                  {pb.UserService_GetUser_FullMethodName, unary(app.Users.GetUser)},
+		"users.update":               {pb.UserService_UpdateUser_FullMethodName, unary(app.Users.UpdateUser)},
+		"users.delete":               {pb.UserService_DeleteUser_FullMethodName, unary(app.Users.DeleteUser)},
+		"users.list":                 {pb.UserService_ListUsers_FullMethodName, unary(app.Users.ListUsers)},
+		"users.create_batch":         {pb.UserService_CreateUserBatch_FullMethodName, unary(app.Users.CreateUserBatch)},
+		"ledger.get_balance":         {pb.LedgerService_GetBalance_FullMethodName, unary(app.Ledger.GetBalance)},
+		"ledger.stream_transactions": {pb.LedgerService_StreamTransactions_FullMethodName, nil},
+		"echo.echo":                  {pb.EchoService_Echo_FullMethodName, unary(app.Echo.Echo)},
+		"echo.upper":                 {pb.EchoService_Upper_FullMethodName, unary(app.Echo.Upper)},
 	}
 }
 

@@ -32,16 +32,16 @@ import (
 
 // Server is an http.Server with its handlers.
 type Server struct {
-	http     *http.Server
-	ledger   *application.Ledger
-	calls    map[string]codec.Call
-	requests *metrics.Requests
+	http       *http.Server
+	ledger     *application.Ledger
+	operations map[string]codec.Operation
+	requests   *metrics.Requests
 }
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	mux := http.NewServeMux()
-	s := &Server{ledger: app.Ledger, calls: codec.Calls(app), requests: requests, http: &http.Server{
+	s := &Server{ledger: app.Ledger, operations: codec.Operations(app), requests: requests, http: &http.Server{
 		Handler: http.MaxBytesHandler(countUnknown(mux, requests), int64(config.BodyBytesMax)),
 		// For headers and body; streams lift it. A WriteTimeout would end streams.
 		ReadTimeout: config.ReadTimeout,
@@ -80,7 +80,7 @@ func (s *Server) Shutdown(ctx context.Context) {
 
 // reply returns a handler that calls an operation and replies.
 func (s *Server) reply(operation string, status int, parameters ...string) http.HandlerFunc {
-	call := s.calls[operation]
+	call := s.operations[operation].Call
 	return func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		response, err := call(r.Context(), func(request proto.Message) error { return decode(r, request, parameters...) })
@@ -229,7 +229,7 @@ func decodeBody(r *http.Request, request proto.Message) error {
 
 func replyError(w http.ResponseWriter, r *http.Request, err error) {
 	code := cmp.Or(statuses[status.Code(err)], http.StatusInternalServerError)
-	if err == errMediaType {
+	if errors.Is(err, errMediaType) {
 		code = http.StatusUnsupportedMediaType
 	}
 	message := status.Convert(err).Message()

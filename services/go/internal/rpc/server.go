@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"wirebench.dev/services/internal/application"
+	"wirebench.dev/services/internal/codec"
 	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/pb"
 	"wirebench.dev/services/internal/settings"
@@ -27,14 +28,18 @@ const pingInterval = 10 * time.Second
 
 // Server is a grpc.Server with its services.
 type Server struct {
-	grpc     *grpc.Server
-	health   *health.Server
-	requests *metrics.Requests
+	grpc       *grpc.Server
+	health     *health.Server
+	requests   *metrics.Requests
+	operations map[string]string // their names, by method
 }
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
-	s := &Server{health: health.NewServer(), requests: requests}
+	s := &Server{health: health.NewServer(), requests: requests, operations: map[string]string{}}
+	for name, operation := range codec.Operations(app) {
+		s.operations[operation.GRPCMethod] = name
+	}
 	options := []grpc.ServerOption{
 		grpc.UnaryInterceptor(s.measureUnary),
 		grpc.StreamInterceptor(s.measureStream),
@@ -99,19 +104,6 @@ func (s *Server) measureStream(
 // count counts a call, but not of health and reflection.
 func (s *Server) count(method string, err error, begun time.Time) {
 	if !strings.HasPrefix(method, "/grpc.") {
-		s.requests.Observe(cmp.Or(operations[method], metrics.Unknown), err, begun)
+		s.requests.Observe(cmp.Or(s.operations[method], metrics.Unknown), err, begun)
 	}
-}
-
-var operations = map[string]string{
-	pb.UserService_CreateUser_FullMethodName:           "users.create",
-	pb.UserService_GetUser_FullMethodName:              "users.get",
-	pb.UserService_UpdateUser_FullMethodName:           "users.update",
-	pb.UserService_DeleteUser_FullMethodName:           "users.delete",
-	pb.UserService_ListUsers_FullMethodName:            "users.list",
-	pb.UserService_CreateUserBatch_FullMethodName:      "users.create_batch",
-	pb.LedgerService_GetBalance_FullMethodName:         "ledger.get_balance",
-	pb.LedgerService_StreamTransactions_FullMethodName: "ledger.stream_transactions",
-	pb.EchoService_Echo_FullMethodName:                 "echo.echo",
-	pb.EchoService_Upper_FullMethodName:                "echo.upper",
 }

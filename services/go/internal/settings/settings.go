@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,7 +29,7 @@ type Settings struct {
 	Host                                                 string
 	Port, AdminPort                                      int
 	Threads                                              int
-	Store, StoreURL                                      string
+	Store, StoreURL, StorePath                           string
 	StoreConnections, SeedUsers                          int
 	TLS                                                  *tls.Config // nil for plain text
 	Security                                             string      // for the log
@@ -52,11 +53,11 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	runtime := flags.String("runtime", s.Runtime, "`name` of the runtime; there is one")
 	workers := flags.Int("workers", 1, "processes; there is one, which uses as many cores as --threads says")
 	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all that it may")
-	flags.StringVar(&s.Store, "store", "memory", "memory or postgres")
+	flags.StringVar(&s.Store, "store", "memory", "memory, sqlite (a temporary file), sqlite:`PATH` or postgres")
 	storeURLFile := flags.String("store-url-file", "", "`file` that holds the URL of postgres; else "+storeURLVariable)
-	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres")
+	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres or sqlite")
 	flags.Func("store-timeout-s", "how long a statement may take (default 5)", seconds(&s.StoreTimeout, 5))
-	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that the store memory starts with")
+	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store starts with; with postgres, wirebench-store says")
 	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
 	key := flags.String("tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
 	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities that clients need a certificate of")
@@ -85,10 +86,14 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	} else if s.AdminPort == -1 {
 		s.AdminPort = s.Port + adminPortOffset
 	}
+	if path, ok := strings.CutPrefix(s.Store, "sqlite:"); ok && path != "" {
+		s.Store, s.StorePath = "sqlite", path
+	}
 	if err := cmp.Or(
 		unless(flags.NArg() == 0, "unrecognized arguments: %s", strings.Join(flags.Args(), " ")),
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
-		unless(s.Store == "memory" || s.Store == "postgres", "--store: '%s' is not one of memory, postgres", s.Store),
+		unless(slices.Contains([]string{"memory", "sqlite", "postgres"}, s.Store),
+			"--store: '%s' is not one of memory, sqlite, sqlite:PATH, postgres", s.Store),
 		unless(s.Port >= 0 && s.Port <= portMax, "--port: %d is not between 0 and %d", s.Port, portMax),
 		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
 		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),

@@ -44,11 +44,10 @@ type connection struct {
 	writing sync.Mutex
 	writer  *bufio.Writer
 
-	running  sync.WaitGroup // streams
-	mu       sync.Mutex     // for what follows
-	streams  map[uint32]context.CancelFunc
-	resting  bool // between requests
-	stopping bool
+	running sync.WaitGroup // streams
+	mu      sync.Mutex     // for what follows
+	streams map[uint32]context.CancelFunc
+	resting bool // between requests
 }
 
 func newConnection(server *Server, accepted net.Conn) *connection {
@@ -73,6 +72,8 @@ func (c *connection) Write(p []byte) (int, error) {
 
 func (c *connection) serve() {
 	defer c.Close()
+	defer context.AfterFunc(c.server.stopping, c.stop)()
+	defer context.AfterFunc(c.server.aborted, func() { _ = c.Close() })()
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
@@ -151,7 +152,7 @@ func (c *connection) awaitRequest() error {
 func (c *connection) rest(timeout time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopping {
+	if c.server.stopping.Err() != nil {
 		return errStopping
 	}
 	c.resting = true
@@ -162,7 +163,6 @@ func (c *connection) rest(timeout time.Duration) error {
 func (c *connection) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stopping = true
 	if c.resting {
 		_ = c.SetReadDeadline(time.Now())
 	}
@@ -186,16 +186,20 @@ func (c *connection) answerFrame() error {
 	if isOpen { // the client could not tell the replies apart
 		return frameError{r.id, application.Invalid("A stream with the id %d is open.", r.id)}
 	}
-	operation, message, body := r.method, "", []byte(nil)
-	if call, ok := c.server.calls[r.method]; ok {
-		message, body, err = c.call(call, r.body)
-	} else if r.method != streamMethod {
+	operation, ok := c.server.operations[r.method]
+	label, message, body := r.method, "", []byte(nil)
+	switch {
+	case !ok:
 		name := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
-		operation, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", name)
-	} else if err = c.openStream(r); err == nil {
-		return nil
+		label, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", name)
+	case operation.Call != nil:
+		message, body, err = c.call(operation.Call, r.body)
+	default:
+		if err = c.openStream(r); err == nil {
+			return nil
+		}
 	}
-	c.server.requests.Observe(operation, err, begun)
+	c.server.requests.Observe(label, err, begun)
 	return c.write(r.id, 0, message, body, err)
 }
 
@@ -232,7 +236,7 @@ func (c *connection) openStream(r request) error {
 	c.running.Go(func() {
 		defer cancel()
 		err := c.sendBatches(r.id, batches)
-		c.server.requests.Observe(streamMethod, err, begun)
+		c.server.requests.Observe(r.method, err, begun)
 		c.mu.Lock()
 		delete(c.streams, r.id) // before the end is sent: a client that has read it may use the id again
 		c.mu.Unlock()

@@ -27,23 +27,24 @@ import (
 // After a failed accept, as when no more files may be open.
 const acceptPause = 100 * time.Millisecond
 
-// Server keeps the connections.
+// Server serves connections.
 type Server struct {
-	config   *settings.Settings
-	app      *application.Application
-	requests *metrics.Requests
-	calls    map[string]codec.Call
+	config     *settings.Settings
+	app        *application.Application
+	requests   *metrics.Requests
+	operations map[string]codec.Operation
 
-	mu          sync.Mutex
-	connections map[*connection]struct{}
-	running     sync.WaitGroup
+	stopping, aborted context.Context
+	stop, abort       context.CancelFunc
+	running           sync.WaitGroup // connections
 }
 
 // New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
-	return &Server{
-		config: config, app: app, requests: requests, calls: codec.Calls(app), connections: map[*connection]struct{}{},
-	}
+	s := &Server{config: config, app: app, requests: requests, operations: codec.Operations(app)}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.aborted, s.abort = context.WithCancel(context.Background())
+	return s
 }
 
 // Serve accepts connections until the listener is closed.
@@ -61,36 +62,15 @@ func (s *Server) Serve(listener net.Listener) error {
 		if s.config.TLS != nil {
 			accepted = tls.Server(accepted, s.config.TLS) // the handshake is part of the first read
 		}
-		s.start(newConnection(s, accepted))
+		s.running.Go(newConnection(s, accepted).serve)
 	}
-}
-
-func (s *Server) start(c *connection) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.connections[c] = struct{}{}
-	s.running.Go(func() {
-		c.serve()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.connections, c)
-	})
 }
 
 // Shutdown closes connections between requests, and all of them when the context ends.
 func (s *Server) Shutdown(ctx context.Context) {
-	s.forEach((*connection).stop)
-	abort := context.AfterFunc(ctx, func() { s.forEach(func(c *connection) { _ = c.Close() }) })
-	defer abort()
+	s.stop()
+	defer context.AfterFunc(ctx, s.abort)()
 	s.running.Wait()
-}
-
-func (s *Server) forEach(do func(*connection)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.connections {
-		do(c)
-	}
 }
 
 // The layout of proto/socket.md. Sizes are in bytes.
@@ -176,7 +156,6 @@ const (
 	protobufPreface = "WB1P"
 
 	cancelMethod  = "cancel"
-	streamMethod  = "ledger.stream_transactions"
 	lineOperation = "echo.upper"
 )
 

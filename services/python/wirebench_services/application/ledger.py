@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from wirebench_services.application.users import INT32_MAX, Fields, check_names, parse_integer
+from wirebench_services.application.users import Fields, check_names, parse_integer
 
 if TYPE_CHECKING:
-    from wirebench_services.application.stores.store import AsyncStore, Store
+    from wirebench_services.application.stores import AsyncStore, Store
 
 RATE_LIMIT_MAX = 1_000_000
 STREAM_ITEMS_MAX = 100_000
@@ -53,45 +53,42 @@ class StreamQuery(NamedTuple):
 
 def parse_account_id(fields: Fields) -> int:
     check_names(fields, "account_id")
-    return parse_integer(fields, "account_id", 1, INT32_MAX)
+    return parse_integer(fields, "account_id")
 
 
 def parse_stream(fields: Fields) -> StreamQuery:
     """Return the query of StreamTransactions. Raises InvalidArgument."""
     check_names(fields, "since", "rate_limit", "limit")
-    is_limited = fields.get("rate_limit") is not None
     return StreamQuery(
-        parse_integer(fields, "since", 0, INT32_MAX),
-        parse_integer(fields, "rate_limit", 1, RATE_LIMIT_MAX) if is_limited else None,
-        parse_integer(fields, "limit", 1, STREAM_ITEMS_MAX, STREAM_ITEMS_MAX),
+        parse_integer(fields, "since", 0),
+        None if fields.get("rate_limit") is None else parse_integer(fields, "rate_limit", most=RATE_LIMIT_MAX),
+        parse_integer(fields, "limit", most=STREAM_ITEMS_MAX, default=STREAM_ITEMS_MAX),
     )
 
 
-def stream_transactions(store: Store, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
-    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
-    pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
-    while left and (page := store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS))):
-        after_id, left = page[-1].id, left - len(page)
+def stream_transactions(
+    store: Store, query: StreamQuery, wait: Callable[[float], None] = time.sleep
+) -> Iterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, as soon as they are due, for which it calls `wait`. Raises Unavailable."""
+    pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
+    while left and (page := store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))):
+        since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         while page:
-            if wait_s := pace.wait_s():
-                time.sleep(wait_s)
-            due = pace.take(len(page))
+            wait_s, due = pace.take(len(page))
+            wait(wait_s)
             yield page[:due]
             page = page[due:]
 
 
 async def stream_transactions_async(store: AsyncStore, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
-    pace, after_id, left = _Pace(query.rate_limit_per_s), 0, query.limit
+    pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     # A client that leaves cancels its stream. A query that is cancelled with it may cost the pool a connection.
-    while left and (
-        page := await asyncio.shield(store.list_transactions(query.since_s, after_id, min(left, PAGE_ITEMS)))
-    ):
-        after_id, left = page[-1].id, left - len(page)
+    while left and (page := await asyncio.shield(store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS)))):
+        since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         while page:
-            # A stream without a limit gives the other connections a turn, too.
-            await asyncio.sleep(pace.wait_s())
-            due = pace.take(len(page))
+            wait_s, due = pace.take(len(page))
+            await asyncio.sleep(wait_s)  # with 0, other connections have a turn
             yield page[:due]
             page = page[due:]
 
@@ -103,18 +100,14 @@ class _Pace:
         self._interval_s = 1 / rate_per_s if rate_per_s else 0.0
         self._due_s = time.monotonic()
 
-    def wait_s(self) -> float:
-        """Return how long to sleep until the next transaction is due."""
-        left_s = self._due_s - time.monotonic()
-        return max(_SLEEP_S_MIN, left_s) if left_s > 0 else 0.0
-
-    def take(self, count_max: int) -> int:
-        """Return how many transactions are due, at least one, and count them as sent."""
+    def take(self, count_max: int) -> tuple[float, int]:
+        """Return how long to sleep, and how many transactions are due then: at least one."""
         if not self._interval_s:
-            return count_max
+            return 0.0, count_max
         now_s = time.monotonic()
         # A client that did not read for a while is not sent more than the limit afterwards.
         self._due_s = max(self._due_s, now_s - 0.1)
-        count = min(count_max, max(1, int((now_s - self._due_s) / self._interval_s) + 1))
+        wait_s = max(_SLEEP_S_MIN, self._due_s - now_s) if self._due_s > now_s else 0.0
+        count = min(count_max, int((now_s + wait_s - self._due_s) / self._interval_s) + 1)
         self._due_s += count * self._interval_s
-        return count
+        return wait_s, count

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Iterator
 
 from wirebench_services.application.ledger import Balance, Transaction
@@ -14,6 +12,7 @@ FIRST_SEEDED_ID = 1_000_001
 
 ACCOUNTS = 10_000
 TRANSACTIONS = 100_000
+TRANSACTION_IDS = range(1, TRANSACTIONS + 1)
 #: 2026-01-01T00:00:00Z, in Unix seconds, and how long the transactions go on.
 FIRST_TIME_S = 1_767_225_600
 DURATION_S = 86_400
@@ -24,7 +23,6 @@ _OPENING_CENTS_MIN = 5_000_000
 _OPENING_CENTS_SPAN = 5_000_000
 _PURPOSES = ("Salary", "Rent", "Groceries", "Insurance", "Electricity", "Refund", "Savings", "Donation")
 _MASK = 2**32 - 1
-_balances_lock = threading.Lock()
 
 
 def users(count: int) -> Iterator[User]:
@@ -47,11 +45,17 @@ def _movement(transaction_id: int) -> tuple[int, int, int]:
     return payer + 1, payee + 1, 1 + _mix(TRANSACTIONS + transaction_id) % _AMOUNT_CENTS_MAX
 
 
+def time_and_id(transaction_id: int) -> tuple[int, int]:
+    """Return what transactions are ordered by."""
+    return FIRST_TIME_S + (transaction_id - 1) * DURATION_S // TRANSACTIONS, transaction_id
+
+
 def transaction(transaction_id: int) -> Transaction:
     payer, payee, amount_cents = _movement(transaction_id)
+    time_s, _ = time_and_id(transaction_id)
     return Transaction(
         transaction_id,
-        FIRST_TIME_S + (transaction_id - 1) * DURATION_S // TRANSACTIONS,
+        time_s,
         payer,
         payee,
         amount_cents,
@@ -61,37 +65,20 @@ def transaction(transaction_id: int) -> Transaction:
     )
 
 
-def first_id(since_s: int) -> int:
-    """Return the id of the first transaction at a Unix second or later; one over `TRANSACTIONS` if there is none."""
-    # The least id with (id - 1) * DURATION_S // TRANSACTIONS >= elapsed_s.
-    elapsed_s = min(max(0, since_s - FIRST_TIME_S), DURATION_S)
-    return 1 - (-elapsed_s * TRANSACTIONS // DURATION_S)
-
-
 def transactions() -> Iterator[Transaction]:
-    return map(transaction, range(1, TRANSACTIONS + 1))
+    return map(transaction, TRANSACTION_IDS)
 
 
-def balances() -> tuple[Balance, ...]:
-    """Return the balances after all transactions, in the order of the account ids; the first is account 1.
-
-    They are computed in a tenth of a second at the first call.
-    """
-    # One thread computes while the others wait: in parallel, fifty of them would take seconds.
-    with _balances_lock:
-        return _balances()
-
-
-@functools.cache
-def _balances() -> tuple[Balance, ...]:
+def balances() -> list[Balance]:
+    """Return the balances after all transactions, by account id, starting at 1: a tenth of a second of work."""
     cents = [_OPENING_CENTS_MIN + _mix(TRANSACTIONS * 2 + number) % _OPENING_CENTS_SPAN for number in range(ACCOUNTS)]
     counts = [0] * ACCOUNTS
-    for payer, payee, amount_cents in map(_movement, range(1, TRANSACTIONS + 1)):
+    for payer, payee, amount_cents in map(_movement, TRANSACTION_IDS):
         cents[payer - 1] -= amount_cents
         cents[payee - 1] += amount_cents
         counts[payer - 1] += 1
         counts[payee - 1] += 1
-    return tuple(
+    return [
         Balance(number, f"Owner of account {number}", _CURRENCY, held, count)
         for number, held, count in zip(range(1, ACCOUNTS + 1), cents, counts, strict=True)
-    )
+    ]

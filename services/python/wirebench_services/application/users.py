@@ -6,9 +6,8 @@ returns the arguments of the store's method. Null and proto3's zero values count
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from wirebench_services.application.errors import InvalidArgument
 
@@ -23,8 +22,7 @@ AVATAR_BYTES_MAX = 65_536
 CHARACTERS_MAX = {"name": 200, "email": 254, "phone": 64, "address": 500, "bio": 10_000}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """A stored user; None and the empty tuple are fields that were never set."""
 
     id: int
@@ -52,14 +50,12 @@ class User:
 
 
 REQUIRED = ("id", "name", "email")
-FIELDS = tuple(field.name for field in dataclasses.fields(User))
+FIELDS = User._fields
 
 
-def parse_integer(fields: Fields, name: str, least: int, most: int, default: int = 0) -> int:
+def parse_integer(fields: Fields, name: str, least: int = 1, most: int = INT32_MAX, default: int = 0) -> int:
     """Return an integer field, or its default if it is missing, within its range. Raises InvalidArgument."""
-    value = fields.get(name)
-    if value is None:
-        value = default
+    value = default if fields.get(name) is None else fields[name]
     if type(value) is not int:  # bool is a subclass of int
         raise InvalidArgument(f"Field '{name}' must be an integer.")
     if not least <= value <= most:
@@ -77,14 +73,14 @@ def check_names(fields: Fields, *names: str) -> None:
 def parse_id(fields: Fields) -> int:
     """Return the user id that GetUser and DeleteUser name. Raises InvalidArgument."""
     check_names(fields, "id")
-    return _parse_id(fields)
+    return parse_integer(fields, "id")
 
 
 def parse_page(fields: Fields) -> tuple[int, int]:
     """Return the `after_id` and `limit` (0: no limit) of ListUsers. Raises InvalidArgument."""
     check_names(fields, "limit", "after_id")
     limit = parse_integer(fields, "limit", 0, LIST_USERS_MAX)
-    return parse_integer(fields, "after_id", 0, INT32_MAX), limit
+    return parse_integer(fields, "after_id", 0), limit
 
 
 def parse_user(fields: object) -> User:
@@ -95,7 +91,7 @@ def parse_user(fields: object) -> User:
     missing = [name for name in REQUIRED if fields.get(name) in (None, 0, "") and fields.get(name) is not False]
     if missing:
         raise InvalidArgument(f"Missing required fields: {', '.join(missing)}.")
-    return User(id=_parse_id(fields), **_parse_changes(fields))
+    return User(id=parse_integer(fields, "id"), **_parse_changes(fields))
 
 
 def parse_batch(fields: Fields) -> list[User]:
@@ -116,11 +112,7 @@ def parse_batch(fields: Fields) -> list[User]:
 
 def parse_update(fields: Fields) -> tuple[int, dict[str, Any]]:
     """Return the id and the changed fields of UpdateUser. Raises InvalidArgument."""
-    return _parse_id(fields), _parse_changes(fields)
-
-
-def _parse_id(fields: Fields) -> int:
-    return parse_integer(fields, "id", 1, INT32_MAX)
+    return parse_integer(fields, "id"), _parse_changes(fields)
 
 
 def _parse_member(number: int, fields: object) -> User:

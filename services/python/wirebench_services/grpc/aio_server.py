@@ -40,7 +40,7 @@ class UserService(users_pb2_grpc.UserServiceServicer):
         return make_response("users.create", await self._store.add_user(user))
 
     async def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Response:
-        user_id = parse_id(from_message(request))
+        user_id = parse_id({"id": request.id})
         return make_response("users.get", await self._store.get_user(user_id))
 
     async def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Response:
@@ -48,11 +48,11 @@ class UserService(users_pb2_grpc.UserServiceServicer):
         return make_response("users.update", await self._store.change_user(user_id, changes))
 
     async def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Response:
-        user_id = parse_id(from_message(request))
+        user_id = parse_id({"id": request.id})
         return make_response("users.delete", await self._store.remove_user(user_id))
 
     async def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Response:
-        after_id, limit = parse_page(from_message(request))
+        after_id, limit = parse_page({"after_id": request.after_id, "limit": request.limit})
         return make_response("users.list", await self._store.list_users(after_id, limit))
 
     async def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Response:
@@ -67,7 +67,7 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
         self._store = store
 
     async def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Response:
-        account_id = parse_account_id(from_message(request))
+        account_id = parse_account_id({"account_id": request.account_id})
         return make_response("ledger.get_balance", await self._store.get_balance(account_id))
 
     async def StreamTransactions(
@@ -82,10 +82,10 @@ class EchoService(echo_pb2_grpc.EchoServiceServicer):
     """Gives back what it gets."""
 
     async def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Response:
-        return make_response("echo.echo", echo(from_message(request)))
+        return make_response("echo.echo", echo({"payload": request.payload}))
 
     async def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Response:
-        return make_response("echo.upper", upper(from_message(request)))
+        return make_response("echo.upper", upper({"text": request.text}))
 
 
 class OperationInterceptor(grpc.aio.ServerInterceptor):
@@ -128,7 +128,7 @@ async def serve(settings: GrpcSettings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    store = await open_async_store(settings)
+    store = open_async_store(settings)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
         server = grpc.aio.server(interceptors=[OperationInterceptor()], options=calls.make_options(settings))

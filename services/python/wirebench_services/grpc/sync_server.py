@@ -41,7 +41,7 @@ class UserService(users_pb2_grpc.UserServiceServicer):
         return make_response("users.create", self._store.add_user(user))
 
     def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Response:
-        user_id = parse_id(from_message(request))
+        user_id = parse_id({"id": request.id})
         return make_response("users.get", self._store.get_user(user_id))
 
     def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Response:
@@ -49,11 +49,11 @@ class UserService(users_pb2_grpc.UserServiceServicer):
         return make_response("users.update", self._store.change_user(user_id, changes))
 
     def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Response:
-        user_id = parse_id(from_message(request))
+        user_id = parse_id({"id": request.id})
         return make_response("users.delete", self._store.remove_user(user_id))
 
     def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Response:
-        after_id, limit = parse_page(from_message(request))
+        after_id, limit = parse_page({"after_id": request.after_id, "limit": request.limit})
         return make_response("users.list", self._store.list_users(after_id, limit))
 
     def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Response:
@@ -68,7 +68,7 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
         self._store = store
 
     def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Response:
-        account_id = parse_account_id(from_message(request))
+        account_id = parse_account_id({"account_id": request.account_id})
         return make_response("ledger.get_balance", self._store.get_balance(account_id))
 
     def StreamTransactions(self, request: ledger_pb2.StreamTransactionsRequest, context: Context) -> Iterator[Response]:
@@ -81,10 +81,10 @@ class EchoService(echo_pb2_grpc.EchoServiceServicer):
     """Gives back what it gets."""
 
     def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Response:
-        return make_response("echo.echo", echo(from_message(request)))
+        return make_response("echo.echo", echo({"payload": request.payload}))
 
     def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Response:
-        return make_response("echo.upper", upper(from_message(request)))
+        return make_response("echo.upper", upper({"text": request.text}))
 
 
 class OperationInterceptor(grpc.ServerInterceptor):

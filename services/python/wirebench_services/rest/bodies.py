@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from google.protobuf.message import Message
 from wirebench_proto.echo_pb2 import EchoResponse
 
 from wirebench_services.application.errors import InvalidArgument, OperationError
@@ -13,12 +14,7 @@ from wirebench_services.application.ledger import Transaction
 from wirebench_services.application.users import Fields
 from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
 
-if TYPE_CHECKING:
-    import starlette.datastructures
-    import werkzeug.datastructures
-
-    Headers: TypeAlias = werkzeug.datastructures.Headers | starlette.datastructures.Headers
-
+Headers: TypeAlias = Any  # Werkzeug's or Starlette's
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 EVENT_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
 #: By this event a client tells the end of a stream from a connection that failed.
@@ -41,61 +37,51 @@ class UnsupportedMediaTypeError(OperationError):
     code = "unsupported_media_type"
 
 
-def parse_number(name: str, text: str) -> int:
-    """Return the integer in a path or a query. Raises InvalidArgument."""
-    if not _INTEGER.fullmatch(text):
-        raise InvalidArgument(f"Field '{name}' must be an integer.")
-    return int(text)
+def parse_integers(texts: Mapping[str, str]) -> dict[str, int]:
+    """Return the fields of a path or a query. Raises InvalidArgument."""
+    for name, text in texts.items():
+        if not _INTEGER.fullmatch(text):
+            raise InvalidArgument(f"Field '{name}' must be an integer.")
+    return {name: int(text) for name, text in texts.items()}
 
 
-def parse_query(query: Mapping[str, str], path: Mapping[str, str]) -> dict[str, int]:
-    """Return the fields in the query and the path, which are integers. Raises InvalidArgument."""
-    return {name: parse_number(name, text) for fields in (query, path) for name, text in fields.items()}
-
-
-def merge_path(fields: Fields, name: str, text: str) -> dict[str, Any]:
-    """Return the fields of a body with the one in the path. Raises InvalidArgument if they differ."""
-    value = parse_number(name, text)
-    if fields.get(name) and fields[name] != value:
-        raise InvalidArgument(f"Field '{name}' must be the one of the path.")
-    return {**fields, name: value}
-
-
-def parse_body(operation: str, headers: Headers, body: bytes) -> dict[str, Any]:
-    """Return the fields of a request's body. Raises InvalidArgument, UnsupportedMediaTypeError."""
+def parse_body(operation: str, headers: Headers, body: bytes, path: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a body and of its path. Raises InvalidArgument, UnsupportedMediaTypeError."""
     media_type = (headers.get("Content-Type") or JSON).partition(";")[0].strip().lower()
     if media_type == JSON:
-        return from_json(body)
-    if media_type != PROTOBUF:
+        fields = from_json(body)
+    elif media_type == PROTOBUF:
+        fields = from_message(parse_message(OPERATIONS[operation].request, body))
+        if operation == "users.create":  # in JSON the body is the user itself
+            fields = fields.get("user", {})
+    else:
         raise UnsupportedMediaTypeError(f"Content-Type must be {JSON} or {PROTOBUF}.")
-    fields = from_message(parse_message(OPERATIONS[operation].request, body))
-    # In JSON the body is the user itself.
-    return fields.get("user", {}) if operation == "users.create" else fields
+    for name, value in parse_integers(path).items():
+        if fields.get(name) and fields[name] != value:
+            raise InvalidArgument(f"Field '{name}' must be the one of the path.")
+        fields[name] = value
+    return fields
 
 
 def encode_success(operation: str, value: Value, headers: Headers) -> tuple[bytes, str]:
     """Return the body of a reply that has the operation's value, and its media type."""
-    media_type = choose_media_type(headers)
     _, response, message = OPERATIONS[operation]
-    fields = {"success": True, "data": to_fields(value), "message": message}
-    return to_json(fields) if media_type == JSON else response(**fields).SerializeToString(), media_type
+    return _encode({"success": True, "data": to_fields(value), "message": message}, response, headers)
 
 
 def encode_failure(message: str, headers: Headers) -> tuple[bytes, str]:
     """Return the body of a reply that says what failed, and its media type."""
-    media_type = choose_media_type(headers)
-    if media_type == JSON:
-        return to_json({"success": False, "data": None, "message": message}), media_type
-    # Every response message has these two fields, at the same numbers.
-    return EchoResponse(success=False, message=message).SerializeToString(), media_type
+    # Every response message has these fields, at the same numbers.
+    return _encode({"success": False, "data": None, "message": message}, EchoResponse, headers)
 
 
-def choose_media_type(headers: Headers) -> str:
-    """Return the first media type that the client accepts and we have, or else that of its request."""
-    for wanted in (headers.get("Accept") or "").split(","):
-        if (media_type := wanted.partition(";")[0].strip().lower()) in {JSON, PROTOBUF}:
-            return media_type
-    return PROTOBUF if headers.get("Content-Type") == PROTOBUF else JSON
+def _encode(envelope: Fields, response: type[Message], headers: Headers) -> tuple[bytes, str]:
+    """Encode in the first media type that the client accepts and we have, or else in that of its request."""
+    accepted = (each.partition(";")[0].strip().lower() for each in headers.get("Accept", "").split(","))
+    media_type = next((each for each in accepted if each in {JSON, PROTOBUF}), headers.get("Content-Type"))
+    if media_type == PROTOBUF:
+        return response(**envelope).SerializeToString(), PROTOBUF
+    return to_json(envelope), JSON
 
 
 def encode_events(transactions: Iterable[Transaction]) -> bytes:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, g, request
-from werkzeug.exceptions import HTTPException, InternalServerError
+from werkzeug.exceptions import HTTPException
 from werkzeug.local import LocalProxy
 
 from wirebench_services import metrics
@@ -41,6 +41,7 @@ def create_app() -> Flask:
     app.after_request(count_request)
     app.register_error_handler(OperationError, answer_operation_error)
     app.register_error_handler(HTTPException, answer_http_error)
+    metrics.WORKERS.set(1)
     return app
 
 
@@ -59,31 +60,30 @@ def create_batch() -> Response:
     return reply(store.add_users(users.parse_batch(read_body())), HTTPStatus.CREATED)
 
 
-@users_api.get("/<id>")
-def get(**_: str) -> Response:
-    return reply(store.get_user(users.parse_id(read_query())))
+@users_api.get("/<user_id>")
+def get(user_id: str) -> Response:
+    return reply(store.get_user(users.parse_id(read_query(id=user_id))))
 
 
-@users_api.put("/<id>")
-def update(id: str) -> Response:  # noqa: A002 - the field's name
-    return reply(store.change_user(*users.parse_update(bodies.merge_path(read_body(), "id", id))))
+@users_api.put("/<user_id>")
+def update(user_id: str) -> Response:
+    return reply(store.change_user(*users.parse_update(read_body(id=user_id))))
 
 
-@users_api.delete("/<id>")
-def delete(**_: str) -> Response:
-    return reply(store.remove_user(users.parse_id(read_query())))
+@users_api.delete("/<user_id>")
+def delete(user_id: str) -> Response:
+    return reply(store.remove_user(users.parse_id(read_query(id=user_id))))
 
 
 @ledger_api.get("/accounts/<account_id>/balance")
-def get_balance(**_: str) -> Response:
-    return reply(store.get_balance(ledger.parse_account_id(read_query())))
+def get_balance(account_id: str) -> Response:
+    return reply(store.get_balance(ledger.parse_account_id(read_query(account_id=account_id))))
 
 
 @ledger_api.get("/transactions/stream")
 def stream_transactions() -> Response:
     batches = ledger.stream_transactions(current_app.extensions["store"], ledger.parse_stream(read_query()))
-    events = generate_events(batches, g.started_s)
-    return Response(events, headers=bodies.EVENT_HEADERS)
+    return Response(generate_events(batches, g.started_s), headers=bodies.EVENT_HEADERS)
 
 
 @echo_api.post("/echo", endpoint="echo")
@@ -96,13 +96,13 @@ def upper() -> Response:
     return reply(echo.upper(read_body()))
 
 
-def read_query() -> dict[str, int]:
+def read_query(**path: str) -> dict[str, int]:
     # Most requests have no query, and parsing none takes time, too.
-    return bodies.parse_query(request.args if request.query_string else {}, request.view_args or {})
+    return bodies.parse_integers({**request.args, **path} if request.query_string else path)
 
 
-def read_body() -> dict[str, Any]:
-    return bodies.parse_body(request.endpoint or "", request.headers, request.get_data(cache=False))
+def read_body(**path: str) -> dict[str, Any]:
+    return bodies.parse_body(request.endpoint or "", request.headers, request.get_data(cache=False), path)
 
 
 def reply(value: Value, status: int = HTTPStatus.OK) -> Response:
@@ -131,10 +131,10 @@ def answer_operation_error(error: OperationError) -> Response:
 
 
 def answer_http_error(error: HTTPException) -> Response:
-    """Answer with Flask's own status and headers; it has logged what an internal error was."""
-    message = "Internal error." if isinstance(error, InternalServerError) else error.description or error.name
-    body, media_type = bodies.encode_failure(message, request.headers)
-    return Response(body, error.code, {**dict(error.get_headers()), "Content-Type": media_type})
+    """Answer what Flask rejects, or logged as an internal error, in its own words."""
+    body, media_type = bodies.encode_failure(error.description or error.name, request.headers)
+    headers = {**dict(error.get_headers()), "Content-Type": media_type}
+    return Response(body, error.code, headers)
 
 
 def start_timer() -> None:

@@ -26,11 +26,3 @@ graceful_timeout = max(1, round(_settings.drain_timeout_s))
 loglevel = "warning"
 # The default is one file for all services of a user, and nothing here uses it.
 control_socket_disable = True
-
-
-def post_worker_init(_worker: object) -> None:
-    """Tell the exporter that this worker serves."""
-    # Imported in the worker: with a metric the master would have a file of its own.
-    from wirebench_services import metrics  # noqa: PLC0415
-
-    metrics.WORKERS.set(1)

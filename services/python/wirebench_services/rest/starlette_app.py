@@ -31,49 +31,48 @@ def create_app() -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        store = await open_async_store(settings)
+        store = open_async_store(settings)
         metrics.WORKERS.set(1)
         yield {"store": store}  # as `request.state.store`
         await store.close()
 
     return Starlette(
-        routes=ROUTES,
+        routes=make_routes(settings.body_bytes_max),
         lifespan=lifespan,
-        middleware=[Middleware(MetricsMiddleware), Middleware(BodyLimitMiddleware, bytes_max=settings.body_bytes_max)],
-        exception_handlers=dict.fromkeys((OperationError, HTTPException, ClientDisconnect, Exception), answer_error),
+        middleware=[Middleware(MetricsMiddleware)],
+        exception_handlers={OperationError: answer_operation_error, HTTPException: answer_http_error},
     )
 
 
 async def list_users(request: Request) -> Response:
-    return reply(request, "users.list", await request.state.store.list_users(*users.parse_page(read_query(request))))
+    return reply(request, await request.state.store.list_users(*users.parse_page(read_query(request))))
 
 
 async def create_user(request: Request) -> Response:
-    user = users.parse_user(await read_body(request, "users.create"))
-    return reply(request, "users.create", await request.state.store.add_user(user), HTTPStatus.CREATED)
+    user = users.parse_user(await read_body(request))
+    return reply(request, await request.state.store.add_user(user), HTTPStatus.CREATED)
 
 
 async def create_batch(request: Request) -> Response:
-    batch = users.parse_batch(await read_body(request, "users.create_batch"))
-    return reply(request, "users.create_batch", await request.state.store.add_users(batch), HTTPStatus.CREATED)
+    batch = users.parse_batch(await read_body(request))
+    return reply(request, await request.state.store.add_users(batch), HTTPStatus.CREATED)
 
 
 async def get_user(request: Request) -> Response:
-    return reply(request, "users.get", await request.state.store.get_user(users.parse_id(read_query(request))))
+    return reply(request, await request.state.store.get_user(users.parse_id(read_query(request))))
 
 
 async def update_user(request: Request) -> Response:
-    fields = bodies.merge_path(await read_body(request, "users.update"), "id", request.path_params["id"])
-    return reply(request, "users.update", await request.state.store.change_user(*users.parse_update(fields)))
+    user_id, changes = users.parse_update(await read_body(request))
+    return reply(request, await request.state.store.change_user(user_id, changes))
 
 
 async def delete_user(request: Request) -> Response:
-    return reply(request, "users.delete", await request.state.store.remove_user(users.parse_id(read_query(request))))
+    return reply(request, await request.state.store.remove_user(users.parse_id(read_query(request))))
 
 
 async def get_balance(request: Request) -> Response:
-    account_id = ledger.parse_account_id(read_query(request))
-    return reply(request, "ledger.get_balance", await request.state.store.get_balance(account_id))
+    return reply(request, await request.state.store.get_balance(ledger.parse_account_id(read_query(request))))
 
 
 async def stream_transactions(request: Request) -> Response:
@@ -82,91 +81,72 @@ async def stream_transactions(request: Request) -> Response:
 
 
 async def echo_payload(request: Request) -> Response:
-    return reply(request, "echo.echo", echo.echo(await read_body(request, "echo.echo")))
+    return reply(request, echo.echo(await read_body(request)))
 
 
 async def upper(request: Request) -> Response:
-    return reply(request, "echo.upper", echo.upper(await read_body(request, "echo.upper")))
+    return reply(request, echo.upper(await read_body(request)))
 
 
-async def check_health(_: Request) -> Response:
-    return PlainTextResponse("ok\n")
-
-
-ROUTES = [
-    Route("/api/users/{id}", get_user, name="users.get"),
-    Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update"),
-    Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
-    Route("/api/users", list_users, name="users.list"),
-    Route("/api/users", create_user, methods=["POST"], name="users.create"),
-    Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch"),
-    Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
-    Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
-    Route("/echo", echo_payload, methods=["POST"], name="echo.echo"),
-    Route("/upper", upper, methods=["POST"], name="echo.upper"),
-    Route("/healthz", check_health),
-]
-OPERATIONS: dict[object, str] = {route.endpoint: route.name for route in ROUTES}
+def make_routes(limit: int) -> list[Route]:
+    """Return the routes: the name of each is its operation, and those that read bodies limit them."""
+    return [
+        Route("/api/users/{id}", get_user, name="users.get"),
+        Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update", max_body_size=limit),
+        Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
+        Route("/api/users", list_users, name="users.list"),
+        Route("/api/users", create_user, methods=["POST"], name="users.create", max_body_size=limit),
+        Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch", max_body_size=limit),
+        Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
+        Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
+        Route("/echo", echo_payload, methods=["POST"], name="echo.echo", max_body_size=limit),
+        Route("/upper", upper, methods=["POST"], name="echo.upper", max_body_size=limit),
+        Route("/healthz", PlainTextResponse("ok\n")),
+    ]
 
 
 def read_query(request: Request) -> dict[str, int]:
     # Most requests have no query, and parsing none takes time, too.
-    return bodies.parse_query(request.query_params if request["query_string"] else {}, request.path_params)
+    path = request.path_params
+    return bodies.parse_integers({**request.query_params, **path} if request["query_string"] else path)
 
 
-async def read_body(request: Request, operation: str) -> dict[str, Any]:
-    return bodies.parse_body(operation, request.headers, await request.body())
+async def read_body(request: Request) -> dict[str, Any]:
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400, "The client left before the end of the body.") from None
+    return bodies.parse_body(request["route"].name, request.headers, body, request.path_params)
 
 
-def reply(request: Request, operation: str, value: Value, status: int = HTTPStatus.OK) -> Response:
-    body, media_type = bodies.encode_success(operation, value, request.headers)
+def reply(request: Request, value: Value, status: int = HTTPStatus.OK) -> Response:
+    body, media_type = bodies.encode_success(request["route"].name, value, request.headers)
     return Response(body, status, media_type=media_type)
 
 
 async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncIterator[bytes]:
     """Yield the events of a stream; none for HEAD."""
+    request.state.code = "cancelled"  # unless it comes to its end
     try:
         if request.method != "HEAD":
             async for batch in ledger.stream_transactions_async(request.state.store, query):
                 yield bodies.encode_events(batch)
         yield bodies.END_EVENT
+        request.state.code = "ok"
     except OperationError as error:
         request.state.code = error.code
         yield bodies.encode_error_event(error)
 
 
-async def answer_error(request: Request, error: Exception) -> Response:
-    """Answer what failed: an operation, routing (with Starlette's own status and headers), or our own code."""
-    status, message, headers = 500, "Internal error.", None
-    if isinstance(error, OperationError):
-        status, message = bodies.STATUSES[error.code], error.message
-    elif isinstance(error, HTTPException):
-        status, message, headers = error.status_code, error.detail, error.headers
-    elif isinstance(error, ClientDisconnect):
-        status, message = HTTPStatus.BAD_REQUEST, "The client left before the end of the body."
-    body, media_type = bodies.encode_failure(message, request.headers)
-    return Response(body, status, headers, media_type)
+async def answer_operation_error(request: Request, error: Any) -> Response:  # noqa: ANN401 - an OperationError
+    body, media_type = bodies.encode_failure(error.message, request.headers)
+    return Response(body, bodies.STATUSES[error.code], media_type=media_type)
 
 
-class BodyLimitMiddleware:
-    """Answers 413 to a request whose body is too long."""
-
-    def __init__(self, app: ASGIApp, bytes_max: int) -> None:
-        self.app = app
-        self.bytes_max = bytes_max
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        received_bytes = 0
-
-        async def receive_limited() -> Message:
-            nonlocal received_bytes
-            message = await receive()
-            received_bytes += len(message.get("body", b""))
-            if received_bytes > self.bytes_max:
-                raise HTTPException(413, f"The body is longer than {self.bytes_max} bytes.")
-            return message
-
-        await self.app(scope, receive_limited, send)
+async def answer_http_error(request: Request, error: Any) -> Response:  # noqa: ANN401 - an HTTPException
+    """Answer what Starlette rejects in its own words."""
+    body, media_type = bodies.encode_failure(error.detail, request.headers)
+    return Response(body, error.status_code, error.headers, media_type)
 
 
 class MetricsMiddleware:
@@ -180,23 +160,17 @@ class MetricsMiddleware:
             await self.app(scope, receive, send)
             return
         started_s = time.perf_counter()
-        status, code = 0, "cancelled"
+        status = HTTPStatus.INTERNAL_SERVER_ERROR  # unless there is a reply
 
         async def send_and_note(message: Message) -> None:
-            nonlocal status, code
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            elif not message.get("more_body"):
-                code = scope["state"].get("code") or bodies.CODES.get(status, "invalid_argument")
+            nonlocal status
+            status = message.get("status", status)
             await send(message)
 
         try:
             await self.app(scope, receive, send_and_note)
-        except Exception:
-            code = "internal"
-            raise
         finally:
-            operation = OPERATIONS.get(scope.get("endpoint"), metrics.UNKNOWN)
-            if status == HTTPStatus.METHOD_NOT_ALLOWED:  # of a path that has other methods
-                operation = metrics.UNKNOWN
+            is_operation = "route" in scope and status != HTTPStatus.METHOD_NOT_ALLOWED
+            operation = scope["route"].name if is_operation else metrics.UNKNOWN
+            code = scope["state"].get("code") or bodies.CODES.get(status, "invalid_argument")
             metrics.count_request("rest", operation, code, time.perf_counter() - started_s)

@@ -24,8 +24,10 @@ STATUSES = {
 MORE = 1
 LINE_BYTES_MAX = 64 * 1024
 
-_LENGTH_END, _ID_END, _METHOD_START = 4, 8, 9  # after the id comes the length of the method
+_REQUEST = struct.Struct(">IIB")  # length, id, method_length
 _REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
+_LENGTH_BYTES = 4  # the length doesn't count itself
+_ID_END = 8
 
 
 class Request(NamedTuple):
@@ -47,18 +49,18 @@ class FrameError(Exception):
 
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
     """Return the request frame at the start of the data, or None if it isn't complete. Raises FrameError."""
-    if len(data) < _LENGTH_END:
-        return None
-    end = _LENGTH_END + int.from_bytes(data[:_LENGTH_END])
-    is_too_long = end > _LENGTH_END + payload_bytes_max
-    if len(data) < (_ID_END if is_too_long else end):
-        return None
-    request_id = int.from_bytes(data[_LENGTH_END:_ID_END]) if end >= _ID_END else 0
-    if is_too_long:
+    # What hasn't arrived yet reads as zeros.
+    length, request_id, method_bytes = _REQUEST.unpack(data[: _REQUEST.size].ljust(_REQUEST.size, b"\0"))
+    end = _LENGTH_BYTES + length
+    if length > payload_bytes_max and len(data) >= _ID_END:
         raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")
-    if end < _METHOD_START or end < (body_start := _METHOD_START + data[_ID_END]):
+    if len(data) < end:
+        return None
+    body_start = _REQUEST.size + method_bytes
+    if body_start > end:
+        request_id = request_id if end >= _ID_END else 0
         raise FrameError(request_id, "invalid_argument", "The frame is shorter than its fields.")
-    method = data[_METHOD_START:body_start].decode("ascii", "backslashreplace")
+    method = data[_REQUEST.size : body_start].decode("ascii", "backslashreplace")
     return Request(end, request_id, method, bytes(data[body_start:end]))
 
 
@@ -81,5 +83,5 @@ def parse_line(data: bytes | bytearray, *, has_ended: bool) -> Request | None:
 def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
     """Return a reply frame: the only one of a request, or with MORE a stream's item, or without it its end mark."""
     text = message.encode()
-    length = _REPLY.size - _LENGTH_END + len(text) + len(body)
+    length = _REPLY.size - _LENGTH_BYTES + len(text) + len(body)
     return _REPLY.pack(length, request_id, STATUSES[code], flags, len(text)) + text + body

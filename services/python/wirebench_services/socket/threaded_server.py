@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import select
 import signal
 import socket
@@ -10,15 +11,17 @@ import socketserver
 import ssl
 import threading
 import time
+from functools import partial
 
 from wirebench_services import metrics, tls
-from wirebench_services.application.ledger import StreamQuery, stream_transactions
+from wirebench_services.application.errors import Cancelled, Stopping
+from wirebench_services.application.ledger import stream_transactions
 from wirebench_services.application.stores import Store, open_store
 from wirebench_services.settings import SocketSettings, read_settings
-from wirebench_services.socket.conversation import CANCELLED, STOPPING, Call, Conversation, describe_error
+from wirebench_services.socket.conversation import CANCEL, STREAM, Call, Conversation, choose_sweep_s
 from wirebench_services.workers import run_workers
 
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 64 * 1024
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -34,6 +37,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.settings = settings
         self.store = store
         self.connections: set[Connection] = set()
+        self.is_draining = False
         self._tls = tls.make_context(settings)
         self.address_family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
         super().__init__((settings.host, settings.port), Connection)
@@ -45,93 +49,129 @@ class Server(socketserver.ThreadingTCPServer):
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         return connection, address
 
+    def close_overdue(self) -> None:
+        """Close connections whose clients have kept them waiting for too long."""
+        for connection in list(self.connections):
+            connection.close_if_overdue(time.perf_counter())
 
-class Connection(socketserver.StreamRequestHandler, Conversation):
-    """A client's connection: its thread reads and answers requests, and each stream has a thread of its own."""
+    def drain(self, timeout_s: float) -> None:
+        """Close connections once no request is half-way; wait for that."""
+        self.is_draining = True
+        for connection in list(self.connections):
+            connection.drain()
+        end_s = time.monotonic() + timeout_s
+        while self.connections and time.monotonic() < end_s:
+            time.sleep(0.01)
+
+
+class Connection(socketserver.BaseRequestHandler, Conversation):
+    """A client's connection: its thread answers one call after another, streams too."""
 
     server: Server
-    connection: socket.socket
-    disable_nagle_algorithm = True
+    request: socket.socket
 
     def setup(self) -> None:
-        Conversation.__init__(self, self.server.settings, self.server.store)
-        socketserver.StreamRequestHandler.setup(self)
-        self._is_draining = False
-        #: Guards the streams, and the connection, which TLS lets only one thread use at a time.
-        self._lock = threading.RLock()
+        Conversation.__init__(self, self.server.settings)
+        #: A call that has come during a stream.
+        self._following: Call | None = None
+        #: When the main thread closes the connection, on which this thread waits without a timeout.
+        self._close_s = self.deadline_s
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.server.connections.add(self)
 
     def handle(self) -> None:
         """Serve the client until it leaves, or its time is up."""
         with contextlib.suppress(OSError):
-            if isinstance(self.connection, ssl.SSLSocket):
-                self.connection.settimeout(self.server.settings.read_timeout_s)
-                self.connection.do_handshake()
-            self.connection.settimeout(self.server.settings.idle_timeout_s)
-            while not self.has_ended and not (self._is_draining and self.is_between_requests):
-                self.feed(self._receive())
-                while (reply := self.answer_next()) is not None:
-                    self.send(reply)
+            if isinstance(self.request, ssl.SSLSocket):
+                self.request.do_handshake()
+            while call := self._wait_for_call():
+                self._answer(call)
 
     def finish(self) -> None:
-        self.end_streams(*(STOPPING if self._is_draining else CANCELLED))
-        if isinstance(self.connection, ssl.SSLSocket):
+        if isinstance(self.request, ssl.SSLSocket):
             with contextlib.suppress(OSError):
-                self.connection.settimeout(0)  # send close_notify, and don't wait for the client's
-                self.connection.unwrap()
+                self.request.settimeout(0)  # send close_notify, and don't wait for the client's
+                self.request.unwrap()
         self.server.connections.discard(self)
-        socketserver.StreamRequestHandler.finish(self)
 
     def drain(self) -> None:
-        """Close once no request is half-way; called by the main thread."""
-        self._is_draining = True
+        """Wake the thread if it waits for a request; what has arrived can still be read."""
         if self.is_between_requests:
-            self._shut_down(socket.SHUT_RD)  # wakes the connection's thread; what has arrived can still be read
+            self._shut_down(socket.SHUT_RD)
 
-    def send(self, data: bytes) -> None:
-        """Send bytes to the client, unless it has left or reads nothing."""
-        try:
-            with self._lock:
-                self.connection.sendall(data)
-        except OSError:
+    def close_if_overdue(self, now_s: float) -> None:
+        if now_s > self._close_s:
             self._shut_down(socket.SHUT_RDWR)
 
-    def end_stream(self, call: Call, code: str = "ok", message: str = "") -> None:
-        """Send the end mark of a stream, unless another thread has."""
-        with self._lock:
-            Conversation.end_stream(self, call, code, message)
+    def _wait_for_call(self) -> Call | None:
+        """Return the next call, or None at the end."""
+        call, self._following = self._following, None
+        while not (call := call or self.next_call()):
+            if self.has_ended or (self.server.is_draining and self.is_between_requests):
+                return None
+            self._receive()
+        return call
 
-    def start_stream(self, call: Call, query: StreamQuery) -> None:
-        threading.Thread(target=self._stream, args=(call, query), daemon=True).start()
+    def _answer(self, call: Call) -> None:
+        if call.method == STREAM:
+            self._stream(call)
+        elif call.method != CANCEL:  # of a stream that has ended
+            try:
+                reply = call.succeed(call.handle(self.server.store))
+            except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
+                reply = call.fail(error)
+            self._send(reply)
 
-    def _stream(self, call: Call, query: StreamQuery) -> None:
+    def _stream(self, call: Call) -> None:
         try:
-            for transactions in stream_transactions(self.server.store, query):
-                with self._lock:
-                    if not self.is_open(call):
-                        return
-                    self.send(call.build_items(transactions))
-            self.end_stream(call)
-        except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
-            self.end_stream(call, *describe_error(error))
+            wait = partial(self._watch, call)
+            for transactions in stream_transactions(self.server.store, call.parse_stream(), wait):
+                self._send(call.build_items(transactions))
+            end = call.finish("ok", "")
+        except OSError:
+            call.fail(Cancelled())
+            raise
+        except Exception as error:  # noqa: BLE001
+            end = call.fail(error)
+        self._send(end)
+        self.restart_clock()
 
-    def _receive(self) -> bytes:
-        """Wait for the client to send something; return nothing at its end. Raises TimeoutError."""
+    def _watch(self, stream: Call, wait_s: float) -> None:
+        """Wait until a stream's next batch is due. Raises Cancelled, or Stopping."""
+        due_s = time.monotonic() + wait_s
         poll = select.poll()
-        poll.register(self.connection, select.POLLIN)
-        while not poll.poll(max(0.0, self.deadline_s - time.monotonic()) * 1000):
-            if not (self._streams and self.is_between_requests):
-                raise TimeoutError
-            self.restart_clock()
-        if self._is_draining and self.is_between_requests and isinstance(self.connection, ssl.SSLSocket):
-            return b""  # reading the end that drain() made would be an error, and no close_notify could be sent
-        with self._lock:
-            return self.connection.recv(_READ_BYTES)
+        poll.register(self.request, select.POLLIN)
+        while True:
+            call = self._following = self._following or self.next_call()
+            if self.server.is_draining:
+                raise Stopping
+            if self.has_ended or (call and call.method == CANCEL and call.id == stream.id):
+                raise Cancelled
+            wait_ms = max(0.0, due_s - time.monotonic()) * 1000
+            if call:  # nothing more is read before the stream's end
+                time.sleep(wait_ms / 1000)
+                return
+            if not poll.poll(wait_ms):
+                return
+            self._receive()
+
+    def _receive(self) -> None:
+        """Wait for the client to send something."""
+        self._close_s = self.deadline_s
+        data = self.request.recv(_READ_BYTES)
+        self._close_s = math.inf
+        self.feed(data)
+
+    def _send(self, data: bytes) -> None:
+        """Wait for the client to read."""
+        self._close_s = time.perf_counter() + self.server.settings.idle_timeout_s
+        self.request.sendall(data)
+        self._close_s = math.inf
 
     def _shut_down(self, how: int) -> None:
         with contextlib.suppress(OSError):
             # The method of SSLSocket would end TLS without saying so to the client.
-            socket.socket.shutdown(self.connection, how)
+            socket.socket.shutdown(self.request, how)
 
 
 def _serve(settings: SocketSettings) -> None:
@@ -142,13 +182,10 @@ def _serve(settings: SocketSettings) -> None:
     with Server(settings, store) as server:
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         metrics.WORKERS.set(1)
-        stop.wait()
+        while not stop.wait(choose_sweep_s(settings)):
+            server.close_overdue()
         server.shutdown()
-        for connection in list(server.connections):
-            connection.drain()
-        deadline_s = time.monotonic() + settings.drain_timeout_s
-        while server.connections and time.monotonic() < deadline_s:
-            time.sleep(0.01)
+        server.drain(settings.drain_timeout_s)
     store.close()
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
+import functools
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from wirebench_services.application import seed
@@ -15,24 +15,31 @@ from wirebench_services.application.users import User
 
 
 class MemoryStore:
-    """A dictionary of users and the sorted list of their ids. A look-up takes no lock; everything else does."""
+    """A dictionary of users and the sorted list of their ids. A look-up takes no lock; everything else does.
+
+    Every call is atomic; those of other stores may raise Unavailable.
+    """
 
     def __init__(self, users: Iterable[User] = ()) -> None:
         self._users = {user.id: user for user in users}
         self._ids = sorted(self._users)
+        self._balances = seed.balances()
         self._lock = threading.Lock()
 
     def get_user(self, user_id: int) -> User:
+        """Return a user. Raises NotFound."""
         user = self._users.get(user_id)
         if user is None:
             raise NotFound("User not found.")
         return user
 
     def add_user(self, user: User) -> User:
+        """Add a user and return it. Raises AlreadyExists."""
         self.add_users([user])
         return user
 
     def add_users(self, users: list[User]) -> list[User]:
+        """Add all users, whose ids differ, and return them, or add none. Raises AlreadyExists."""
         with self._lock:
             taken = [user.id for user in users if user.id in self._users]
             if taken:
@@ -43,12 +50,14 @@ class MemoryStore:
         return users
 
     def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
+        """Replace the given fields of a user and return it. Raises NotFound."""
         with self._lock:
-            changed = dataclasses.replace(self.get_user(user_id), **changes)
+            changed = self.get_user(user_id)._replace(**changes)
             self._users[user_id] = changed
             return changed
 
     def remove_user(self, user_id: int) -> User:
+        """Remove a user and return it as it was. Raises NotFound."""
         with self._lock:
             user = self.get_user(user_id)
             del self._users[user_id]
@@ -56,20 +65,36 @@ class MemoryStore:
             return user
 
     def list_users(self, after_id: int, limit: int) -> list[User]:
+        """Return at most `limit` users (0: all) with ids over `after_id`, in the order of their ids."""
         with self._lock:
             first = bisect.bisect_right(self._ids, after_id)
             ids = self._ids[first : first + limit] if limit else self._ids[first:]
             return [self._users[user_id] for user_id in ids]
 
     def get_balance(self, account_id: int) -> Balance:
+        """Return an account's balance. Raises NotFound."""
         if account_id > seed.ACCOUNTS:
             raise NotFound("Account not found.")
-        return seed.balances()[account_id - 1]
+        return self._balances[account_id - 1]
 
-    def list_transactions(self, since_s: int, after_id: int, limit: int) -> Sequence[Transaction]:
+    def list_transactions(self, since_s: int, after_id: int, limit: int) -> list[Transaction]:
+        """Return the first `limit` transactions after this id of the Unix second `since_s`, by time and id."""
         # Computed at each call, as a database builds rows: kept, they would take 40 MB in every worker.
-        first_id = max(seed.first_id(since_s), after_id + 1)
-        return list(map(seed.transaction, range(first_id, min(first_id + limit, seed.TRANSACTIONS + 1))))
+        first = bisect.bisect_right(seed.TRANSACTION_IDS, (since_s, after_id), key=seed.time_and_id)
+        return list(map(seed.transaction, seed.TRANSACTION_IDS[first : first + limit]))
 
     def close(self) -> None:
         """Do nothing: it holds neither connections nor files."""
+
+
+class AsyncMemoryStore:
+    """The methods of a memory store for an event loop: they are awaited, and never wait."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        return functools.partial(self._run, getattr(self.store, name))
+
+    async def _run(self, method: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what it returns
+        return method(*arguments)

@@ -1,0 +1,130 @@
+"""`make accuracy`: compare every driver with a server whose latency is known, and write docs/accuracy.md."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
+from benchmarks.accuracy.measure import STALL_S, WARMUP_S, Measurement, measure
+from benchmarks.accuracy.page import Result, make_rows, write_page
+from wirebench.cli import EXIT_FAILED, EXIT_INTERRUPTED
+from wirebench.cli.output import complain
+from wirebench.drivers import DRIVERS
+from wirebench.errors import WirebenchError
+from wirebench.interrupts import STOPPING, Interrupted, interruptible
+from wirebench.measure.environment import commit, machine, warnings
+from wirebench.places import ROOT
+from wirebench.progress import TimeLeft
+from wirebench.report.numbers import duration
+from wirebench.scenario.contract import TRANSPORTS
+from wirebench.targets import Cores, divide_cores
+
+#: The stall has to be in it, and the driver to write it in one part.
+_WINDOW_S_MIN, _WINDOW_S_MAX = 2 * STALL_S, 20.0
+#: About what a driver takes to start, and to write down what it has measured.
+_OVERHEAD_S = 2.5
+_REPETITIONS_MAX = 100
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and write the page; return the exit status."""
+    options = _parse(arguments)
+    try:
+        with interruptible(STOPPING):
+            cases = select_cases(options.drivers, options.transports, options.behaviours, options.loads)
+            cores = divide_cores()
+            facts = _describe(options, arguments, cases, cores)
+            results, problems = _measure_all(options, cases, cores)
+            if not results:
+                return EXIT_FAILED
+            write_page(options.output, results, [*facts, *(f"Not measured: {problem}." for problem in problems)])
+            print(f"{options.output} is written")
+            return EXIT_FAILED if problems else 0
+    except WirebenchError as error:
+        complain(error)
+        return error.exit_status
+    except Interrupted:
+        print("interrupted: no page was written", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make accuracy", description=__doc__, allow_abbrev=False)
+    choices: dict[str, list[str]] = {
+        "drivers": [*DRIVERS],
+        "transports": [*TRANSPORTS],
+        "behaviours": [*BEHAVIOURS],
+        "loads": [*LOADS],
+    }
+    for name, known in choices.items():
+        parser.add_argument(f"--{name}", nargs="+", choices=known, default=[], help=f"only these {name}")
+    parser.add_argument("--repetitions", type=int, default=3, help="how often each case is measured (default: 3)")
+    parser.add_argument("--window", type=float, default=4.0, metavar="SECONDS", help="of each case (default: 4)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of cases and of random latencies")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "accuracy.md", help="the page to write")
+    options = parser.parse_args(arguments)
+    if not _WINDOW_S_MIN <= options.window <= _WINDOW_S_MAX:
+        parser.error(f"--window must be from {_WINDOW_S_MIN:g} to {_WINDOW_S_MAX:g} seconds")
+    if not 1 <= options.repetitions <= _REPETITIONS_MAX:
+        parser.error(f"--repetitions must be from 1 to {_REPETITIONS_MAX}")
+    return options
+
+
+def _describe(options: argparse.Namespace, arguments: Sequence[str], cases: Sequence[Case], cores: Cores) -> list[str]:
+    """Return what is measured, on what and how often; on stderr say how long it takes, and what may disturb it."""
+    caveats = list(warnings(cores))
+    total = len(cases) * options.repetitions
+    seconds = total * (WARMUP_S + options.window + _OVERHEAD_S)
+    print(f"{len(cases)} cases × {options.repetitions} repetitions, about {duration(seconds)}", file=sys.stderr)
+    for caveat in caveats:
+        print(f"caveat: {caveat}", file=sys.stderr)
+    hardware = machine()
+    names = dict.fromkeys(case.driver for case in cases)
+    absent = [driver for driver in DRIVERS.values() if driver.version() is None]
+    command = f"make accuracy ARGS={shlex.quote(shlex.join(arguments))}" if arguments else "make accuracy"
+    return [
+        f"By: `{command}`, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {commit() or 'unknown'}.",
+        f"On: {hardware['cpu']}, {hardware['cores']} cores, {hardware['memory']}, {hardware['kernel']}; {cores}.",
+        f"Drivers: {', '.join(f'{name} {DRIVERS[name].version()}' for name in names)}.",
+        *(f"Not installed: {driver.name} (`{driver.setup}`)." for driver in absent),
+        f"How often: {options.repetitions} repetitions of {len(cases)} cases in a random order (seed {options.seed}).",
+        f"How long: a warm-up of {WARMUP_S:g} s and a window of {options.window:g} s on a fresh server each time.",
+        "Percentiles are of the requests of all repetitions together.",
+        *(f"Caveat: {caveat}." for caveat in caveats),
+    ]
+
+
+def _measure_all(
+    options: argparse.Namespace, cases: Sequence[Case], cores: Cores
+) -> tuple[list[Result], dict[str, None]]:
+    """Measure all cases and show each result when its last repetition is done; return them, and what went wrong."""
+    order = random.Random(options.seed)  # noqa: S311 - an order, not a secret
+    total = len(cases) * options.repetitions
+    time_left = TimeLeft(total, WARMUP_S + options.window + _OVERHEAD_S)
+    found: dict[Case, list[Measurement]] = {case: [] for case in cases}
+    problems: dict[str, None] = {}
+    shuffled = [case for _ in range(options.repetitions) for case in order.sample(cases, len(cases))]
+    for done, case in enumerate(shuffled):
+        print(f"{done + 1}/{total} {case}, {duration(time_left.seconds())} left", file=sys.stderr, flush=True)
+        try:
+            with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+                found[case].append(measure(case, options.seed + done, options.window, cores, Path(folder)))
+        except WirebenchError as error:
+            complain(error)
+            problems[f"{case}: {error}"] = None
+        time_left.measured(done + 1)
+        if case not in shuffled[done + 1 :] and found[case]:
+            for row in make_rows(Result.of(case, found[case])):
+                print(f"{case.behaviour} {case.load}:", *row, sep="  ", flush=True)
+    return [Result.of(case, own) for case, own in found.items() if own], problems
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,312 @@
+package application
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"google.golang.org/grpc/codes"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"wirebench.dev/services/internal/pb"
+	"wirebench.dev/services/internal/settings"
+)
+
+const (
+	checkTimeout = time.Second
+	// After the database's own timeout, for one that is gone without a word.
+	silenceMax = time.Second
+	// SQLite allows 32,766 parameters in a statement, and PostgreSQL 65,535.
+	rowsPerInsert = 1000
+	userColumns   = "id, name, email, phone, address, bio, tags, avatar"
+
+	// SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
+	queryCanceled, undefinedTable = "57014", "42P01"
+	// What psycopg calls operational: connection, resources, intervention, system.
+	operationalClasses = "08 53 57 58"
+)
+
+var (
+	errUnavailable = Error(codes.Unavailable, "The store is unavailable. Try again later.")
+	errTimeout     = Error(codes.Unavailable, "The store took too long. Try again later.")
+	errInternal    = Error(codes.Internal, "Internal error.")
+)
+
+// SQL is a store in a database, with the same statements for PostgreSQL and SQLite.
+type SQL struct {
+	db         *sql.DB
+	checks     *sql.DB // one connection, so that Check doesn't wait behind operations
+	tags       tagsColumn
+	timeout    time.Duration
+	operations atomic.Uint64
+	temporary  string // a folder to remove
+
+	selectUser, selectUsers, changeUser, removeUser, selectBalance, selectTransactions *sql.Stmt
+}
+
+// tagsColumn is where the databases differ: PostgreSQL has arrays, and SQLite keeps them as JSON.
+type tagsColumn struct {
+	asJSON string // an expression
+	encode func(tags []string) any
+}
+
+// openSQL prepares statements in a database that has our tables.
+func openSQL(ctx context.Context, config *settings.Settings, open func() *sql.DB, tags tagsColumn) (*SQL, error) {
+	s := &SQL{db: open(), checks: open(), tags: tags, timeout: config.StoreTimeout + silenceMax}
+	s.db.SetMaxOpenConns(config.StoreConnections)
+	s.db.SetMaxIdleConns(config.StoreConnections)
+	s.checks.SetMaxOpenConns(1)
+	err := s.Check(ctx)
+	prepare := func(text string) (statement *sql.Stmt) {
+		if err == nil {
+			statement, err = s.db.PrepareContext(ctx, text)
+		}
+		return statement
+	}
+	columns := strings.Replace(userColumns, "tags", tags.asJSON, 1)
+	s.selectUser = prepare("SELECT " + columns + " FROM users WHERE id = $1")
+	s.selectUsers = prepare("SELECT " + columns + " FROM users WHERE id > $1 ORDER BY id LIMIT $2")
+	s.changeUser = prepare(`
+		UPDATE users SET name = coalesce($1, name), email = coalesce($2, email), phone = coalesce($3, phone),
+			address = coalesce($4, address), bio = coalesce($5, bio), tags = coalesce($6, tags), avatar = coalesce($7, avatar)
+		WHERE id = $8 RETURNING ` + columns)
+	s.removeUser = prepare("DELETE FROM users WHERE id = $1 RETURNING " + columns)
+	s.selectBalance = prepare(`
+		SELECT account_id, owner, currency, balance_cents, transactions FROM balances WHERE account_id = $1`)
+	s.selectTransactions = prepare(`
+		SELECT id, time, from_account_id, to_account_id, amount_cents, currency, reference, description
+		FROM transactions WHERE (time, id) > ($1, $2) ORDER BY time, id LIMIT $3`)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Check looks for our tables.
+func (s *SQL) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	_, err := s.checks.ExecContext(ctx, "SELECT 1 FROM users, balances, transactions LIMIT 0")
+	if hasCode(err, undefinedTable) {
+		return errors.New("the database has no wirebench tables; run: wirebench-store migrate")
+	}
+	return err
+}
+
+// Close closes all connections.
+func (s *SQL) Close() {
+	_ = errors.Join(s.db.Close(), s.checks.Close(), os.RemoveAll(s.temporary))
+}
+
+func (s *SQL) Waits() (count uint64, total time.Duration) {
+	return s.operations.Load(), s.db.Stats().WaitDuration
+}
+
+func (s *SQL) user(ctx context.Context, id int32) (*pb.User, error) {
+	return queryOne(ctx, s, errNoUser, scanUser, s.selectUser, id)
+}
+
+func (s *SQL) addUsers(ctx context.Context, users []*pb.User) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	s.operations.Add(1)
+	if len(users) == 1 { // all or nothing without a transaction
+		return s.insertUsers(ctx, s.db, users)
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = tx.Rollback() }() // which does nothing after a commit
+	if err := s.insertUsers(ctx, tx, users); err != nil {
+		return err
+	}
+	return translate(tx.Commit())
+}
+
+// queryer is a *sql.DB or a *sql.Tx.
+type queryer interface {
+	QueryContext(ctx context.Context, statement string, values ...any) (*sql.Rows, error)
+}
+
+// insertUsers adds the users whose ids are free, and returns an error that names the others.
+func (s *SQL) insertUsers(ctx context.Context, on queryer, users []*pb.User) error {
+	// In the order of ids, so that batches that share some wait for each other, and don't lock each other out.
+	users = slices.SortedFunc(slices.Values(users), func(a, b *pb.User) int { return cmp.Compare(a.Id, b.Id) })
+	isAdded := make(map[int32]bool, len(users))
+	for chunk := range slices.Chunk(users, rowsPerInsert) {
+		var values []any
+		for _, user := range chunk {
+			values = append(values, userFields(user, s.tags.encode(user.Tags))...)
+		}
+		statement := "INSERT INTO users (" + userColumns + ") VALUES " + placeholders(len(chunk), len(values)/len(chunk)) +
+			" ON CONFLICT DO NOTHING RETURNING id"
+		rows, err := on.QueryContext(ctx, statement, values...)
+		added, err := collect(rows, err, func(id *int32) []any { return []any{id} })
+		if err != nil {
+			return err
+		}
+		for _, id := range added {
+			isAdded[*id] = true
+		}
+	}
+	var taken []int32
+	for _, user := range users {
+		if !isAdded[user.Id] {
+			taken = append(taken, user.Id)
+		}
+	}
+	if taken != nil {
+		return usersExist(taken)
+	}
+	return nil
+}
+
+// placeholders returns "($1, $2), ($3, $4)" for two rows of two columns.
+func placeholders(rows, columns int) string {
+	text, separator := &strings.Builder{}, "("
+	for i := range rows * columns {
+		fmt.Fprintf(text, "%s$%d", separator, i+1)
+		separator = ", "
+		if (i+1)%columns == 0 {
+			separator = "), ("
+		}
+	}
+	return text.String() + ")"
+}
+
+func (s *SQL) updateUser(ctx context.Context, r *pb.UpdateUserRequest) (*pb.User, error) {
+	var tags any // NULL, by which they stay
+	if len(r.Tags) > 0 {
+		tags = s.tags.encode(r.Tags)
+	}
+	return queryOne(ctx, s, errNoUser, scanUser, s.changeUser,
+		r.Name, r.Email, r.Phone, r.Address, r.Bio, tags, r.Avatar, r.Id)
+}
+
+func (s *SQL) deleteUser(ctx context.Context, id int32) (*pb.User, error) {
+	return queryOne(ctx, s, errNoUser, scanUser, s.removeUser, id)
+}
+
+func (s *SQL) users(ctx context.Context, afterID, limit int32) ([]*pb.User, error) {
+	return query(ctx, s, scanUser, s.selectUsers, afterID, cmp.Or(limit, math.MaxInt32))
+}
+
+func (s *SQL) balance(ctx context.Context, accountID int32) (*pb.Balance, error) {
+	return queryOne(ctx, s, errNoAccount, balanceFields, s.selectBalance, accountID)
+}
+
+func (s *SQL) transactions(ctx context.Context, since, afterID, limit int32) ([]*pb.Transaction, error) {
+	return query(ctx, s, transactionFields, s.selectTransactions, since, afterID, limit)
+}
+
+// The fields of messages in the order of their columns, to read into and to write from.
+func userFields(u *pb.User, tags any) []any {
+	return []any{&u.Id, &u.Name, &u.Email, &u.Phone, &u.Address, &u.Bio, tags, (*blob)(&u.Avatar)}
+}
+
+func scanUser(u *pb.User) []any { return userFields(u, (*jsonList)(&u.Tags)) }
+
+func balanceFields(b *pb.Balance) []any {
+	return []any{&b.AccountId, &b.Owner, &b.Currency, &b.BalanceCents, &b.Transactions}
+}
+
+func transactionFields(t *pb.Transaction) []any {
+	return []any{
+		&t.Id, &t.Time, &t.FromAccountId, &t.ToAccountId, &t.AmountCents, &t.Currency, &t.Reference, &t.Description,
+	}
+}
+
+// jsonList is a list of texts that a column holds as JSON.
+type jsonList []string
+
+func (l *jsonList) Scan(value any) error { return json.Unmarshal(fmt.Appendf(nil, "%s", value), l) }
+
+func (l jsonList) Value() (driver.Value, error) {
+	text, err := json.Marshal(append([]string{}, l...)) // never null
+	return string(text), err
+}
+
+// blob tells an empty value from NULL: the driver of SQLite returns nil for both, but of different types.
+type blob []byte
+
+func (b *blob) Scan(value any) error {
+	if bytes, ok := value.([]byte); ok {
+		*b = append(blob{}, bytes...)
+	}
+	return nil
+}
+
+func queryOne[T any](
+	ctx context.Context, s *SQL, missing error, fields func(*T) []any, statement *sql.Stmt, values ...any,
+) (*T, error) {
+	found, err := query(ctx, s, fields, statement, values...)
+	if err == nil && len(found) == 0 {
+		err = missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func query[T any](
+	ctx context.Context, s *SQL, fields func(*T) []any, statement *sql.Stmt, values ...any,
+) ([]*T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	s.operations.Add(1)
+	rows, err := statement.QueryContext(ctx, values...)
+	return collect(rows, err, fields)
+}
+
+// collect reads the rows of a query, whose error it takes as well.
+func collect[T any](rows *sql.Rows, err error, fields func(*T) []any) ([]*T, error) {
+	if err != nil {
+		return nil, translate(err)
+	}
+	defer rows.Close()
+	var found []*T
+	for rows.Next() {
+		each := new(T)
+		if err := rows.Scan(fields(each)...); err != nil {
+			return nil, translate(err)
+		}
+		found = append(found, each)
+	}
+	return found, translate(rows.Err())
+}
+
+// translate turns an error of the database or of a connection into the one for the client.
+func translate(err error) error {
+	server, file := (*pgconn.PgError)(nil), (*sqlite.Error)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case hasCode(err, queryCanceled), errors.As(err, &file) && file.Code()&0xff == sqlite3.SQLITE_BUSY:
+		return errTimeout
+	case !errors.As(err, &server), strings.Contains(operationalClasses, server.Code[:2]), hasCode(err, undefinedTable):
+		return errUnavailable // the tables were there when the service started
+	}
+	log.Printf("the database rejected a statement: %v", err)
+	return errInternal
+}
+
+func hasCode(err error, code string) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == code
+}
