@@ -64,7 +64,7 @@ serve: setup ## show all results in a browser, at http://127.0.0.1:8400
 doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
 	@$(BIN)/wirebench doctor $(ARGS)
 
-bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
+bench-self: setup .tools/bin/bare-go .tools/bin/truth ## measure wirebench itself: what its generators and its bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 accuracy: setup driver-fortio driver-locust .tools/bin/truth ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)

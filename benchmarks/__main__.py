@@ -6,7 +6,8 @@ import importlib
 import sys
 
 BENCHMARKS = (
-    "services", "settings", "streams", "connections", "network", "k6", "progress", "report", "index", "api", "overhead",
+    "services", "settings", "streams", "connections", "network", "wireload", "k6", "progress", "report",
+    "index", "api", "overhead",
 )  # fmt: skip
 
 

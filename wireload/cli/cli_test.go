@@ -141,6 +141,8 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"concurrency must":      wrong("concurrency", 0),
 		"window_s":              wrong("window_s", 0),
 		"generator must":        wrong("generator", 1),
+		"at least generators":   wrong("generators", 5),
+		"exclude each other":    wrong("rate_per_s", 5),
 		"calls of all users":    wrong("calls", 1_000_000),
 		"warmup_calls needs":    wrong("calls", 0),
 		`transport "smtp"`: wrong("requests", map[string]any{

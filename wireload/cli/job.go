@@ -112,10 +112,14 @@ func (j *Job) validate() error {
 		return fmt.Errorf("window_s and timeout_s must be positive, and warmup_s not negative")
 	case j.RatePerS < 0 || j.Calls < 0 || j.WarmupCalls < 0 || j.SpawnRatePerS < 0 || j.CheckEvery < 0:
 		return fmt.Errorf("rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative")
+	case j.RatePerS > 0 && j.Calls > 0 || j.RatePerS > 0 && j.Arrivals != "" || j.Calls > 0 && j.Arrivals != "":
+		return fmt.Errorf("rate_per_s, arrivals and calls exclude each other")
 	case j.WarmupCalls > 0 && j.Calls == 0:
 		return fmt.Errorf("warmup_calls needs calls")
 	case j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators:
 		return fmt.Errorf("generator must be from 0 to generators - 1")
+	case j.Concurrency < j.Generators:
+		return fmt.Errorf("concurrency must be at least generators")
 	case j.Slices < 0 || j.Slices > histogram.SlicesMax:
 		return fmt.Errorf("slices must be from 0 to %d", histogram.SlicesMax)
 	case j.Calls*j.Concurrency > histogram.CallsMax:

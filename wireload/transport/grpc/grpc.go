@@ -27,16 +27,13 @@ const (
 
 // Client is a transport.Client of gRPC.
 type Client struct {
-	fields     []hpack.HeaderField // Of every request; the path is in place pathField.
+	headers    headers
 	connection net.Conn
 	frames     frameReader
-	names      transport.Names
 
 	// out is what is to be written: the client's preface at first, then frames.
-	out     bytes.Buffer
-	framer  *http2.Framer
-	block   bytes.Buffer
-	encoder *hpack.Encoder
+	out    bytes.Buffer
+	framer *http2.Framer
 	// rest is the part of the request's message that the server's windows have no room for yet.
 	rest    []byte
 	message []byte
@@ -49,8 +46,6 @@ type Client struct {
 
 var _ transport.Client = (*Client)(nil)
 
-const pathField = 2
-
 // New returns a client of a service at this authority (host:port). Servers are told the timeout, as gRPC's clients do;
 // 0 is none.
 func New(authority string, overTLS bool, timeout time.Duration) *Client {
@@ -59,20 +54,11 @@ func New(authority string, overTLS bool, timeout time.Duration) *Client {
 		scheme = "https"
 	}
 	c := &Client{
-		fields: []hpack.HeaderField{
-			{Name: ":method", Value: "POST"},
-			{Name: ":scheme", Value: scheme},
-			{Name: ":path"},
-			{Name: ":authority", Value: authority},
-			{Name: "content-type", Value: "application/grpc"},
-			{Name: "te", Value: "trailers"},
-			{Name: "user-agent", Value: "wireload"},
-		},
-		frames: frameReader{reader: bufio.NewReaderSize(nil, readBufferBytes)},
-		names:  transport.Names{},
+		headers: newHeaders(scheme, authority),
+		frames:  frameReader{reader: bufio.NewReaderSize(nil, readBufferBytes)},
 	}
 	if timeout > 0 {
-		c.fields = append(c.fields, hpack.HeaderField{Name: "grpc-timeout", Value: formatTimeout(timeout)})
+		c.headers.fields = append(c.headers.fields, hpack.HeaderField{Name: "grpc-timeout", Value: formatTimeout(timeout)})
 	}
 	c.framer = http2.NewFramer(&c.out, nil)
 	c.Close()
@@ -92,7 +78,7 @@ func formatTimeout(timeout time.Duration) string {
 func (c *Client) Close() {
 	c.connection = nil
 	c.peer = newPeer()
-	c.encoder = hpack.NewEncoder(&c.block)
+	c.headers.reset()
 	c.reply.reset()
 	c.out.Reset()
 }
@@ -115,14 +101,11 @@ func (c *Client) Prepare(r *request.Request) error {
 		}
 	}
 	c.peer.nextStream()
-	c.block.Reset()
-	c.fields[pathField].Value = c.names.Of(r.Path)
-	for _, field := range c.fields {
-		if err := c.encoder.WriteField(field); err != nil {
-			return err
-		}
+	block, err := c.headers.block(r.Path)
+	if err != nil {
+		return err
 	}
-	headers := http2.HeadersFrameParam{StreamID: c.peer.stream, BlockFragment: c.block.Bytes(), EndHeaders: true}
+	headers := http2.HeadersFrameParam{StreamID: c.peer.stream, BlockFragment: block, EndHeaders: true}
 	if err := c.framer.WriteHeaders(headers); err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (c *Client) takeSettings(header http2.FrameHeader, payload []byte) error {
 		case http2.SettingMaxFrameSize:
 			c.peer.frameBytesMax = max(value, frameBytesMax)
 		case http2.SettingHeaderTableSize:
-			c.encoder.SetMaxDynamicTableSize(min(value, headerTableSize))
+			c.headers.limitTable(value)
 		}
 	}
 	c.urgent = true
