@@ -60,7 +60,7 @@ def _measure_round() -> dict[str, float]:
     for transport in ("rest", "grpc", "socket"):
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            case = Case("null", "closed-8", transport, "k6")  # The server doesn't care who asks.
+            case = Case("null", "closed-8", transport, "wireload")
             with run_server(case, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
                 address = f"{LOOPBACK}:{port}"
                 rates[transport] = _run_wireload(transport, address, folder, cores.generator)
