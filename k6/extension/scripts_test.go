@@ -53,8 +53,10 @@ func TestUsersTakeSeveralAddressesInTurn(t *testing.T) {
 				variables: map[string]string{"ADDRESS": first.address + "," + second.address, "CONCURRENCY": "5"},
 			}.run(t)
 			got.expectOnly(t, "ok")
-			if first.connections.Load() != 3 || second.connections.Load() != 2 {
-				t.Errorf("want 3 and 2 connections, got %d and %d", first.connections.Load(), second.connections.Load())
+			// net/http may open one more while the last one is on its way back to the pool.
+			one, other := first.connections.Load(), second.connections.Load()
+			if one < 3 || one > 4 || other < 2 || other > 3 {
+				t.Errorf("want 3 and 2 connections, got %d and %d", one, other)
 			}
 		})
 	}
