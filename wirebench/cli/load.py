@@ -148,7 +148,7 @@ def _checked_driver(transport: Transport, driver: Driver | None, operation: str)
             f"--operation: {operation!r} is not one of {', '.join(reading)}",
             "`wirebench run` measures writes as well",
         )
-    return driver or possible[-1]
+    return driver or ("ghz" if transport == "grpc" else "k6")
 
 
 def _job(endpoint: Endpoint, asked: _Asked, prometheus: str | None) -> Job:
