@@ -101,7 +101,6 @@ _CONF, _FLASK, _STARLETTE = "rest/gunicorn.conf.py", "rest/flask_app.py", "rest/
 _COMMANDS, _CALLS, _SYNC, _AIO = "commands.py", "grpc/calls.py", "grpc/sync_server.py", "grpc/aio_server.py"
 _ASYNCIO, _THREADED = "socket/asyncio_server.py", "socket/threaded_server.py"
 _NET_HTTP, _GRPC_GO = "internal/rest/server.go", "internal/rpc/server.go"
-_INTERCEPTOR = {r"interceptors=\[OperationInterceptor\(\)\], ": ""}
 _UVLOOP = {r"uvloop\.run\(": "asyncio.run("}
 SETTINGS = (
     Setting("rest", "gunicorn-gthread", "`threads`", _CONF, {r"^threads = .*": "threads = 1"}),
@@ -115,8 +114,6 @@ SETTINGS = (
     Setting("grpc", "sync", "thread pool", _SYNC, {r"(ThreadPoolExecutor\()settings\.threads": r"\g<1>"}),
     Setting("grpc", "sync", "`grpc.so_reuseport`", _CALLS, {r'^ *\("grpc\.so_reuseport".*\n': ""}),
     Setting("grpc", "sync", "`experimental_non_blocking=False`", _SYNC, {r"experimental_non_blocking=.*\)": ")"}),
-    Setting("grpc", "sync", "interceptor", _SYNC, _INTERCEPTOR),
-    Setting("grpc", "aio", "interceptor", _AIO, _INTERCEPTOR),
     Setting("grpc", "aio", "event loop", _AIO, _UVLOOP),
     Setting("socket", "asyncio", "event loop uvloop", _ASYNCIO, _UVLOOP),
     Setting("socket", "asyncio", "`backlog=1024`", _ASYNCIO, {"^_BACKLOG = .*": "_BACKLOG = 100"}, late_connects),

@@ -2,14 +2,11 @@
 package rpc
 
 import (
-	"cmp"
 	"context"
 	"net"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -43,7 +40,6 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	options := []grpc.ServerOption{
 		grpc.UnaryInterceptor(s.measureUnary),
 		grpc.StreamInterceptor(s.measureStream),
-		grpc.UnknownServiceHandler(rejectUnknown),
 		grpc.MaxRecvMsgSize(config.BodyBytesMax),
 		grpc.ConnectionTimeout(config.ReadTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
@@ -77,12 +73,6 @@ func (s *Server) Shutdown(ctx context.Context) {
 	s.grpc.GracefulStop()
 }
 
-// rejectUnknown answers methods that don't exist, so that the interceptor counts them.
-func rejectUnknown(_ any, stream grpc.ServerStream) error {
-	method, _ := grpc.MethodFromServerStream(stream)
-	return application.Error(codes.Unimplemented, "Unknown method: %s.", method)
-}
-
 func (s *Server) measureUnary(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (any, error) {
@@ -101,9 +91,9 @@ func (s *Server) measureStream(
 	return err
 }
 
-// count counts a call, but not of health and reflection.
+// count counts a call of an operation: not of health and reflection.
 func (s *Server) count(method string, err error, begun time.Time) {
-	if !strings.HasPrefix(method, "/grpc.") {
-		s.requests.Observe(cmp.Or(s.operations[method], metrics.Unknown), err, begun)
+	if operation, ok := s.operations[method]; ok {
+		s.requests.Observe(operation, err, begun)
 	}
 }

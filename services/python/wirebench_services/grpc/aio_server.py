@@ -22,11 +22,24 @@ from wirebench_services.application.stores import AsyncStore, open_async_store
 from wirebench_services.application.users import parse_batch, parse_id, parse_page, parse_update, parse_user
 from wirebench_services.encoding import from_message, to_fields
 from wirebench_services.grpc import calls
-from wirebench_services.grpc.calls import Call, Handler, Response, make_response
+from wirebench_services.grpc.calls import Call, Response, Result, make_response
 from wirebench_services.settings import GrpcSettings, read_settings
 from wirebench_services.workers import run_workers
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+
+def unary(operation: str) -> Callable[[Callable[..., Awaitable[Result]]], Callable[..., Awaitable[Response]]]:
+    """Answer calls of an operation with the value that the method returns, and with its error as a status."""
+
+    def decorate(method: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Response]]:
+        async def answer(service: object, request: Message, context: Context) -> Response:
+            async with Call(operation, context):
+                return make_response(operation, await method(service, request, context))
+
+        return answer
+
+    return decorate
 
 
 class UserService(users_pb2_grpc.UserServiceServicer):
@@ -35,29 +48,29 @@ class UserService(users_pb2_grpc.UserServiceServicer):
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
 
-    async def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Response:
-        user = parse_user(from_message(request.user))
-        return make_response("users.create", await self._store.add_user(user))
+    @unary("users.create")
+    async def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Result:
+        return await self._store.add_user(parse_user(from_message(request.user)))
 
-    async def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Response:
-        user_id = parse_id({"id": request.id})
-        return make_response("users.get", await self._store.get_user(user_id))
+    @unary("users.get")
+    async def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Result:
+        return await self._store.get_user(parse_id({"id": request.id}))
 
-    async def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Response:
-        user_id, changes = parse_update(from_message(request))
-        return make_response("users.update", await self._store.change_user(user_id, changes))
+    @unary("users.update")
+    async def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Result:
+        return await self._store.change_user(*parse_update(from_message(request)))
 
-    async def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Response:
-        user_id = parse_id({"id": request.id})
-        return make_response("users.delete", await self._store.remove_user(user_id))
+    @unary("users.delete")
+    async def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Result:
+        return await self._store.remove_user(parse_id({"id": request.id}))
 
-    async def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Response:
-        after_id, limit = parse_page({"after_id": request.after_id, "limit": request.limit})
-        return make_response("users.list", await self._store.list_users(after_id, limit))
+    @unary("users.list")
+    async def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Result:
+        return await self._store.list_users(*parse_page({"after_id": request.after_id, "limit": request.limit}))
 
-    async def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Response:
-        users = parse_batch(from_message(request))
-        return make_response("users.create_batch", await self._store.add_users(users))
+    @unary("users.create_batch")
+    async def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Result:
+        return await self._store.add_users(parse_batch(from_message(request)))
 
 
 class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
@@ -66,61 +79,29 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
 
-    async def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Response:
-        account_id = parse_account_id({"account_id": request.account_id})
-        return make_response("ledger.get_balance", await self._store.get_balance(account_id))
+    @unary("ledger.get_balance")
+    async def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Result:
+        return await self._store.get_balance(parse_account_id({"account_id": request.account_id}))
 
     async def StreamTransactions(
         self, request: ledger_pb2.StreamTransactionsRequest, context: Context
     ) -> AsyncIterator[Response]:
-        async for transactions in stream_transactions_async(self._store, parse_stream(from_message(request))):
-            for transaction in transactions:
-                yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
+        async with Call("ledger.stream_transactions", context):
+            async for transactions in stream_transactions_async(self._store, parse_stream(from_message(request))):
+                for transaction in transactions:
+                    yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 
 
 class EchoService(echo_pb2_grpc.EchoServiceServicer):
     """Gives back what it gets."""
 
-    async def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Response:
-        return make_response("echo.echo", echo({"payload": request.payload}))
+    @unary("echo.echo")
+    async def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Result:
+        return echo({"payload": request.payload})
 
-    async def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Response:
-        return make_response("echo.upper", upper({"text": request.text}))
-
-
-class OperationInterceptor(grpc.aio.ServerInterceptor):
-    """Counts the calls of operations, and turns their errors into statuses."""
-
-    def __init__(self) -> None:
-        #: By method: each handler is wrapped once, not for each call.
-        self._handlers: dict[str, Handler] = {}
-
-    async def intercept_service(
-        self, continuation: Callable[..., Awaitable[Handler | None]], handler_call_details: grpc.HandlerCallDetails
-    ) -> Handler | None:
-        method = handler_call_details.method
-        if method in self._handlers:
-            return self._handlers[method]
-        handler = await continuation(handler_call_details)
-        operation = calls.find_operation(method, handler)
-        if handler is None or operation is None:
-            return handler
-
-        async def answer(request: Message, context: Context) -> Response:
-            async with Call(operation, context):
-                return await handler.unary_unary(request, context)
-
-        async def stream(request: Message, context: Context) -> AsyncIterator[Response]:
-            async with Call(operation, context):
-                async for response in handler.unary_stream(request, context):
-                    yield response
-
-        codecs = handler.request_deserializer, handler.response_serializer
-        if handler.response_streaming:
-            self._handlers[method] = grpc.unary_stream_rpc_method_handler(stream, *codecs)
-        else:
-            self._handlers[method] = grpc.unary_unary_rpc_method_handler(answer, *codecs)
-        return self._handlers[method]
+    @unary("echo.upper")
+    async def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Result:
+        return upper({"text": request.text})
 
 
 async def serve(settings: GrpcSettings) -> None:
@@ -131,7 +112,7 @@ async def serve(settings: GrpcSettings) -> None:
     store = open_async_store(settings)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
-        server = grpc.aio.server(interceptors=[OperationInterceptor()], options=calls.make_options(settings))
+        server = grpc.aio.server(options=calls.make_options(settings))
         users_pb2_grpc.add_UserServiceServicer_to_server(UserService(store), server)
         ledger_pb2_grpc.add_LedgerServiceServicer_to_server(LedgerService(store), server)
         echo_pb2_grpc.add_EchoServiceServicer_to_server(EchoService(), server)

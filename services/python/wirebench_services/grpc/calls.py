@@ -18,8 +18,9 @@ from wirebench_services.settings import GrpcSettings, format_address
 
 # Types that differ between the two servers or between operations.
 Context: TypeAlias = Any
-Handler: TypeAlias = Any
 Response: TypeAlias = Any
+#: What an operation returns.
+Result: TypeAlias = Any
 
 _SERVICES = [
     service
@@ -28,13 +29,6 @@ _SERVICES = [
 ]  # fmt: skip
 SERVICE_NAMES = [service.full_name for service in _SERVICES]
 REFLECTED_NAMES = [*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME]
-_OPERATIONS_BY_REQUEST = {operation.request.DESCRIPTOR: name for name, operation in OPERATIONS.items()}
-#: The operation behind each method.
-OPERATIONS_BY_METHOD = {
-    f"/{service.full_name}/{method.name}": _OPERATIONS_BY_REQUEST[method.input_type]
-    for service in _SERVICES
-    for method in service.methods
-}
 
 
 def make_response(operation: str, value: Value) -> Response:
@@ -77,13 +71,6 @@ class Call:
         duration_s = time.perf_counter() - self._started_s
         metrics.count_request("grpc", self._operation, code, duration_s)
         return (grpc.StatusCode[code.upper()], message) if message else None
-
-
-def find_operation(method: str, handler: Handler | None) -> str | None:
-    """Return the operation of a method, or None for gRPC's own methods and for unknown ones, which it counts."""
-    if handler is None and not method.startswith("/grpc."):
-        metrics.count_request("grpc", metrics.UNKNOWN, "unimplemented", 0)
-    return OPERATIONS_BY_METHOD.get(method)
 
 
 def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:

@@ -20,7 +20,7 @@ from wirebench_services.application.stores import Store, open_store
 from wirebench_services.application.users import parse_batch, parse_id, parse_page, parse_update, parse_user
 from wirebench_services.encoding import from_message, to_fields
 from wirebench_services.grpc import calls
-from wirebench_services.grpc.calls import Call, Handler, Response, make_response
+from wirebench_services.grpc.calls import Call, Response, Result, make_response
 from wirebench_services.settings import GrpcSettings, read_settings
 from wirebench_services.workers import run_workers
 
@@ -30,35 +30,48 @@ _WATCHES_MAX = 1000
 Context = grpc.ServicerContext
 
 
+def unary(operation: str) -> Callable[[Callable[..., Result]], Callable[..., Response]]:
+    """Answer calls of an operation with the value that the method returns, and with its error as a status."""
+
+    def decorate(method: Callable[..., Result]) -> Callable[..., Response]:
+        def answer(service: object, request: Message, context: Context) -> Response:
+            with Call(operation, context):
+                return make_response(operation, method(service, request, context))
+
+        return answer
+
+    return decorate
+
+
 class UserService(users_pb2_grpc.UserServiceServicer):
     """Keeps users."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Response:
-        user = parse_user(from_message(request.user))
-        return make_response("users.create", self._store.add_user(user))
+    @unary("users.create")
+    def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Result:
+        return self._store.add_user(parse_user(from_message(request.user)))
 
-    def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Response:
-        user_id = parse_id({"id": request.id})
-        return make_response("users.get", self._store.get_user(user_id))
+    @unary("users.get")
+    def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Result:
+        return self._store.get_user(parse_id({"id": request.id}))
 
-    def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Response:
-        user_id, changes = parse_update(from_message(request))
-        return make_response("users.update", self._store.change_user(user_id, changes))
+    @unary("users.update")
+    def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Result:
+        return self._store.change_user(*parse_update(from_message(request)))
 
-    def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Response:
-        user_id = parse_id({"id": request.id})
-        return make_response("users.delete", self._store.remove_user(user_id))
+    @unary("users.delete")
+    def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Result:
+        return self._store.remove_user(parse_id({"id": request.id}))
 
-    def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Response:
-        after_id, limit = parse_page({"after_id": request.after_id, "limit": request.limit})
-        return make_response("users.list", self._store.list_users(after_id, limit))
+    @unary("users.list")
+    def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Result:
+        return self._store.list_users(*parse_page({"after_id": request.after_id, "limit": request.limit}))
 
-    def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Response:
-        users = parse_batch(from_message(request))
-        return make_response("users.create_batch", self._store.add_users(users))
+    @unary("users.create_batch")
+    def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Result:
+        return self._store.add_users(parse_batch(from_message(request)))
 
 
 class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
@@ -67,58 +80,27 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Response:
-        account_id = parse_account_id({"account_id": request.account_id})
-        return make_response("ledger.get_balance", self._store.get_balance(account_id))
+    @unary("ledger.get_balance")
+    def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Result:
+        return self._store.get_balance(parse_account_id({"account_id": request.account_id}))
 
     def StreamTransactions(self, request: ledger_pb2.StreamTransactionsRequest, context: Context) -> Iterator[Response]:
-        for transactions in stream_transactions(self._store, parse_stream(from_message(request))):
-            for transaction in transactions:
-                yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
+        with Call("ledger.stream_transactions", context):
+            for transactions in stream_transactions(self._store, parse_stream(from_message(request))):
+                for transaction in transactions:
+                    yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 
 
 class EchoService(echo_pb2_grpc.EchoServiceServicer):
     """Gives back what it gets."""
 
-    def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Response:
-        return make_response("echo.echo", echo({"payload": request.payload}))
+    @unary("echo.echo")
+    def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Result:
+        return echo({"payload": request.payload})
 
-    def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Response:
-        return make_response("echo.upper", upper({"text": request.text}))
-
-
-class OperationInterceptor(grpc.ServerInterceptor):
-    """Counts the calls of operations, and turns their errors into statuses."""
-
-    def __init__(self) -> None:
-        #: By method: each handler is wrapped once, not for each call.
-        self._handlers: dict[str, Handler] = {}
-
-    def intercept_service(
-        self, continuation: Callable[..., Handler | None], handler_call_details: grpc.HandlerCallDetails
-    ) -> Handler | None:
-        method = handler_call_details.method
-        if method in self._handlers:
-            return self._handlers[method]
-        handler = continuation(handler_call_details)
-        operation = calls.find_operation(method, handler)
-        if handler is None or operation is None:
-            return handler
-
-        def answer(request: Message, context: Context) -> Response:
-            with Call(operation, context):
-                return handler.unary_unary(request, context)
-
-        def stream(request: Message, context: Context) -> Iterator[Response]:
-            with Call(operation, context):
-                yield from handler.unary_stream(request, context)
-
-        codecs = handler.request_deserializer, handler.response_serializer
-        if handler.response_streaming:
-            self._handlers[method] = grpc.unary_stream_rpc_method_handler(stream, *codecs)
-        else:
-            self._handlers[method] = grpc.unary_unary_rpc_method_handler(answer, *codecs)
-        return self._handlers[method]
+    @unary("echo.upper")
+    def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Result:
+        return upper({"text": request.text})
 
 
 def serve(settings: GrpcSettings) -> None:
@@ -128,7 +110,7 @@ def serve(settings: GrpcSettings) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with contextlib.closing(open_store(settings)) as store:
         threads = ThreadPoolExecutor(settings.threads)
-        server = grpc.server(threads, interceptors=[OperationInterceptor()], options=calls.make_options(settings))
+        server = grpc.server(threads, options=calls.make_options(settings))
         users_pb2_grpc.add_UserServiceServicer_to_server(UserService(store), server)
         ledger_pb2_grpc.add_LedgerServiceServicer_to_server(LedgerService(store), server)
         echo_pb2_grpc.add_EchoServiceServicer_to_server(EchoService(), server)
