@@ -150,7 +150,7 @@ compare: driver
             "users.get",
             "users.get\n  connection: {grpc: reopen}",
             "6: factors.connection.grpc: fortio keeps its",
-            "by k6",
+            "by wireload or k6",
         ),
         (
             "{rest: [oha, k6], grpc: [fortio, k6]}",
@@ -162,7 +162,7 @@ compare: driver
             "users.get",
             "users.get\n  codec: {rest: protobuf}",
             "4: factors.driver.rest: oha sends JSON over REST",
-            "by k6",
+            "by wireload or k6",
         ),
     ],
 )
