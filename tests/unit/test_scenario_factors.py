@@ -150,7 +150,7 @@ compare: driver
             "users.get",
             "users.get\n  connection: {grpc: reopen}",
             "6: factors.connection.grpc: fortio keeps its",
-            "by wireload or k6",
+            "by k6 or wireload",
         ),
         (
             "{rest: [oha, k6], grpc: [fortio, k6]}",
