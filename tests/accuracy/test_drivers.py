@@ -100,7 +100,7 @@ def test_a_constant_latency_is_found(tmp_path: Path, transport: Transport, drive
     least, median = quantiles_ms(file, 0, 0.5)
     assert 19.9 <= least <= median <= 40
     window = file.checked_window()
-    assert 2.0 == pytest.approx(window.duration_s, rel=0.01)
+    assert 2.0 == pytest.approx(window.duration_s, rel=0.1)
     assert 8 == pytest.approx(file.latency_sum_s / window.duration_s, rel=0.1)
     # Eight connections of 20 ms each: 400 requests a second and not more.
     assert 200 <= file.counts_by_code()["ok"] / window.duration_s <= 401
