@@ -71,7 +71,7 @@ def of_processes(pids: Sequence[int]) -> Usage | None:
 
 
 def of_cores(cores: frozenset[int]) -> Usage:
-    """Read for how long cores were busy, whoever kept them so, with what the hypervisor gave to other machines."""
+    """Read how long cores were busy with any process, and the time that the hypervisor gave to other machines."""
     now_ns = time.time_ns()
     all_cores = psutil.cpu_times(percpu=True)
     return Usage(now_ns, sum(_busy_s(all_cores[core]) for core in cores if core < len(all_cores)))

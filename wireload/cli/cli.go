@@ -40,7 +40,7 @@ const (
 	exitInterrupted = 130
 )
 
-// errUsage is an error of whoever wrote the command line or the job.
+// errUsage is an error in the command line or the job.
 type errUsage struct{ error }
 
 func misused(format string, values ...any) error { return errUsage{fmt.Errorf(format, values...)} }

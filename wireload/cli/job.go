@@ -70,7 +70,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	}
 	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %v\n", err) }
 	if job.Snapshot != "" {
-		// Nobody may be watching: the load goes on if it can't be written.
+		// The load goes on if the snapshot can't be written: it is only shown.
 		load.OnSecond = func(taken histogram.Snapshot) { _ = taken.Write(job.Snapshot) }
 	}
 	measured, err := measure(ctx, load, job.Output)

@@ -9,7 +9,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 )
 
-// progress is the line that says how a load goes, written anew each second.
+// progress is the line that says how a load goes, rewritten each second.
 type progress struct {
 	out    io.Writer
 	window time.Duration
