@@ -20,6 +20,9 @@ ID_STEP = 1_000_000
 #: What installs the drivers that every user needs; of the others each has a make target of its own.
 SETUP = "make setup"
 
+#: Parts of the window that have figures of their own, where its load changes.
+SLICES = 50
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

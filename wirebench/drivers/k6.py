@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from wirebench import processes
-from wirebench.drivers.driver import SETUP, Job
+from wirebench.drivers.driver import SETUP, SLICES, Job
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.live import Live
 from wirebench.files import write_whole
@@ -30,8 +30,6 @@ _ENVIRONMENT = {
 }
 #: What it may take to make a user before the load: ten thousand have taken half a minute on a busy machine.
 _USER_S = 0.01
-#: Parts of the window that have figures of their own, where its load changes.
-_SLICES = 50
 #: What k6 logs when Prometheus doesn't take what it is told; the load goes on.
 _NOT_TOLD = "Failed to send the time series data"
 
@@ -85,7 +83,7 @@ class K6:
             output += f",warmup_calls={load.warmup_calls * cell.concurrency}"
         if cell.shape:
             # By when they end, those that a burst makes wait would be counted after it, or not at all.
-            output += f",by=due,slices={_SLICES}"
+            output += f",by=due,slices={SLICES}"
         if job.snapshot:
             output += f",snapshot={job.snapshot}"
         environment = {
@@ -142,16 +140,12 @@ def _work(job: Job) -> dict[str, str | int | None]:
             "STREAM_RATE_LIMIT": job.cell.stream_rate_limit_per_s,
         }
     workload = job.load.workload(operation)
-    kinds = [
-        {
-            "name": name,
-            "users": each.users,
-            **each.model_dump(include={"sequence", "phases", "mix"}, exclude_defaults=True),
-        }
-        for name, each in workload.kinds.items()
-    ]
     return {
-        **({"OPERATION": operation} if workload.operations == (operation,) else {"CLIENTS": json.dumps(kinds)}),
+        **(
+            {"OPERATION": operation}
+            if workload.operations == (operation,)
+            else {"CLIENTS": json.dumps(workload.describe_kinds())}
+        ),
         "PAYLOAD": job.cell.payload,
     }
 

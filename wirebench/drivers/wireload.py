@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from wirebench import processes
-from wirebench.drivers.driver import SETUP, Job
+from wirebench.drivers.driver import SETUP, SLICES, Job
 from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.files import write_whole
 from wirebench.places import CONTRACT, REQUESTS, TOOLS
@@ -19,8 +19,6 @@ from wirebench.scenario.arrivals import all_ns
 
 _GRACE_S = 30.0
 _TIMEOUT_S = 10.0
-#: Parts of the window that have figures of their own, where its load changes.
-_SLICES = 50
 
 
 class Wireload:
@@ -91,7 +89,7 @@ def describe_job(job: Job, arrivals: Path | None) -> dict[str, Any]:
         "snapshot": job.snapshot and str(job.snapshot),
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),
-        "slices": _SLICES if cell.shape else None,
+        "slices": SLICES if cell.shape else None,
     }
     return _known(described)
 
@@ -102,18 +100,10 @@ def _known(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _describe_requests(job: Job) -> dict[str, Any]:
     cell = job.cell
-    kinds = job.load.workload(cell.operation).kinds
     described: dict[str, Any] = {
         "transport": cell.transport,
         "codec": cell.codec,
-        "clients": [
-            {
-                "name": name,
-                "users": each.users,
-                **each.model_dump(include={"sequence", "phases", "mix"}, exclude_defaults=True),
-            }
-            for name, each in kinds.items()
-        ],
+        "clients": job.load.workload(cell.operation).describe_kinds(),
         "payload": None if cell.payload is None else str(cell.payload),
         "stream_items": cell.stream_items,
         "stream_rate_limit_per_s": cell.stream_rate_limit_per_s,

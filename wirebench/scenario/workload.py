@@ -94,6 +94,14 @@ class Workload(_Work):
         all_users = Client.model_construct(sequence=self.sequence, phases=self.phases, mix=self.mix)
         return self.clients or {"": all_users}
 
+    def describe_kinds(self) -> list[dict[str, Any]]:
+        """Return the kinds of clients as drivers read them."""
+        given = {"sequence", "phases", "mix"}
+        return [
+            {"name": name, "users": each.users, **each.model_dump(include=given, exclude_defaults=True)}
+            for name, each in self.kinds.items()
+        ]
+
 
 #: Workloads by the names that scenarios give them.
 Workloads = dict[_Name, Workload]

@@ -21,9 +21,18 @@ type Schema struct {
 
 // Parse reads a set of descriptors, as protoc and buf compile it.
 func Parse(descriptors []byte) (*Schema, error) {
+	methods, err := Methods(descriptors)
+	if err != nil {
+		return nil, fmt.Errorf("is no set of descriptors: %w", err)
+	}
+	return &Schema{methods}, nil
+}
+
+// Methods returns the gRPC methods of a set of descriptors, by names like "package.Service/Method".
+func Methods(descriptors []byte) (map[string]protoreflect.MethodDescriptor, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := proto.Unmarshal(descriptors, set); err != nil {
-		return nil, fmt.Errorf("is no set of descriptors: %w", err)
+		return nil, fmt.Errorf("not a FileDescriptorSet: %w", err)
 	}
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
@@ -40,7 +49,7 @@ func Parse(descriptors []byte) (*Schema, error) {
 		}
 		return true
 	})
-	return &Schema{methods: methods}, nil
+	return methods, nil
 }
 
 func (s *Schema) method(name string) (protoreflect.MethodDescriptor, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // clock reads the monotonic clock as Unix time: one reading of the machine's clock, where time.Now takes two, and no
-// jump when somebody sets the time.
+// jump when the time is set.
 type clock struct {
 	start  time.Time
 	unixNS int64

@@ -11,33 +11,19 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	schema "wirebench.dev/wireload/contract"
 )
 
 // contract has the gRPC methods by "package.Service/Method", with the messages of their requests and replies.
 type contract map[string]protoreflect.MethodDescriptor
 
 func readContract(descriptors []byte) (contract, error) {
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := proto.Unmarshal(descriptors, set); err != nil {
-		return nil, fmt.Errorf("descriptors: not a FileDescriptorSet: %w", err)
-	}
-	files, err := protodesc.NewFiles(set)
+	methods, err := schema.Methods(descriptors)
 	if err != nil {
 		return nil, fmt.Errorf("descriptors: %w", err)
-	}
-	methods := contract{}
-	for file := range files.RangeFiles {
-		for i := range file.Services().Len() {
-			service := file.Services().Get(i)
-			for j := range service.Methods().Len() {
-				method := service.Methods().Get(j)
-				methods[fmt.Sprintf("%s/%s", service.FullName(), method.Name())] = method
-			}
-		}
 	}
 	return methods, nil
 }

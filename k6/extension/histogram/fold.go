@@ -11,7 +11,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 )
 
-// How many tag sets are remembered before they are looked up anew.
+// How many tag sets are remembered before all are looked up again.
 const tagSetsMax = 10_000
 
 type tagSetKey struct {

@@ -31,7 +31,7 @@ func (t *teller) tell(f *fold, now time.Time) {
 	}
 	go func() {
 		defer t.writing.Unlock()
-		// Nobody may be watching: the load goes on if it can't be written.
+		// The load goes on if the snapshot can't be written: it is only shown.
 		_ = taken.Write(t.path)
 	}()
 }

@@ -19,7 +19,7 @@ const (
 	blockBytesMax      = 1 << 20
 )
 
-// frameReader reads HTTP/2 frames. http2.Framer would allocate each frame of headers anew.
+// frameReader reads HTTP/2 frames. http2.Framer would allocate memory for each frame of headers.
 type frameReader struct {
 	reader  *bufio.Reader
 	payload []byte
