@@ -44,7 +44,8 @@ PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests ben
 
 ##@ Measure
 .PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy
-bench: setup ## run SCENARIO and say what the measurements support
+# What wireload drives alone needs no other driver.
+bench: setup$(if $(findstring --driver wireload,$(subst =, ,$(ARGS))),-wireload) ## run SCENARIO and say what the measurements support
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
@@ -71,8 +72,10 @@ accuracy: setup driver-fortio driver-locust .tools/bin/truth ## compare all driv
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 ##@ Set up
-.PHONY: setup setup-dev clean
-setup: .venv/.installed .tools/bin/wireload .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what bench needs: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
+.PHONY: setup setup-wireload setup-dev clean
+setup: setup-wireload .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what bench needs: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
+
+setup-wireload: .venv/.installed .tools/bin/wireload ## the same without k6, ghz, toxiproxy and the services in Go: enough for `make bench ARGS='--driver wireload'`
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 

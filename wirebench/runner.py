@@ -284,6 +284,7 @@ def _make_room(plan: Plan) -> None:
 def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> RunInfo:
     """Return what is said of a run before it starts."""
     description = target.describe()
+    driver, *others = {cell.driver for cell in plan.cells}
     return RunInfo(
         id=run,
         scenario=scenario_path.stem,
@@ -293,6 +294,7 @@ def start_info(plan: Plan, scenario_path: Path, target: Target, run: str) -> Run
         target=target.name,
         seed=plan.seed,
         blocks=len(plan.blocks),
+        driver=None if others else driver,
         cells=len(plan.cells),
         status="running",
         reason="",

@@ -27,10 +27,10 @@ SPEEDS = {"rest": (1.1, 0.28), "grpc": (0.62, 0.16), "socket": (0.11, 0.02)}
 def quick_cells() -> tuple[Cell, ...]:
     """Return the cells of the quick scenario."""
     wires: tuple[tuple[Transport, str, str, str], ...] = (
-        ("rest", "gunicorn-gthread", "json", "k6"),
-        ("grpc", "sync", "protobuf", "k6"),
+        ("rest", "gunicorn-gthread", "json", "wireload"),
+        ("grpc", "sync", "protobuf", "wireload"),
         ("grpc", "sync", "protobuf", "ghz"),
-        ("socket", "asyncio", "json", "k6"),
+        ("socket", "asyncio", "json", "wireload"),
     )
     return tuple(
         cell(transport, runtime=runtime, codec=codec, driver=driver, operation=operation, concurrency=concurrency)
@@ -43,7 +43,7 @@ def cell(transport: Transport, **changes: object) -> Cell:
     """Return a cell of a transport at its defaults, changed."""
     defaults: dict[str, Any] = {
         "runtime": {"rest": "gunicorn-gthread", "grpc": "sync", "socket": "asyncio"}[transport],
-        "driver": "k6",
+        "driver": "wireload",
         "operation": "users.get",
         "concurrency": 16,
         "rate_per_s": None,
@@ -183,7 +183,7 @@ def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
         conformance_mismatches=(),
         compare="transport",
         equivalence_margin=0.05,
-        versions={"wirebench": "0.1.0", "k6": "1.8.1", "ghz": "0.93.0", "python": "3.11.7"},
+        versions={"wirebench": "0.1.0", "wireload": "0.1.0", "ghz": "0.93.0", "python": "3.11.7"},
         machine={"cpu": "Some CPU @ 2.50GHz", "cores": "2", "memory": "24 GiB", "system": "Linux 6.1"},
         notes=("server on core 0, generator on core 1",),
         commit="0123456789abcdef0123456789abcdef01234567",

@@ -124,7 +124,7 @@ def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> 
         ({"machine": MACHINE | {"cores": "4"}}, "the machines differ"),
         ({"machine": MACHINE | {"core_separation": "server and generator share core 0"}}, "the machines differ"),
         ({"target": "kubernetes"}, "the targets differ"),
-        ({"versions": {"k6": "2.0.0"}}, "another version of k6"),
+        ({"versions": {"wireload": "2.0.0"}}, "another version of wireload"),
         (
             {"scenario_text": "question: q\nfactors: {transport: rest}\nload: {model: calls, calls: 50}\n"},
             "the loads differ",
@@ -144,7 +144,7 @@ def test_what_is_measured_on_or_with_keeps_figures_apart(make: Maker, info: dict
 @pytest.mark.parametrize(
     "info",
     [
-        {"versions": {"grpcio": "2.0.0", "k6": "1.8.1", "ghz": "9"}},  # ghz measured none of these cells
+        {"versions": {"grpcio": "2.0.0", "wireload": "0.1.0", "ghz": "9"}},  # ghz measured none of these cells
         {"commit": "feedbeef"},
         {"machine": MACHINE | {"kernel": "Linux 9", "memory": "23.9 GiB"}},
         {"scenario_text": "question: q\nfactors: {transport: rest}\nload: {window_s: 9}\n"},

@@ -130,7 +130,7 @@ def test_programs_get_every_point(tmp_path: Path) -> None:
     first, second = line["runs"]
     assert first["low"] < first["figure"] < first["high"]
     assert (None, "slower") == (first["change"], second["change"]["verdict"])
-    assert "1.8.1" == second["versions"]["k6"]
+    assert "0.1.0" == second["versions"]["wireload"]
 
 
 def test_cells_are_chosen_by_name_id_or_factor(tmp_path: Path) -> None:
@@ -153,7 +153,8 @@ def test_of_many_cells_one_has_to_be_chosen(tmp_path: Path) -> None:
     assert (2, "") == (status, shown)
     assert "error: 5 cells of quick match" in complaint
     assert (
-        "REST users.get, 3 connections  (rest-gunicorn-gthread-w1-memory-json-keep-users.get-c3-k6; 1 run)" in complaint
+        "REST users.get, 3 connections  (rest-gunicorn-gthread-w1-memory-json-keep-users.get-c3-wireload; 1 run)"
+        in complaint
     )
     assert "next: choose with --cell" in complaint
 

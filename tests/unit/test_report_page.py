@@ -145,7 +145,7 @@ def test_the_answer_is_said_in_sentences_with_intervals(html: str) -> None:
     assert re.search(r"Socket is faster than REST in all 4 situations: [\d.–]+× the requests/s", text)
     claim = r"gRPC is faster than REST: [\d.]+× \(95 % CI [\d.]+–[\d.]+\) the requests/s"
     assert 4 == len(re.findall(claim, text))
-    assert re.search(r"ghz measured [\d.–]+× the requests/s, .* of k6, over 4 situations\.", text)
+    assert re.search(r"ghz measured [\d.–]+× the requests/s, .* of wireload, over 4 situations\.", text)
     measured = r"ghz measured [\d.]+× \(95 % CI [\d.]+–[\d.]+\) the requests/s"
     assert 4 == len(re.findall(rf"On the same service, {measured}", text))
     assert "gRPC by ghz is faster" not in text

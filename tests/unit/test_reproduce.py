@@ -90,12 +90,12 @@ def test_without_a_verdict_on_both_sides_nothing_can_be_said(
 
 def test_what_differs_is_named(tmp_path: Path) -> None:
     """Another machine is no excuse, and is said; so are versions."""
-    other = {"machine": {"cpu": "Other CPU", "cores": "64"}, "versions": {"wirebench": "0.2.0", "k6": "1.8.1"}}
+    other = {"machine": {"cpu": "Other CPU", "cores": "64"}, "versions": {"wirebench": "0.2.0", "wireload": "0.1.0"}}
     found = hold_against(built(tmp_path / "there"), built(tmp_path / "here", info=other))
     said = [difference(each) for each in found.differences]
     assert "cpu: Some CPU @ 2.50GHz there, Other CPU here" in said
     assert "wirebench: 0.1.0 there, 0.2.0 here" in said
-    assert not any(each.startswith("k6:") for each in said)
+    assert not any(each.startswith("wireload:") for each in said)
     assert ["held"] == outcomes(found)
 
 

@@ -120,7 +120,7 @@ def test_a_run_that_does_not_fit_is_refused_with_how_many_do(tmp_path: Path, mon
     """With the line of the scenario; nothing is started or written."""
     monkeypatch.setattr(room, "here", lambda: Room(memory_mib=2000, open_files=20_000))
     path = tmp_path / "many.yaml"
-    text = "question: Do they fit?\nfactors:\n  transport: [rest, socket]\n  concurrency: [1, 10000]\n"
+    text = "question: Do they fit?\nfactors:\n  transport: [rest, socket]\n  concurrency: [1, 10000]\n  driver: k6\n"
     path.write_text(text, encoding="utf-8")
     status, printed, errors = wirebench("run", path, "--out", tmp_path / "results")
     assert (2, "") == (status, printed)

@@ -119,25 +119,25 @@ compare: driver
             "[oha, k6]",
             "[ghz, k6]",
             "4: factors.driver.rest: rest has no driver 'ghz'",
-            "choose from k6, wireload, fortio, oha, ",
+            "choose from wireload, k6, fortio, oha, ",
         ),
         (
             "[fortio, k6]",
             "[locust, k6]",
             "4: factors.driver.grpc: grpc has no driver 'locust'",
-            "choose from k6, wireload, ghz, ",
+            "choose from wireload, k6, ghz, ",
         ),
         (
             "users.get",
             "users.update",
             "4: factors.driver.rest: oha can't drive users.update",
-            "drive it by k6 or wireload or locust",
+            "drive it by wireload or k6 or locust",
         ),
         (
             "users.get",
             "users.create",
             "4: factors.driver.rest: oha can't drive users.create",
-            "drive it by k6 or wireload or locust",
+            "drive it by wireload or k6 or locust",
         ),
         (
             "users.get",
@@ -145,18 +145,18 @@ compare: driver
             "4: factors.driver.grpc: fortio can't drive users.update: it sends the same",
             "",
         ),
-        ("users.get", "{grpc: users.update}", "4: factors.driver.grpc", "drive it by k6 or wireload or ghz"),
+        ("users.get", "{grpc: users.update}", "4: factors.driver.grpc", "drive it by wireload or k6 or ghz"),
         (
             "users.get",
             "users.get\n  connection: {grpc: reopen}",
             "6: factors.connection.grpc: fortio keeps its",
-            "by k6 or wireload",
+            "by wireload or k6",
         ),
         (
             "{rest: [oha, k6], grpc: [fortio, k6]}",
             "{rest: [locust, k6]}\n  connection: {rest: reopen}",
             "5: factors.connection.rest: locust keeps",
-            "by k6 or ",
+            "by wireload or ",
         ),
         (
             "users.get",
@@ -187,7 +187,7 @@ compare: driver
     for driver, why in (("fortio", "from the actual send"), ("locust", "paces its users by their replies")):
         with pytest.raises(UsageError, match=f"{driver} .*{why}.*no response time") as error:
             make_plan(read(tmp_path, opened.replace("oha", driver)), seed=1)
-        assert "drive open loads by k6 or wireload or oha" == error.value.hint
+        assert "drive open loads by wireload or k6 or oha" == error.value.hint
 
 
 def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
@@ -288,6 +288,76 @@ def test_replicas_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
     text = GOOD.replace("operation: users.get", "operation: users.create\n  store: postgres\n  replicas: 2")
     text = text.replace("driver: {rest: k6, grpc: [k6, ghz], socket: k6}", "disruption: rolling-restart")
     assert {2} == {cell.replicas for cell in make_plan(read(tmp_path, text), seed=1, target="kubernetes").cells}
+
+
+CROSS_CHECKED = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  operation: [users.get, users.create]
+  concurrency: [1, 16]
+cross_check: {driver: {rest: k6, grpc: [k6, ghz]}, operation: users.get, concurrency: 16}
+"""
+
+
+def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:
+    """Of the operation and concurrency that it names; without them, of all cells."""
+    cells = make_plan(read(tmp_path, CROSS_CHECKED), seed=1).cells
+    checks = [cell for cell in cells if cell.driver != "wireload"]
+    assert (8, 3) == (len(cells) - len(checks), len(checks))
+    assert {("users.get", 16)} == {(cell.operation, cell.concurrency) for cell in checks}
+    assert [("rest", "k6"), ("grpc", "k6"), ("grpc", "ghz")] == [(cell.transport, cell.driver) for cell in checks]
+    text = CROSS_CHECKED.replace("{rest: k6, grpc: [k6, ghz]}, operation: users.get, concurrency: 16", "k6")
+    drivers = [cell.driver for cell in make_plan(read(tmp_path, text), seed=1).cells]
+    assert (8, 8) == (drivers.count("wireload"), drivers.count("k6"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("{rest: k6, grpc: [k6, ghz]}", "{socket: k6}", ".driver.socket: socket is not in factors.transport"),
+        ("rest: k6", "rest: ghz", ".driver.rest: rest has no driver 'ghz'"),
+        ("rest: k6", "rest: wrk", ".driver.rest: must be one of wireload, k6"),
+        ("operation: users.get", "operation: users.list", ".operation: no cell has the operation 'users.list'"),
+        ("concurrency: 16}", "concurrency: [1, 8]}", ".concurrency: no cell has the concurrency 8"),
+        (
+            "ghz]}, operation: users.get",
+            "fortio]}, operation: users.create",
+            ".driver.grpc: fortio can't drive users.cr",
+        ),
+        ("{rest: k6, grpc: [k6, ghz]}", "wireload", ": it adds no cell"),
+    ],
+)
+def test_a_cross_check_that_can_not_be_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """With the line and key of the cross-check."""
+    assert old in CROSS_CHECKED
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, CROSS_CHECKED.replace(old, new)), seed=1)
+    assert error.value.message.startswith(f"{tmp_path}/scenario.yaml:6: cross_check{expected}")
+
+
+@pytest.mark.parametrize(
+    ("load", "target", "expected"),
+    [
+        ("{timeout_s: 1}", "local", "fortio has a timeout of its own"),
+        ("{model: calls, calls: 10}", "local", "fortio sends for a time"),
+        ("{}", "kubernetes", "fortio is not in the image of the load pods"),
+    ],
+)
+def test_a_load_has_to_fit_the_drivers_of_a_cross_check(
+    tmp_path: Path, load: str, target: TargetName, expected: str
+) -> None:
+    """As it has to fit those of the factors."""
+    text = CROSS_CHECKED.replace("[k6, ghz]", "fortio") + f"load: {load}\n"
+    with pytest.raises(UsageError, match=f":6: cross_check.driver.grpc: {expected}"):
+        make_plan(read(tmp_path, text), 1, target)
+
+
+def test_one_driver_can_drive_all(tmp_path: Path) -> None:
+    """In place of those that the scenario names; then there is nothing to check it by."""
+    text = CROSS_CHECKED.replace("  concurrency", "  driver: {grpc: [ghz, k6]}\n  concurrency")
+    cells = make_plan(read(tmp_path, text).driven_by("k6"), seed=1).cells
+    assert ["k6"] * 8 == [cell.driver for cell in cells]
 
 
 def test_levels_by_transport_apply_to_that_transport(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
             "3: load.warmup_calls: streams have no warm-up by calls",
         ),
         ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
-        ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver: ghz sends for a time, and not a number"),
+        ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver.grpc: ghz sends for a time, and not a number"),
         (
             "grpc]}",
             "grpc], concurrency: 1000}",

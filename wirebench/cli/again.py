@@ -22,7 +22,7 @@ def planned_again(
 ) -> Iterator[tuple[Path, Plan]]:
     """Yield a file with a run's scenario, for as long as the `with` block runs, and its plan.
 
-    Blocks and seed are the run's, unless others are given; `name` is what messages call it. Raises UsageError.
+    Driver, blocks and seed are the run's, unless others are given; `name` is what messages call it. Raises UsageError.
     """
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         path = Path(folder) / f"{there.info.scenario}.yaml"
@@ -31,6 +31,7 @@ def planned_again(
             place,
             _within(1, blocks or there.info.blocks, BLOCKS_MAX, name, "blocks"),
             _within(0, there.info.seed if seed is None else seed, SEED_MAX, name, "seed"),
+            there.info.driver,
         )
         yield path, plan
 

@@ -43,7 +43,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.progress import TimeLeft
 from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
-from wirebench.scenario.contract import TRANSPORTS, TargetName
+from wirebench.scenario.contract import TRANSPORTS, Driver, TargetName
 from wirebench.scenario.model import BLOCKS_MAX
 from wirebench.stats.names import counted
 from wirebench.store import Run, RunFollower, RunWriter, load_run, run_id
@@ -64,6 +64,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
+    ] = None,
+    driver: Annotated[
+        Driver | None, typer.Option(help="Drives all cells, without cross-checks; default: the scenario's.")
     ] = None,
     timing: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
@@ -96,7 +99,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     read = read_scenario(path, timing)
     if timing and read.load.model != "replay":
         raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
-    plan = planned(read, place, blocks, seed)
+    plan = planned(read, place, blocks, seed, driver)
     measure_and_show(Work(plan, path, place, out, run_id(path.stem)), page_port, json=json)
 
 
@@ -169,12 +172,20 @@ def place_of(  # noqa: PLR0913 - what the options say
     return Place(kind, ExternalTarget(addresses, tls), context, kubeconfig, values)
 
 
-def planned(scenario: Scenario, place: Place, blocks: int | None, seed: int | None) -> Plan:
-    """Return the plan of a scenario, with its own number of blocks and a random seed if none is given.
+def planned(
+    scenario: Scenario, place: Place, blocks: int | None, seed: int | None, driver: Driver | None = None
+) -> Plan:
+    """Return the plan of a scenario, with its own number of blocks and drivers and a random seed if none is given.
 
     Raises UsageError.
     """
     read = scenario if blocks is None else scenario.model_copy(update={"blocks": blocks})
+    if driver:
+        for transport in read.factors.transport:
+            if driver not in TRANSPORTS[transport].drivers:
+                hint = f"choose from {', '.join(TRANSPORTS[transport].drivers)}"
+                raise UsageError(f"--driver {driver}: {transport} has no such driver", hint)
+        read = read.driven_by(driver)
     if place.kind == "external":
         read = as_found(read, place.external)
     return make_plan(read, random.SystemRandom().randrange(SEED_MAX) if seed is None else seed, place.kind)

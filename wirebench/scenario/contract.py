@@ -58,14 +58,14 @@ class TransportFacts:
 TRANSPORTS: dict[Transport, TransportFacts] = {
     "rest": TransportFacts(
         {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn"), "go": ("net-http",)},
-        ("k6", "wireload", "fortio", "oha", "locust"),
+        ("wireload", "k6", "fortio", "oha", "locust"),
         ("json", "protobuf"),
     ),
     "grpc": TransportFacts(
-        {"python": ("sync", "aio"), "go": ("grpc-go",)}, ("k6", "wireload", "ghz", "fortio"), ("protobuf",)
+        {"python": ("sync", "aio"), "go": ("grpc-go",)}, ("wireload", "k6", "ghz", "fortio"), ("protobuf",)
     ),
     "socket": TransportFacts(
-        {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("k6", "wireload"), ("json", "protobuf")
+        {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("wireload", "k6"), ("json", "protobuf")
     ),
 }
 

@@ -59,7 +59,13 @@ _DRIVER_MIB = 60
 
 DRIVERS: dict[Driver, DriverFacts] = {
     "wireload": DriverFacts(
-        reopens=frozenset(TRANSPORTS), json_only=False, takes_moments=True, sends_workloads=True, in_clusters=True
+        reopens=frozenset(TRANSPORTS),
+        json_only=False,
+        takes_moments=True,
+        sends_workloads=True,
+        in_clusters=True,
+        # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
+        user_kib={"rest": 40, "grpc": 60, "socket": 32},
     ),
     "k6": DriverFacts(
         reopens=frozenset(TRANSPORTS),
@@ -67,7 +73,6 @@ DRIVERS: dict[Driver, DriverFacts] = {
         takes_moments=True,
         sends_workloads=True,
         in_clusters=True,
-        # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
         user_kib={"rest": 640, "grpc": 800, "socket": 560},
     ),
     "ghz": DriverFacts(

@@ -238,12 +238,21 @@ class Load(_Strict):
         return self.workloads[operation]
 
 
+class CrossCheck(_Strict):
+    """Other drivers that measure some of the cells as well: those of these operations and concurrencies, or all."""
+
+    driver: Levels[Driver]
+    operation: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
+    concurrency: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)] = ()
+
+
 class Scenario(_Strict):
     """A question, and what is measured to answer it."""
 
     question: Annotated[str, Field(min_length=1, max_length=QUESTION_CHARACTERS_MAX)]
     factors: Factors
     load: Load = Load()
+    cross_check: CrossCheck | None = None
     blocks: Annotated[int, Field(ge=1, le=BLOCKS_MAX)] = 5
     #: The factor whose levels are compared with each other.
     compare: Comparable = "transport"
@@ -254,6 +263,22 @@ class Scenario(_Strict):
     def model_post_init(self, context: Source | None, /) -> None:
         """Keep the source that it is read from, given as the validation's context, so that errors name its lines."""
         self._source = context
+
+    @property
+    def drivers(self) -> dict[FieldPath, Driver]:
+        """The drivers that the scenario names, by where it does so."""
+        sections = {"factors": self.factors.driver, "cross_check": self.cross_check.driver if self.cross_check else {}}
+        return {
+            (section, "driver", *(() if transport == EVERY_TRANSPORT else (transport,)), place): driver
+            for section, by_transport in sections.items()
+            for transport, levels in by_transport.items()
+            for place, driver in enumerate(levels)
+        }
+
+    def driven_by(self, driver: Driver) -> Scenario:
+        """Return this scenario with all its cells by one driver, and without a cross-check."""
+        factors = self.factors.model_copy(update={"driver": {EVERY_TRANSPORT: (driver,)}})
+        return self.model_copy(update={"factors": factors, "cross_check": None})
 
     def where(self, field: FieldPath) -> str:
         """Return a field's name, and before it the file and line, if it was read from a file."""

@@ -21,11 +21,12 @@ from wirebench.scenario.contract import (
     Transport,
     defaults,
 )
-from wirebench.scenario.model import EVERY_TRANSPORT, Scenario
+from wirebench.scenario.model import EVERY_TRANSPORT, CrossCheck, Scenario
 from wirebench.scenario.refusals import (
     Refusal,
     impossible,
     incomparable,
+    unfit_cross_check,
     unfit_levels,
     unfit_load,
     unfit_runtimes,
@@ -96,6 +97,8 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     _refuse(scenario, _too_many(scenario, target))
     cells = tuple(_cells(scenario, target))
     _refuse(scenario, (refusal for cell in cells for refusal in impossible(cell, factors, scenario.load)))
+    if scenario.cross_check:
+        cells = _cross_checked(scenario, scenario.cross_check, cells)
     _refuse(scenario, incomparable(scenario, cells))
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
     blocks = []
@@ -127,6 +130,27 @@ def _cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
             cell = Cell(transport=transport, shape=shape, **chosen)
             default = cell.is_stream and cell.stream_items is None
             yield dataclasses.replace(cell, stream_items=STREAM_ITEMS) if default else cell
+
+
+def _cross_checked(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return the cells, and after them those that other drivers measure as well. Raises UsageError."""
+    factors = scenario.factors.model_copy(update={"driver": check.driver})
+    _refuse(scenario, unfit_cross_check(check, factors, cells))
+    added = [
+        dataclasses.replace(cell, driver=driver)
+        for cell in cells
+        if cell.operation in (check.operation or (cell.operation,))
+        and cell.concurrency in (check.concurrency or (cell.concurrency,))
+        for driver in check.driver.get(cell.transport) or check.driver.get(EVERY_TRANSPORT) or ()
+    ]
+    for refusal in (refusal for cell in added for refusal in impossible(cell, factors, scenario.load)):
+        of_driver = refusal.field[1] == "driver"
+        field = ("cross_check", *refusal.field[1:]) if of_driver else refusal.field
+        _refuse(scenario, [dataclasses.replace(refusal, field=field)])
+    if not set(added) - set(cells):
+        hint = "name drivers that factors.driver doesn't have, and levels that some cells have together"
+        _refuse(scenario, [Refusal(("cross_check",), "it adds no cell", hint)])
+    return tuple(dict.fromkeys((*cells, *added)))
 
 
 def _combinations(scenario: Scenario, target: TargetName) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from wirebench.scenario.contract import Comparable
+from wirebench.scenario.contract import Comparable, Driver
 
 
 class RunInfo(BaseModel):
@@ -23,6 +23,8 @@ class RunInfo(BaseModel):
     target: str
     seed: int
     blocks: int
+    #: The driver of all cells; None if there are several. Runs of earlier versions don't say.
+    driver: Driver | None = None
     cells: int
     #: `running` until the end; `incomplete` if it was stopped, with the reason.
     status: Literal["running", "complete", "incomplete"]

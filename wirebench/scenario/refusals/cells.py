@@ -190,7 +190,7 @@ def _impossible_disruption(cell: Cell, factors: Factors, *, writes: bool) -> Ite
         message = f"replicas get new addresses, and a load balanced by {cell.balancing} goes to the old ones"
         yield Refusal(field, message, "set factors.balancing to service")
     if cell.driver == "ghz":
-        yield Refusal(field, "ghz doesn't tell when requests failed", "drive it by k6")
+        yield Refusal(field, "ghz doesn't tell when requests failed", "drive it by wireload or k6")
     if writes and cell.store != "postgres":
         message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
         yield Refusal(field, message, "set factors.store to postgres, or choose an operation that only reads")
@@ -219,5 +219,5 @@ def _impossible_link(cell: Cell, factors: Factors) -> Iterator[Refusal]:
         yield Refusal(
             written(factors, "driver", cell),
             "ghz finds the replicas by their common name, and the proxies before them have none",
-            "drive it by k6, or choose another balancing",
+            "drive it by wireload or k6, or choose another balancing",
         )

@@ -11,7 +11,7 @@ from wirebench.scenario.contract import (
     COMPARABLE,
     TRANSPORTS,
 )
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario, field_of
+from wirebench.scenario.model import EVERY_TRANSPORT, CrossCheck, Factors, Scenario, field_of
 from wirebench.scenario.refusals.refusal import Refusal
 
 
@@ -46,6 +46,20 @@ def unfit_runtimes(factors: Factors) -> Iterator[Refusal]:
                 if languages
                 else f"choose from {', '.join(possible)}; for one transport alone: runtime: {{{transport}: …}}",
             )
+
+
+def unfit_cross_check(check: CrossCheck, factors: Factors, cells: Sequence[Cell]) -> Iterator[Refusal]:
+    """Refuse a cross-check of cells that there aren't."""
+    for transport in check.driver:
+        if transport not in (EVERY_TRANSPORT, *factors.transport):
+            hint = "add it there, or remove its drivers here"
+            yield Refusal(("cross_check", "driver", transport), f"{transport} is not in factors.transport", hint)
+    for name, levels in (("operation", check.operation), ("concurrency", check.concurrency)):
+        present = dict.fromkeys(getattr(cell, name) for cell in cells)
+        for place, level in enumerate(levels):
+            if level not in present:
+                hint = f"choose from {', '.join(map(str, present))}"
+                yield Refusal(("cross_check", name, place), f"no cell has the {name} {level!r}", hint)
 
 
 def incomparable(scenario: Scenario, cells: Sequence[Cell]) -> Iterator[Refusal]:

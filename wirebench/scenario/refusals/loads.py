@@ -73,9 +73,10 @@ def _unfit_drivers(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse drivers that don't know a key of the load."""
     for key, (able, message) in _KEYS_OF_DRIVERS.items():
         if getattr(scenario.load, key) is not None:
-            for driver in sorted(all_levels(scenario.factors.driver) - able):
-                hint = f"remove load.{key}, or use {' or '.join(sorted(able))}"
-                yield Refusal(("factors", "driver"), f"{driver} {message}", hint)
+            hint = f"remove load.{key}, or use {' or '.join(sorted(able))}"
+            for field, driver in scenario.drivers.items():
+                if driver not in able:
+                    yield Refusal(field, f"{driver} {message}", hint)
 
 
 def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
@@ -96,10 +97,10 @@ def _unfit_calls(scenario: Scenario) -> Iterator[Refusal]:
         yield Refusal(("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls")
     if load.warmup_calls and all_levels(scenario.factors.operation).intersection(builtin().streams):
         yield Refusal(("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream")
-    for driver in sorted(all_levels(scenario.factors.driver)):
+    for field, driver in scenario.drivers.items():
         if not DRIVERS[driver].sends_workloads:
             message = f"{driver} sends for a time, and not a number of calls"
-            yield Refusal(("factors", "driver"), message, "drive them by wireload or k6")
+            yield Refusal(field, message, "drive them by wireload or k6")
     if load.generators > 1:
         yield Refusal(("load", "generators"), "several generators have no common order of calls", "use one")
 
@@ -156,8 +157,9 @@ def _unshared_load(scenario: Scenario) -> Iterator[Refusal]:
     if generators == 1:
         return
     field: FieldPath = ("load", "generators")
-    if "ghz" in all_levels(factors.driver):
-        yield Refusal(field, "ghz can't share a load with others of its kind", "drive it by k6, or use one generator")
+    if "ghz" in scenario.drivers.values():
+        hint = "drive it by wireload or k6, or use one generator"
+        yield Refusal(field, "ghz can't share a load with others of its kind", hint)
     if "same-pod" in all_levels(factors.placement):
         hint = "use one generator, or another placement"
         yield Refusal(field, "each of them would have a service of its own in its pod", hint)

@@ -9,7 +9,7 @@ from wirebench.scenario.contract import (
     CLUSTER_DEFAULTS,
     TargetName,
 )
-from wirebench.scenario.model import EVERY_TRANSPORT, Factors, Scenario
+from wirebench.scenario.model import Scenario
 from wirebench.scenario.refusals.refusal import Refusal
 
 #: A load pod's task is a ConfigMap, which holds a mebibyte; each request takes up to thirty bytes of it.
@@ -19,7 +19,7 @@ RECORDED_IN_CLUSTER_MAX = 30_000
 def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
     """Refuse what only a cluster can vary, anywhere else; a single level is a setting that is left out there."""
     if target == "kubernetes":
-        yield from _absent_drivers(scenario.factors)
+        yield from _absent_drivers(scenario)
         recording = scenario.load.recording
         if recording and recording.count > RECORDED_IN_CLUSTER_MAX:
             message = f"{recording.count:,} requests are more than load pods can be told ({RECORDED_IN_CLUSTER_MAX:,})"
@@ -38,12 +38,10 @@ def unfit_target(scenario: Scenario, target: TargetName) -> Iterator[Refusal]:
         yield Refusal(("load", "generators"), f"the target {target} has one generator", hint)
 
 
-def _absent_drivers(factors: Factors) -> Iterator[Refusal]:
+def _absent_drivers(scenario: Scenario) -> Iterator[Refusal]:
     """Refuse drivers that the pods of a cluster don't have."""
     present = [name for name, can in drivers.DRIVERS.items() if can.in_clusters]
-    for transport, levels in factors.driver.items():
-        for level in levels:
-            if level not in present:
-                field = ("factors", "driver", *(() if transport == EVERY_TRANSPORT else (transport,)))
-                message = f"{level} is not in the image of the load pods, which holds {' and '.join(present)}"
-                yield Refusal(field, message, f"drive it by {' or '.join(present)}, or run it on another target")
+    for field, driver in scenario.drivers.items():
+        if driver not in present:
+            message = f"{driver} is not in the image of the load pods, which holds {' and '.join(present)}"
+            yield Refusal(field, message, f"drive it by {' or '.join(present)}, or run it on another target")
