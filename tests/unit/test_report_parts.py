@@ -341,3 +341,59 @@ def test_a_report_s_charts_are_hollow_where_a_gate_failed(tmp_path: Path) -> Non
         cells = summarise(run.records)
         ((picture,), _) = bars_of(METRICS["throughput"], {"one load": cells}, styles(cells))
         assert hollow == picture.svg.count("fill: var(--paper)")
+
+
+#: What `quick` drives: one driver for all, and for two transports one that users know.
+CHECKED = (
+    cell("rest", driver="wireload"),
+    cell("grpc", driver="wireload"),
+    cell("socket", driver="wireload"),
+    cell("rest", driver="k6"),
+    cell("grpc", driver="ghz"),
+)
+
+
+def test_two_drivers_of_a_service_each_check_the_verdict_of_one_that_drove_both(tmp_path: Path) -> None:
+    """k6 on REST and ghz on gRPC: what they come to together says whether the verdict depends on the driver."""
+    found = comparisons_of(RunBuilder(cells=CHECKED).write(tmp_path))
+    judged = [each for each in found if not each.instruments]
+    assert [("wireload",)] * 3 == [each.drivers for each in judged]
+    checks = {(each.subject_level, each.baseline_level): each.checks for each in judged}
+    (check,) = checks.pop(("grpc", "rest"))
+    assert ("ghz", "k6") == check.drivers
+    assert [(), ()] == list(checks.values())
+    assert [("wireload", "k6"), ("wireload", "ghz")] == [
+        (each.baseline_level, each.subject_level) for each in found if each.instruments
+    ]
+
+
+def test_a_second_driver_of_both_services_checks_the_first(tmp_path: Path) -> None:
+    """The verdict rests on the first driver, and is not given once more for each."""
+    cells = [cell(transport, driver=driver) for transport in ("rest", "grpc") for driver in ("wireload", "k6")]
+    judged = [each for each in comparisons_of(RunBuilder(cells=cells).write(tmp_path)) if not each.instruments]
+    assert [("wireload",)] == [each.drivers for each in judged]
+    assert [("k6",)] == [check.drivers for each in judged for check in each.checks]
+
+
+def test_a_cross_check_says_whether_it_leads_to_the_same_verdict(tmp_path: Path) -> None:
+    """So does the summary, which counts."""
+    found = comparisons_of(RunBuilder(cells=CHECKED).write(tmp_path))
+    (checked,) = (each for each in found if each.checks)
+    assert "Cross-check by ghz and k6: the same verdict (1." in words.claim(checked)
+    assert ("other drivers lead to the same verdict in 1 of 1 cross-check.",) == words.cross_checks(found)
+    other = dataclasses.replace(checked, checks=(dataclasses.replace(checked.checks[0], verdict="slower"),))
+    assert "Cross-check by ghz and k6: another verdict, gRPC is slower than REST (1." in words.claim(other)
+    assert ("other drivers lead to the same verdict in 0 of 1 cross-check.",) == words.cross_checks([other])
+
+
+def test_a_cross_check_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None:
+    """A driver that was full says nothing for or against the verdict of another."""
+    run = RunBuilder(
+        cells=CHECKED, gates=lambda of, _block: (GENERATOR_GATE if of.driver == "ghz" else passed(),)
+    ).write(tmp_path)
+    (checked,) = (each for each in comparisons_of(run) if each.checks)
+    assert "faster" == checked.verdict
+    assert "Cross-check by ghz and k6: no verdict on gRPC against REST (failed gates: generator CPU)" in words.claim(
+        checked
+    )
+    assert () == words.cross_checks([checked])

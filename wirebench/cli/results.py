@@ -8,7 +8,7 @@ import orjson
 
 from wirebench.cli.options import Json, Out, RunName
 from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
-from wirebench.stats import METRICS, conclude, summarise
+from wirebench.stats import METRICS, Comparison, conclude, summarise
 from wirebench.stats.words import sentence
 from wirebench.store import Run, find_run
 from wirebench.store.results import DEFAULT_FOLDER, LAST
@@ -45,20 +45,22 @@ def as_json(run: Run) -> str:
                 }
                 for cell in cells
             ],
-            "comparisons": [
-                {
-                    "factor": each.factor,
-                    "subject": each.subject.cell,
-                    "baseline": each.baseline.cell,
-                    "metric": each.metric.name,
-                    "verdict": None if each.instruments else each.verdict,
-                    "instruments": each.instruments,
-                    "ratios": each.ratios,
-                    "failed_gates": [gate.name for gate in each.failed_gates],
-                    "sentence": sentence(each),
-                }
-                for each in conclude(run)
-            ],
+            "comparisons": list(map(_as_dict, conclude(run))),
         },
         option=orjson.OPT_INDENT_2,
     ).decode()
+
+
+def _as_dict(comparison: Comparison) -> dict[str, object]:
+    return {
+        "factor": comparison.factor,
+        "subject": comparison.subject.cell,
+        "baseline": comparison.baseline.cell,
+        "metric": comparison.metric.name,
+        "verdict": None if comparison.instruments else comparison.verdict,
+        "instruments": comparison.instruments,
+        "ratios": comparison.ratios,
+        "failed_gates": [gate.name for gate in comparison.failed_gates],
+        "sentence": sentence(comparison),
+        "checks": list(map(_as_dict, comparison.checks)),
+    }

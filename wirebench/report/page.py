@@ -121,7 +121,9 @@ def gather(run: Run) -> Page:
         doubts=doubts(run),
         claims=_claims(judged, forest),
         forest=forest,
-        agreement=tuple(names.capitalised(sentence) for sentence in words.agreement(instruments)),
+        agreement=tuple(
+            names.capitalised(sentence) for sentence in (*words.cross_checks(judged), *words.agreement(instruments))
+        ),
         instruments=_claims(instruments, instrument_forest),
         instrument_forest=instrument_forest,
         disruptions=remarks.disruptions(cells),

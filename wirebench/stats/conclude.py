@@ -24,11 +24,12 @@ def conclude(run: Run) -> tuple[Comparison, ...]:
 
 
 def answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Say what a run comes to: what gave way first in a sweep, who is faster, how far load tools agree.
+    """Say what a run comes to: what gave way first in a sweep, who is faster, whether and how far drivers agree.
 
     `comparisons` are what it concludes; nothing is said while it goes on.
     """
     if run.info.status == "running":
         return ()
     sweeps = map(sweep, series(summarise(run.records), "concurrency"))
-    return tuple(map(capitalised, (*sweeps, *words.summary(comparisons), *words.agreement(comparisons))))
+    told = (*words.cross_checks(comparisons), *words.agreement(comparisons))
+    return tuple(map(capitalised, (*sweeps, *words.summary(comparisons), *told)))

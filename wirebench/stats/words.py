@@ -93,15 +93,15 @@ def claim(comparison: Comparison) -> str:
     if comparison.instruments:
         return f"on the same service, {subject} measured {_disagreement(comparison, baseline)}."
     measured, said = told_ratios(comparison), answer(comparison)
+    checked = "".join(f" {_cross_check(comparison, check)}." for check in comparison.checks)
     match comparison.verdict:
         case "withheld":
-            return f"{said}; measured {measured}."
+            return f"{said}; measured {measured}.{checked}"
         case "inconclusive":
-            return (
-                f"{said}: {measured}.{how_much_more(comparison, str(comparison.ratios[comparison.metric.name].blocks))}"
-            )
+            blocks = str(comparison.ratios[comparison.metric.name].blocks)
+            return f"{said}: {measured}.{how_much_more(comparison, blocks)}{checked}"
         case _:
-            return f"{said}: {measured}."
+            return f"{said}: {measured}.{checked}"
 
 
 def answer(comparison: Comparison) -> str:
@@ -118,6 +118,24 @@ def answer(comparison: Comparison) -> str:
             return f"inconclusive between {subject} and {baseline}"
         case verdict:
             return f"{subject} {_is(subject)} {verdict} than {baseline}"
+
+
+def cross_checks(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Say in one sentence how often other drivers lead to the same verdict; nothing where none has one to hold."""
+    pairs = [(each.verdict, check.verdict) for each in comparisons for check in each.checks]
+    same = [verdict == of_check for verdict, of_check in pairs if "withheld" not in (verdict, of_check)]
+    if not same:
+        return ()
+    return (f"other drivers lead to the same verdict in {sum(same)} of {counted(len(same), 'cross-check')}.",)
+
+
+def _cross_check(comparison: Comparison, check: Comparison) -> str:
+    metric = check.metric.name
+    measured = f" ({told_ratio(check, metric)})" if metric in check.ratios else ""
+    outcome = answer(check)
+    if check.verdict != "withheld":
+        outcome = "the same verdict" if check.verdict == comparison.verdict else f"another verdict, {outcome}"
+    return f"Cross-check by {' and '.join(check.drivers)}: {outcome}{measured}"
 
 
 def caveat(comparisons: Sequence[Comparison]) -> str:

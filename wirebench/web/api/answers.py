@@ -58,7 +58,8 @@ class CellComparison:
     """Two cells of a run that differ in one factor: ratios of subject to baseline, and what they support.
 
     The verdict is on `metric`, and withheld where a gate failed that it depends on. There is none of `instruments`, two
-    drivers of one cell: their ratio is the instruments' error.
+    drivers of one cell: their ratio is the instruments' error. `checks` are the comparisons of the same two services by
+    other drivers, on which no verdict rests.
     """
 
     factor: str
@@ -70,6 +71,7 @@ class CellComparison:
     ratios: dict[str, Ratio]
     failed_gates: tuple[str, ...]
     sentence: str
+    checks: tuple[CellComparison, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,4 +34,5 @@ def _comparison(of: Comparison) -> CellComparison:
         ratios=of.ratios,
         failed_gates=tuple(gate.name for gate in of.failed_gates),
         sentence=words.sentence(of),
+        checks=tuple(map(_comparison, of.checks)),
     )
