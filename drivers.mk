@@ -1,6 +1,6 @@
 # Other people's load tools: not part of `make setup`, because only scenarios that name them as drivers need them.
 
-##@ Drivers to check k6 by
+##@ Drivers to check wireload by
 .PHONY: driver-fortio driver-oha driver-locust
 driver-fortio: .tools/bin/fortio ## fortio, for REST and gRPC
 

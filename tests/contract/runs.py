@@ -23,7 +23,7 @@ factors:
   transport: [rest, grpc, socket]
   operation: [users.get, users.create]
   concurrency: 4
-  driver: {grpc: [k6, ghz]}
+  driver: {grpc: [wireload, ghz]}
 load: {model: closed, warmup_s: 0.3, window_s: 0.8}
 blocks: 2
 """

@@ -75,9 +75,10 @@ def test_results_are_rows_of_cells(site: Site) -> None:
     assert [STREAMS, NAMED, SECOND, FIRST] == list(dict.fromkeys(row["run_id"] for row in answer["results"]))
     named = answer["results"][1]
     assert {
-        "run_id": NAMED, "scenario": NAME, "started_at": "2026-01-03T00:00:00Z", "protocol": "rest", "client": "k6",
-        "concurrency": 16, "operation": "users.get", "target": "local", "machine": "Some CPU @ 2.50GHz, 2 cores",
-        "total_samples": 20, "successful": 20, "failed": 0, "blocks": 1, "failed_gates": [],
+        "run_id": NAMED, "scenario": NAME, "started_at": "2026-01-03T00:00:00Z", "protocol": "rest",
+        "client": "wireload", "concurrency": 16, "operation": "users.get", "target": "local",
+        "machine": "Some CPU @ 2.50GHz, 2 cores", "total_samples": 20, "successful": 20, "failed": 0,
+        "blocks": 1, "failed_gates": [],
     }.items() <= named.items()  # fmt: skip
     assert 0 < named["p50_latency_ms"] < named["p90_latency_ms"] < named["p99_latency_ms"]
 

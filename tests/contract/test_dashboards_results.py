@@ -87,7 +87,12 @@ def reader(owner: str) -> Reader:
 @pytest.mark.parametrize(("board", "variable"), VARIABLES)
 def test_a_variable_has_choices(reader: Reader, board: Board, variable: Variable) -> None:
     """What the runs have; texts as they are."""
-    expected = {"scenario": [SCENARIO], "machine": [MACHINE], "transport": sorted(TRANSPORTS), "driver": ["ghz", "k6"]}
+    expected = {
+        "scenario": [SCENARIO],
+        "machine": [MACHINE],
+        "transport": sorted(TRANSPORTS),
+        "driver": ["ghz", "wireload"],
+    }
     assert expected[variable.name] == reader.choices(board, variable)
 
 

@@ -169,7 +169,7 @@ def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) 
         ({"run_id": ("20261121T101500Z-quick", "20261122T101500Z-slow", "nothing")}, 32),
         ({"scenario": ("slow",)}, 32),
         ({"protocol": ("grpc",)}, 24),
-        ({"protocol": ("grpc", "socket"), "client": ("k6",)}, 24),
+        ({"protocol": ("grpc", "socket"), "client": ("wireload",)}, 24),
         ({"concurrency": (1, 10**30)}, 24),
         ({"operation": ("users.create",), "concurrency": (16,), "scenario": ("quick",)}, 4),
         ({"target": ("kubernetes",)}, 16),

@@ -15,7 +15,7 @@ from wirebench import network
 from wirebench.drivers import DRIVERS
 
 pytestmark = pytest.mark.skipif(
-    network.version() is None or DRIVERS["k6"].version() is None, reason="the tools are not built: make setup"
+    network.version() is None or DRIVERS["wireload"].version() is None, reason="the tools are not built: make setup"
 )
 
 FAR = """\

@@ -19,10 +19,10 @@ pytestmark = needs_tools
 
 
 def test_a_bundle_is_run_again(tmp_path: Path) -> None:
-    """With no file but the bundle: the scenario, its timing file, seed and blocks; as a run like any other."""
+    """With no file but the bundle: the scenario, its timing file, driver, seed and blocks; as a run like any other."""
     (tmp_path / "tiny.yaml").write_text(SCENARIO)
     (tmp_path / "pace.json").write_text(json.dumps({"inter_arrival_s": [0.005] * 120}))
-    done = wirebench("run", tmp_path / "tiny.yaml", "--out", tmp_path / "there", "--seed", "7")
+    done = wirebench("run", tmp_path / "tiny.yaml", "--out", tmp_path / "there", "--seed", "7", "--driver", "k6")
     assert 0 == done.returncode, done.stderr
     there, bundle = only_run(tmp_path / "there"), tmp_path / "tiny.tar.gz"
     assert 0 == wirebench("bundle", there.folder, "--output", bundle).returncode
@@ -35,6 +35,7 @@ def test_a_bundle_is_run_again(tmp_path: Path) -> None:
     assert here.info.id == printed["here"]["id"]
     assert "complete" == here.info.status
     assert {record.id: record.order for record in there.records} == {record.id: record.order for record in here.records}
+    assert {"k6"} == {record.factors["driver"] for record in here.records}
     assert (there.info.scenario_text, there.info.seed) == (here.info.scenario_text, here.info.seed)
     assert (there.folder / TIMING_FILE).read_bytes() == (here.folder / TIMING_FILE).read_bytes()
     assert (here.folder / "report.html").is_file()

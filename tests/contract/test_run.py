@@ -1,4 +1,4 @@
-"""`wirebench run` and what belongs to it, for real: real services, real k6 and ghz."""
+"""`wirebench run` and what belongs to it, for real: real services, real wireload and ghz."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
         assert record.server.memory_bytes is not None
         assert record.server.memory_bytes > 10_000_000
         assert record.server.throttled_periods is None
-        if record.factors["driver"] == "k6":
+        if record.factors["driver"] == "wireload":
             assert record.bytes_sent_per_request is not None
             assert record.bytes_received_per_request is not None
             assert 10 < record.bytes_sent_per_request < 1000
@@ -98,7 +98,7 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
     services = [ServiceSpec("rest", "uvicorn", 1, None, "memory"), ServiceSpec("socket", "asyncio", 1, None, "memory")]
     try:
         rest, socket = target.start(services).values()
-        text = TINY.replace("[rest, grpc, socket]", "[rest, socket]").replace("  driver: {grpc: [k6, ghz]}\n", "")
+        text = TINY.replace("[rest, grpc, socket]", "[rest, socket]").replace("  driver: {grpc: [wireload, ghz]}\n", "")
         addresses = ["--rest", f"http://{rest.address}", "--socket", socket.address]
         runs = []
         # Twice in the same order: the users that the first run has created are no hindrance to the second.
@@ -129,6 +129,7 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         (["run", "quick", "--rest", "http://127.0.0.1:1"], "the local target starts its services itself"),
         (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
         (["run", "quick", "--timing", "bursts.json"], "quick.yaml has no replay"),
+        (["run", "quick", "--driver", "ghz"], "--driver ghz: rest has no such driver"),
         (["run", "quick", "--blocks", "0"], "--blocks"),
         (["run", "quick", "--blocks", "many"], "--blocks"),
         (["run"], "missing argument 'scenario'"),
@@ -149,6 +150,7 @@ def test_doctor_says_what_is_there() -> None:
     """A machine that can run the tests is fit; the drivers' versions are shown."""
     done = wirebench("doctor")
     assert 0 == done.returncode, done.stdout
+    assert "wireload 0." in done.stdout
     assert "k6 1." in done.stdout
     assert "ghz 0." in done.stdout
     assert "toxiproxy 2." in done.stdout

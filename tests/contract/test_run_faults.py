@@ -77,7 +77,7 @@ def test_a_driver_that_fails_is_named(scenario: Callable[[str], Path], tmp_path:
         deadline = time.monotonic() + 30
         while process.poll() is None and time.monotonic() < deadline:
             for each in psutil.Process(process.pid).children():
-                if each.name() in {"k6", "ghz"}:
+                if each.name() in {"wireload", "ghz"}:
                     each.kill()
             time.sleep(0.02)
         _, errors = process.communicate(timeout=60)

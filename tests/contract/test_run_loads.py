@@ -1,4 +1,4 @@
-"""`wirebench run` with each kind of load, and over TLS: real services and real tools."""
+"""`wirebench run` with each kind of load by k6, and over TLS: real services and real tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = needs_tools
 
 def test_an_open_load_measures_response_time(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """At a fixed rate every request has both clocks, and waits at least as long as it is served."""
-    text = TINY.replace("model: closed", "model: open").replace("  driver: {grpc: [k6, ghz]}\n", "  rate_per_s: 200\n")
+    text = TINY.replace("model: closed", "model: open").replace("{grpc: [wireload, ghz]}\n", "k6\n  rate_per_s: 200\n")
     done = wirebench("run", scenario(text), "--blocks", "1", "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
     for record in only_run(tmp_path / "results").records:
@@ -39,12 +39,12 @@ OTHERS = [name for name in ("fortio", "oha", "locust") if DRIVERS[name].version(
 @pytest.mark.skipif("fortio" not in OTHERS, reason="fortio is not installed: make driver-fortio")
 @pytest.mark.parametrize("tls", ["none", "mutual"])
 def test_other_drivers_send_what_the_services_count(tls: str, scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """They are held against k6 on the same service, which has counted each of their requests and found none wrong."""
+    """They are compared with wireload on the same service, which has counted each request and found none wrong."""
     text = f"""\
-question: Do others measure what k6 does?
+question: Do others measure what wireload does?
 factors:
   transport: [rest, grpc]
-  driver: {{rest: [k6, {", ".join(OTHERS)}], grpc: [k6, fortio]}}
+  driver: {{rest: [wireload, {", ".join(OTHERS)}], grpc: [wireload, fortio]}}
   concurrency: 2
   tls: {tls}
 load: {{warmup_s: 0.4, window_s: 0.6}}
@@ -61,7 +61,7 @@ compare: driver
         assert str(record.factors["driver"]) in run.info.versions
     said = " ".join(done.stdout.split())
     others = "|".join(OTHERS)
-    assert 1 + len(OTHERS) == len(re.findall(rf"on the same service, (?:{others}) measured .*? of k6", said))
+    assert 1 + len(OTHERS) == len(re.findall(rf"on the same service, (?:{others}) measured .*? of wireload", said))
 
 
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
@@ -71,7 +71,9 @@ def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], 
     """
     timing = tmp_path / "timing.json"
     timing.write_text(json.dumps([0, *[0.5] * 60, *(0.8 + each / 100 for each in range(40))]), encoding="utf-8")
-    text = ONE_CELL.replace("socket", "socket, concurrency: 100").replace("load: {", "load: {model: replay, timing: ")
+    text = ONE_CELL.replace("socket", "socket, driver: k6, concurrency: 100").replace(
+        "load: {", "load: {model: replay, timing: "
+    )
     text = text.replace("timing: warmup_s: 0.1, window_s: 0.5", "timing: timing.json, speedup: 2, warmup_s: 0.3")
     (tmp_path / "other.json").write_text("[0, 1]", encoding="utf-8")
     text = text.replace("timing.json", "other.json")
@@ -91,7 +93,7 @@ def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], 
 
 def test_a_ramp_grows_to_its_rate(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """What is asked for grows from slice to slice; the figure on the whole window is the mean."""
-    text = ONE_CELL.replace("socket", "socket, concurrency: 50, rate_per_s: 400")
+    text = ONE_CELL.replace("socket", "socket, driver: k6, concurrency: 50, rate_per_s: 400")
     text = text.replace("warmup_s: 0.1, window_s: 0.5", "model: ramp, from_rate_per_s: 100, warmup_s: 0.2, window_s: 1")
     done = wirebench("run", scenario(text), "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
@@ -134,10 +136,10 @@ def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) 
 def test_a_request_that_takes_longer_than_the_timeout_has_failed(
     scenario: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """By k6 and by ghz, through a network that is slower than the timeout allows."""
+    """By each driver that has a timeout, through a network that is slower than the timeout allows."""
     text = """\
 question: What does an impatient client see?
-factors: {transport: [rest, grpc], driver: {grpc: [k6, ghz]}, concurrency: 2, network: {delay_ms: 600}}
+factors: {transport: [rest, grpc], driver: {rest: k6, grpc: [wireload, ghz]}, concurrency: 2, network: {delay_ms: 600}}
 load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
 blocks: 1
 """

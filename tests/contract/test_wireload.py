@@ -41,7 +41,6 @@ SCENARIOS = {
 
 def run_by_wireload(text: str, scenario: Callable[[str], Path], folder: Path) -> Run:
     """Run a scenario of one block by wireload; check that all replies were right, and that the services agree."""
-    text = text.replace("factors: {", "factors: {driver: wireload, ")
     text = f"question: Does wireload send this load?\n{text}\nblocks: 1\n"
     done = wirebench("run", scenario(text), "--out", folder / "results")
     assert 0 == done.returncode, done.stderr

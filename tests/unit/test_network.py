@@ -154,7 +154,7 @@ def test_distance_is_said_in_words(tmp_path: Path) -> None:
     first, *_, last = (sentence(each) for each in compare(summaries, "delay_ms", 0.05))
     assert "between a delay of 0 ms and no proxy:" in first
     assert "between a delay of 20 ms and a delay of 0 ms:" in last
-    cpu = "45 µs of CPU time on the load tool's cores"
+    cpu = "45 µs of CPU time on the load generator's cores"
     expected = f"The proxy itself adds at the median 0.11 ms on REST to a call, and {cpu}; neither is subtracted."
     assert expected == proxy_cost(summaries)
     assert "" == proxy_cost([replace(each, records=()) for each in summaries])

@@ -138,7 +138,7 @@ def _failures(cell: CellSummary, _: CellLatency | None) -> str:
 THROTTLED = Column("throttled", "periods/s", mean_of(_throttled))
 MEMORY = Column("server memory", "MiB, max", greatest(_memory_mib))
 OF_THE_LOAD = (
-    Column("load tool CPU", "%, max", greatest(_generator_per_cent)),
+    Column("generator CPU", "%, max", greatest(_generator_per_cent)),
     Column("replicas", "% of requests", _shares),
     Column("fairness", "of workers, min", _fairness),
 )

@@ -104,7 +104,7 @@ def proxy_cost(cells: Iterable[CellSummary]) -> str:
         by_transport.setdefault(transport, []).append(proxy.added_ms)
     added = ", ".join(f"{statistics.median(added_ms):.2f} ms on {name}" for name, added_ms in by_transport.items())
     cpu_ms = [proxy.cpu_ms_per_request for _, proxy in seen if proxy.cpu_ms_per_request is not None]
-    cpu = f", and {statistics.median(cpu_ms) * 1000:.0f} µs of CPU time on the load tool's cores" if cpu_ms else ""
+    cpu = f", and {statistics.median(cpu_ms) * 1000:.0f} µs of CPU time on the load generator's cores" if cpu_ms else ""
     return f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
 
 
