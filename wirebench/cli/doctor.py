@@ -45,7 +45,7 @@ def _tools() -> Iterator[Finding]:
     yield Finding(f"Python {versions['python']}")
     tools = [(name, driver.path(), driver.setup) for name, driver in DRIVERS.items()]
     for name, path, setup in (*tools, ("toxiproxy", network.path(), SETUP)):
-        found, optional = name in versions, setup != SETUP
+        found, optional = name in versions, name != "wireload"
         text = f"{name} {versions[name]}" if found else f"{name} is not at {path}: run `{setup}`"
         yield Finding(f"{text}, if a scenario asks for it" if optional and not found else text, found, not optional)
     for transport in ("rest", "grpc", "socket"):

@@ -52,7 +52,7 @@ class KubernetesLoadPods:
         return f"{values.SERVICES}-{self.name}"
 
     def cores_of(self, load: Load) -> float:
-        """Return how many cores each pod of a load may use: k6 needs one to be ahead of half a core of Python."""
+        """Return how many cores each pod of a load may use: a driver needs one to be ahead of half a core of Python."""
         return 1 / load.generators if self.one_machine else 1.0
 
     def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
