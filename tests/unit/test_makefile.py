@@ -81,3 +81,18 @@ def test_a_plain_load_needs_no_variable(transport: str) -> None:
     name, parameters = parse(arguments)
     assert ("load", transport, 8) == (name, parameters["transport"], parameters["concurrency"])
     assert 30 == duration_s(parameters["duration"])
+
+
+@pytest.mark.parametrize(
+    ("options", "built"),
+    [
+        ("", {"wireload", "k6", "ghz"}),
+        ("ARGS=--driver wireload", {"wireload"}),
+        ("ARGS=--blocks 1 --driver=wireload", {"wireload"}),
+        ("ARGS=--driver k6", {"wireload", "k6", "ghz"}),
+    ],
+)
+def test_what_wireload_drives_alone_needs_no_other_driver(options: str, built: set[str]) -> None:
+    """Only then: k6 takes minutes to build."""
+    steps = "\n".join(make("--dry-run", "--always-make", "bench", *filter(None, [options])))
+    assert built == {name for name in ("wireload", "k6", "ghz") if f'"{name}: building' in steps}
