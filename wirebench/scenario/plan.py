@@ -143,14 +143,18 @@ def _cross_checked(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, ...
         and cell.concurrency in (check.concurrency or (cell.concurrency,))
         for driver in check.driver.get(cell.transport) or check.driver.get(EVERY_TRANSPORT) or ()
     ]
-    for refusal in (refusal for cell in added for refusal in impossible(cell, factors, scenario.load)):
-        of_driver = refusal.field[1] == "driver"
-        field = ("cross_check", *refusal.field[1:]) if of_driver else refusal.field
-        _refuse(scenario, [dataclasses.replace(refusal, field=field)])
+    refusals = (refusal for cell in added for refusal in impossible(cell, factors, scenario.load))
+    _refuse(scenario, map(_blame_cross_check, refusals))
     if not set(added) - set(cells):
         hint = "name drivers that factors.driver doesn't have, and levels that some cells have together"
         _refuse(scenario, [Refusal(("cross_check",), "it adds no cell", hint)])
     return tuple(dict.fromkeys((*cells, *added)))
+
+
+def _blame_cross_check(refusal: Refusal) -> Refusal:
+    """Return a refusal of a driver with the place where the cross-check names it."""
+    section, name, *place = refusal.field
+    return dataclasses.replace(refusal, field=("cross_check" if name == "driver" else section, name, *place))
 
 
 def _combinations(scenario: Scenario, target: TargetName) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:
