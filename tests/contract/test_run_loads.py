@@ -139,14 +139,15 @@ def test_a_request_that_takes_longer_than_the_timeout_has_failed(
     """By each driver that has a timeout, through a network that is slower than the timeout allows."""
     text = """\
 question: What does an impatient client see?
-factors: {transport: [rest, grpc], driver: {rest: k6, grpc: [wireload, ghz]}, concurrency: 2, network: {delay_ms: 600}}
+factors: {transport: [rest, grpc], driver: {rest: [wireload, k6], grpc: [wireload, ghz]},
+  concurrency: 2, network: {delay_ms: 600}}
 load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
 blocks: 1
 """
     done = wirebench("run", scenario(text), "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
-    assert 3 == len(run.records)
+    assert 4 == len(run.records)
     assert "closed, timeout 0.2 s; warm-up 0.3 s, window 1 s" in (run.folder / "report.html").read_text()
     for record in run.records:
         assert {"deadline_exceeded": record.requests} == record.errors, record.error_texts
