@@ -108,6 +108,16 @@ func TestRepliesWithWrongContentAreCountedAndOneIsNamed(t *testing.T) {
 	}
 }
 
+func TestALoadGoesOnWithoutPrometheus(t *testing.T) {
+	address, requests := service(t)
+	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
+	job["live"] = map[string]any{"url": "http://127.0.0.1:1", "labels": map[string]string{"pod": "load-0"}}
+	exit, _, log := run(t, "run", writeJob(t, job))
+	if exit != 0 || requests.Load() != 120 || !strings.HasPrefix(log, "live metrics: ") || strings.Count(log, "\n") != 1 {
+		t.Errorf("exit %d, %d requests, %q", exit, requests.Load(), log)
+	}
+}
+
 func TestALoadGeneratorTakesItsShare(t *testing.T) {
 	address, requests := service(t)
 	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
@@ -145,6 +155,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"exclude each other":    wrong("rate_per_s", 5),
 		"calls of all users":    wrong("calls", 1_000_000),
 		"warmup_calls needs":    wrong("calls", 0),
+		"live: \"ftp://a\"":     wrong("live", map[string]any{"url": "ftp://a"}),
 		`transport "smtp"`: wrong("requests", map[string]any{
 			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
 		}),
