@@ -62,6 +62,22 @@ func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
 	}
 }
 
+func TestALoadByHandSpeaksHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("got %s", r.Proto)
+		}
+	}))
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	exit, out, log := run(t, "rest", "--h2c", server.URL, "-c", "2", "-n", "50")
+	if exit != 0 || !strings.Contains(out, "50 successful requests") {
+		t.Errorf("exit %d, %s, %s", exit, out, log)
+	}
+}
+
 func writeJob(t *testing.T, job map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(job)
@@ -143,6 +159,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"-c must":               {"rest", "http://a", "-c", "0"},
 		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
 		"--protoset":            {"grpc", "a:1", "b/c", "--data", "{}"},
+		"h2c is for rest":       {"rest", "https://a", "--h2c"},
 		"--codec must":          {"socket", "a:1", "b", "--codec", "xml"},
 		"one job file":          {"run"},
 		"unknown field \"foo\"": wrong("foo", 1),

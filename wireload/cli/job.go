@@ -35,6 +35,7 @@ type Job struct {
 	WindowS        float64 `json:"window_s"`
 	TimeoutS       float64 `json:"timeout_s"`
 	Reopen         bool    `json:"reopen"`
+	H2C            bool    `json:"h2c"`
 	CheckEvery     int     `json:"check_every"`
 
 	TLS        *jobTLS `json:"tls"`
@@ -181,7 +182,7 @@ func (j *Job) load() (*engine.Load, error) {
 
 func (j *Job) setup() transportSetup {
 	made := transportSetup{
-		transport: j.Requests.Transport, protobuf: j.Requests.Codec == "protobuf", reopen: j.Reopen, timeout: seconds(j.TimeoutS),
+		transport: j.Requests.Transport, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, timeout: seconds(j.TimeoutS),
 	}
 	if j.TLS != nil {
 		made.overTLS = true

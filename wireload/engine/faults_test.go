@@ -91,7 +91,7 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 
 // TestARequestThatMetAClosedConnectionIsSentAgain has servers close each connection at its second request.
 func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
-	for _, name := range []string{"rest", "socket"} {
+	for _, name := range []string{"rest", "h2c", "socket"} {
 		p := protocols[name]
 		t.Run(name, func(t *testing.T) {
 			address := serve(t, func(c net.Conn) {
