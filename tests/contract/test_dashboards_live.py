@@ -165,7 +165,7 @@ only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may 
 @only_here
 def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> None:
     """What k6 and wireload have pushed as histograms, and ghz as counts of its window, the services have counted."""
-    counted = by_transport(prometheus, "sum by (transport) (wirebench_requests_total)")
+    counted = by_transport(prometheus, "sum by (transport) (wirebench_request_duration_seconds_count)")
     histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_seconds"}[1m]'
     pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({histograms})))")
     by_wireload = histograms.replace("}", ', driver="wireload"}')

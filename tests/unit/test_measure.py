@@ -22,10 +22,10 @@ from wirebench.targets import Replica, divide_cores
 from wirebench.targets.cores import CoreClaim
 
 METRICS = """\
-# TYPE wirebench_requests_total counter
-wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
-wirebench_requests_total{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
-wirebench_requests_total{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
+# TYPE wirebench_request_duration_seconds_count counter
+wirebench_request_duration_seconds_count{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
+wirebench_request_duration_seconds_count{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
+wirebench_request_duration_seconds_count{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
 wirebench_memory_bytes 6.1e+07
 """
 GOOD = Evidence(
