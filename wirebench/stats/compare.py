@@ -91,7 +91,8 @@ def _alike_but_for(a: CellSummary, b: CellSummary, free: Collection[str]) -> boo
 def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float) -> Comparison:
     metric = judged(baseline)
     measured = ratios(baseline, subject, block_by_block)
-    gates = failed_gates(baseline, subject, metric)
+    beyond = None if instruments else margin
+    gates = failed_gates(baseline, subject, metric, beyond)
     return Comparison(
         subject=subject,
         baseline=baseline,
@@ -99,5 +100,6 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
         ratios=measured,
         verdict=verdict(measured.get(metric.name), metric, margin, withheld=bool(gates)),
         failed_gates=gates,
+        margin=beyond,
         factor=factor,
     )
