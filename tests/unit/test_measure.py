@@ -52,6 +52,7 @@ GOOD = Evidence(
     counted_by_server=12_000,
     outside_window_s=0.0,
     generator_throttled_periods=0,
+    ceiling_share=0.7,
 )
 CLOSED = replace(GOOD, rate_asked_per_s=None)
 #: What makes each gate fail.
@@ -75,6 +76,7 @@ FAILING = [
     ("replica_balance", replace(GOOD, replica_fairness=0.6)),
     ("disruption", replace(GOOD, outside_window_s=0.5)),
     ("shared_host", replace(GOOD, host_share=1.1)),
+    ("ceiling", replace(GOOD, ceiling_share=0.71)),
     ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
 ]
 
@@ -148,7 +150,7 @@ def test_good_evidence_passes_every_gate() -> None:
     """No gate fails without cause."""
     gates = check(GOOD)
     assert [] == [gate.name for gate in gates if not gate.passed]
-    assert 14 == len(gates)
+    assert 15 == len(gates)
 
 
 @pytest.mark.parametrize(("gate", "evidence"), FAILING)
