@@ -65,17 +65,17 @@ serve: setup ## show all results in a browser, at http://127.0.0.1:8400
 doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
 	@$(BIN)/wirebench doctor $(ARGS)
 
-bench-self: setup .tools/bin/bare-go .tools/bin/truth ## measure wirebench itself: what its generators and its bookkeeping cost
+bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-accuracy: setup driver-fortio driver-locust .tools/bin/truth ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
+accuracy: setup driver-fortio driver-locust ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 ##@ Set up
 .PHONY: setup setup-wireload setup-dev clean
 setup: setup-wireload .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what bench needs: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
 
-setup-wireload: .venv/.installed .tools/bin/wireload ## the same without k6, ghz, toxiproxy and the services in Go: enough for `make bench ARGS='--driver wireload'`
+setup-wireload: .venv/.installed .tools/bin/wireload .tools/bin/truth ## the same without k6, ghz, toxiproxy and the services in Go: enough for `make bench ARGS='--driver wireload'`
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
@@ -161,10 +161,10 @@ test-unit: setup-dev ## the tests that take milliseconds
 test-contract: setup-dev .tools/bin/prometheus postgres-programs ## the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(ARGS)
 
-test-accuracy: setup-dev driver-fortio driver-locust .tools/bin/truth ## the measurements against servers whose latency is known
+test-accuracy: setup-dev driver-fortio driver-locust ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev driver-fortio driver-locust .tools/bin/truth .tools/bin/prometheus postgres-programs ## these three together
+test-python: setup-dev driver-fortio driver-locust .tools/bin/prometheus postgres-programs ## these three together
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-browser: setup-dev tests/browser/node_modules/.installed ## the web pages in chromium, which is installed if need be (as root on Debian)

@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.accuracy.conditions import Case
-from benchmarks.accuracy.measure import run_server
 from wirebench import processes
 from wirebench.drivers.histogram_file import HistogramFile
+from wirebench.measure.truth import run_server
 from wirebench.places import CONTRACT, TOOLS
 from wirebench.ports import LOOPBACK
+from wirebench.scenario.contract import TRANSPORTS
 from wirebench.targets import divide_cores
 
 ROUNDS = 5
@@ -55,13 +55,12 @@ def main() -> bool:
 
 
 def _measure_round() -> dict[str, float]:
-    rates = {}
+    rates: dict[str, float] = {}
     cores = divide_cores()
-    for transport in ("rest", "grpc", "socket"):
+    for transport in TRANSPORTS:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            case = Case("null", "closed-8", transport, "wireload")
-            with run_server(case, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
+            with run_server(transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
                 address = f"{LOOPBACK}:{port}"
                 rates[transport] = _run_wireload(transport, address, folder, cores.generator)
                 if transport == "rest":

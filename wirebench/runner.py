@@ -23,6 +23,8 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
 from wirebench.measure import Observation, Subject, environment, make_record, observe
+from wirebench.measure.calibrate import COARSE_S_MAX, choose_probes, measure_coarsely, plan_probes
+from wirebench.measure.calibration import Calibration, Conditions, read_calibration, write_calibration
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
@@ -31,6 +33,7 @@ from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
+from wirebench.stats.names import counted
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Description, Disrupted, Endpoint, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
@@ -67,6 +70,32 @@ class _Execution:
     started: float = field(default_factory=time.monotonic)
     measured_s: float = 0.0
     services_s: float = 0.0
+    #: What is known of the drivers' own error; None where it isn't looked up.
+    calibration: Calibration | None = None
+
+    def calibrate(self) -> None:
+        """Look up what the drivers' figures are worth, and measure it coarsely at loads where that isn't known.
+
+        A load from elsewhere, or on cores that it isn't bound to, is none that could be measured here. What goes wrong
+        is noted, and the run goes on without.
+        """
+        cores, plan = self.target.cores, self.plan
+        if cores is None or self.target.load_pods:
+            return
+        try:
+            self.calibration, stale = read_calibration(Conditions.of(cores))
+            cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
+            probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
+            if probes:
+                drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
+                took_s = sum(probe.expected_s for probe in probes)
+                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {took_s:.0f} s")
+                self.calibration = self.calibration.with_points(measure_coarsely(probes, cores))
+                write_calibration(self.calibration)
+            if left_out:
+                self.writer.note(f"{counted(left_out, 'load')} could not be calibrated within {COARSE_S_MAX:.0f} s")
+        except WirebenchError as error:
+            self.writer.note(f"the load tools could not be calibrated: {error.message}")
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.
@@ -211,6 +240,7 @@ class _Execution:
             versions=info.versions,
             machine=info.machine,
             commit=info.commit,
+            calibration=self.calibration,
         )
         record = make_record(subject, observed, output, disrupted)
         self.writer.add(record)
@@ -327,10 +357,19 @@ def _not_alike(plan: Plan) -> Iterator[str]:
     yield from (CAN[name].not_random for name in sorted(choosing) if CAN[name].not_random)
 
 
-def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress, before: Spent | None = None) -> None:
+def execute(  # noqa: PLR0913 - what a run is
+    plan: Plan,
+    target: Target,
+    writer: RunWriter,
+    progress: Progress,
+    before: Spent | None = None,
+    *,
+    calibrate: bool = True,
+) -> None:
     """Measure every cell of the plan that is left; every record is on disk before the next cell starts.
 
-    `before` is what the run has taken so far, where it goes on. However it ends, services are stopped, and the run is
+    `before` is what the run has taken so far, where it goes on. Without `calibrate`, records don't say what the
+    drivers' figures are worth. However it ends, services are stopped, and the run is
     marked complete, or incomplete with the reason. Where nothing was measured, the folder stays only for what a failed
     process has said. Raises WirebenchError, Interrupted.
     """
@@ -343,7 +382,7 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress, b
     logs_count = True
     try:
         with file:
-            _carry_out(execution)
+            _carry_out(execution, calibrate=calibrate)
     except Interrupted:
         logs_count = False
         raise
@@ -352,9 +391,11 @@ def execute(plan: Plan, target: Target, writer: RunWriter, progress: Progress, b
             writer.discard()
 
 
-def _carry_out(execution: _Execution) -> None:
+def _carry_out(execution: _Execution, *, calibrate: bool) -> None:
     target, status, reason = execution.target, "incomplete", "it failed"
     try:
+        if calibrate:
+            execution.calibrate()
         for block in execution.plan.blocks:
             execution.run_block(block)
         status, reason = "complete", ""

@@ -6,13 +6,12 @@ import argparse
 import random
 import shlex
 import sys
-import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
-from benchmarks.accuracy.measure import STALL_S, WARMUP_S, Measurement, measure
+from benchmarks.accuracy.measure import STALL_S, WARMUP_S, measure
 from benchmarks.accuracy.page import Result, make_rows, write_page
 from wirebench.cli import EXIT_FAILED, EXIT_INTERRUPTED
 from wirebench.cli.output import complain
@@ -20,6 +19,7 @@ from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.measure.environment import commit, machine, warnings
+from wirebench.measure.truth import Measurement
 from wirebench.places import ROOT
 from wirebench.progress import TimeLeft
 from wirebench.report.numbers import duration
@@ -114,8 +114,7 @@ def _measure_all(
     for done, case in enumerate(shuffled):
         print(f"{done + 1}/{total} {case}, {duration(time_left.seconds())} left", file=sys.stderr, flush=True)
         try:
-            with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-                found[case].append(measure(case, options.seed + done, options.window, cores, Path(folder)))
+            found[case].append(measure(case, options.seed + done, options.window, cores))
         except WirebenchError as error:
             complain(error)
             problems[f"{case}: {error}"] = None

@@ -10,10 +10,11 @@ from jinja2 import Template
 from matplotlib.figure import Figure
 
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case
-from benchmarks.accuracy.measure import Measurement, merge_repetitions
+from benchmarks.accuracy.measure import merge_repetitions
 from wirebench.drivers import Histogram
 from wirebench.drivers.histogram_file import OK
 from wirebench.files import cannot_write, write_whole
+from wirebench.measure.truth import Measurement, error_ms
 from wirebench.report.charts import file as chart_file
 from wirebench.report.charts import latency
 from wirebench.report.charts.style import INK, MUTED, Style, styles_of_lines
@@ -47,14 +48,6 @@ class Result:
     def waited(self) -> Histogram:
         """What a user waits for: response time under open loads, and service time under closed ones."""
         return self.merged.file.histogram("response" if LOADS[self.case.load].rate_per_s else "service")
-
-
-def error_ms(truth: Histogram, measured: Histogram, quantile: float) -> tuple[float, float] | None:
-    """Return the truth at a quantile and the driver's error, in ms; None if no request lies beyond the quantile."""
-    if min(truth.count, measured.count) * (1 - quantile) < 1:
-        return None
-    (true_ns,), (measured_ns,) = truth.quantiles_ns(quantile), measured.quantiles_ns(quantile)
-    return true_ns / 1e6, (measured_ns - true_ns) / 1e6
 
 
 def make_rows(result: Result) -> Iterator[tuple[str, ...]]:

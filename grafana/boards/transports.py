@@ -7,7 +7,10 @@ from wirebench.measure.gates import ERROR_RATE_MAX
 
 _REQUESTS = f"sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}}})"
 
-_ERRORS = f'sum by (transport, code) (rate(wirebench_requests_total{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
+#: Requests that services have answered: the count of the histogram of their durations.
+_COUNT = "wirebench_request_duration_seconds_count"
+_ANSWERED = f"sum by (transport) (rate({_COUNT}{{{CHOSEN}}}[$__rate_interval]))"
+_ERRORS = f'sum by (transport, code) (rate({_COUNT}{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
 
 
 def _service_time(quantile: float, name: str, description: str) -> Chart:
@@ -63,7 +66,7 @@ _SERVICE = Row(
             title="Requests answered",
             description="By the services' own count, whatever sends the load. Bad: less than clients count above.",
             unit=units.RequestsPerSecond,
-            queries=(Query(f"sum by (transport) (rate(wirebench_requests_total{{{CHOSEN}}}[$__rate_interval]))"),),
+            queries=(Query(_ANSWERED),),
         ),
         Chart(
             title="Errors by code",
@@ -72,8 +75,8 @@ _SERVICE = Row(
             unit=units.RequestsPerSecond,
             queries=(
                 Query(
-                    f"{_ERRORS} or label_replace(0 * sum by (transport) (rate(wirebench_requests_total{{{CHOSEN}}}"
-                    f'[$__rate_interval])) unless on (transport) {_ERRORS}, "code", "no error", "", "")',
+                    f"{_ERRORS} or label_replace(0 * {_ANSWERED} unless on (transport) {_ERRORS},"
+                    ' "code", "no error", "", "")',
                     "{{transport}} {{code}}",
                 ),
             ),

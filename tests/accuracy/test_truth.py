@@ -21,10 +21,10 @@ pytestmark = pytest.mark.skipif(not (TOOLS / "truth").exists(), reason="make .to
 
 
 @pytest.mark.parametrize(("transport", "driver"), CASES)
-def test_drivers_and_server_mean_the_same_window(tmp_path: Path, transport: Transport, driver: Driver) -> None:
+def test_drivers_and_server_mean_the_same_window(transport: Transport, driver: Driver) -> None:
     """They count the same requests, whose replies are right, and neither sees one that took less than its delay."""
     case = Case("constant", "closed-8", transport, driver)
-    measured = measure(case, seed=1, window_s=2.0, cores=divide_cores(), folder=tmp_path)
+    measured = measure(case, seed=1, window_s=2.0, cores=divide_cores())
     service = measured.file.histogram("service")
     assert {"ok": service.count} == measured.file.counts_by_code()
     assert 0 == measured.file.mismatches

@@ -26,6 +26,7 @@ from tests.prometheus import Prometheus
 from tests.unit.report_run import cell
 from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.live import Live
+from wirebench.drivers.wireload import Wireload
 from wirebench.places import ROOT, TOOLS
 from wirebench.scenario import Load
 from wirebench.scenario.contract import Transport
@@ -58,7 +59,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         url = stack.enter_context(started_prometheus(services, folder))
         begin_s = time.time()
         k6 = K6ForSomeWhoAreNot()
-        loads: list[tuple[Driver, Service]] = [*((k6, service) for service in services), (Ghz(), services[1])]
+        loads: list[tuple[Driver, Service]] = [(Ghz(), services[1])]
+        loads += [(driver, service) for driver in (k6, Wireload()) for service in services]
         with ThreadPoolExecutor(len(loads)) as pool:
             list(pool.map(lambda load: send_load(load[0], load[1], url, folder), loads))
         time.sleep(2)  # two scrapes more
@@ -162,19 +164,35 @@ only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may 
 
 @only_here
 def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> None:
-    """What k6 has pushed as histograms, and ghz as counts of its window, is what the services have counted."""
-    counted = by_transport(prometheus, "sum by (transport) (wirebench_requests_total)")
+    """What k6 and wireload have pushed as histograms, and ghz as counts of its window, the services have counted."""
+    counted = by_transport(prometheus, "sum by (transport) (wirebench_request_duration_seconds_count)")
     histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_seconds"}[1m]'
     pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({histograms})))")
+    by_wireload = histograms.replace("}", ', driver="wireload"}')
+    told = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({by_wireload})))")
     by_ghz = by_transport(prometheus, "sum by (transport) (last_over_time(ghz_requests_total[1m]))")
 
     assert {"grpc"} == by_ghz.keys()
     assert TRANSPORTS == counted.keys()
+    assert dict.fromkeys(TRANSPORTS, RATE_PER_S * LOAD_S) == told
     assert all(count > RATE_PER_S * LOAD_S / 2 for count in (*pushed.values(), *by_ghz.values()))
     # ghz sends a little longer than its window.
     outside = counted.pop("grpc") - pushed.pop("grpc") - by_ghz["grpc"]
     assert 0 <= outside < RATE_PER_S
     assert counted == pushed
+
+
+@only_here
+def test_wireload_tells_each_second(prometheus: Prometheus) -> None:
+    """Prometheus has seen its counters grow while the load ran, and their end."""
+    iterations = 'k6_iterations_total{driver="wireload"}'
+    grown = by_transport(prometheus, f"sum by (transport) (changes({iterations}[1m]))")
+    last = by_transport(prometheus, f"sum by (transport) (last_over_time({iterations}[1m]))")
+
+    assert TRANSPORTS == grown.keys()
+    assert all(changes > LOAD_S / 2 for changes in grown.values())
+    assert dict.fromkeys(TRANSPORTS, RATE_PER_S * LOAD_S) == last
+    assert [] == prometheus.query(iterations)
 
 
 @only_here

@@ -45,7 +45,7 @@ def settle(service: Service) -> None:
 def counts(service: Service) -> Counter[tuple[str, str]]:
     """Return how many requests the service has counted, by operation and code."""
     total: Counter[tuple[str, str]] = Counter()
-    for labels, value in service.samples("wirebench_requests_total"):
+    for labels, value in service.samples("wirebench_request_duration_seconds_count"):
         assert {"transport", "operation", "code", "worker"} == labels.keys()
         assert service.kind.transport == labels["transport"]
         total[labels["operation"], labels["code"]] += int(value)
@@ -55,12 +55,10 @@ def counts(service: Service) -> Counter[tuple[str, str]]:
 every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
 
 
-def by_operation(service: Service, metric: str) -> Counter[str]:
-    """Return the values of a metric, added up by operation."""
-    total: Counter[str] = Counter()
-    for labels, value in service.samples(metric):
-        total[labels["operation"]] += int(value)
-    return total
+def seconds(service: Service) -> dict[tuple[str, str], float]:
+    """Return how long the requests took, by operation and code."""
+    samples = service.samples("wirebench_request_duration_seconds_sum")
+    return {(labels["operation"], labels["code"]): value for labels, value in samples}
 
 
 @every_runtime
@@ -84,15 +82,14 @@ def test_counts_are_what_was_sent(service: Service, client: Client) -> None:
     expected = Counter((operation, code) for operation, _, code in requests)
     settle(service)
     before = counts(service)
-    metric = "wirebench_request_duration_seconds_count"
-    observed = by_operation(service, metric)
+    before_s = seconds(service)
 
     assert [code for *_, code in requests] == [client.call(name, fields).code for name, fields, _ in requests]
 
     wait_until(lambda: (counts(service) - before).total() >= len(requests), "all requests are counted")
     assert expected == counts(service) - before
-    operations = Counter(operation for operation, _, _ in requests)
-    assert operations == by_operation(service, metric) - observed
+    now_s = seconds(service)
+    assert all(0 < now_s[key] - before_s.get(key, 0) < 10 * count for key, count in expected.items())
 
 
 @every_runtime
@@ -101,10 +98,12 @@ def test_the_metrics_of_the_design(service: Service, client: Client) -> None:
     client.call("users.get", {"id": 1_000_001})
     settle(service)
 
-    (worker,) = {labels["worker"] for labels, _ in service.samples("wirebench_requests_total")}
+    (worker,) = {labels["worker"] for labels, _ in service.samples("wirebench_request_duration_seconds_count")}
     assert worker.isdecimal()
     buckets = service.samples("wirebench_request_duration_seconds_bucket")
-    assert BUCKETS_S == tuple(float(labels["le"]) for labels, _ in buckets if labels["operation"] == "users.get")
+    assert BUCKETS_S == tuple(
+        float(labels["le"]) for labels, _ in buckets if (labels["operation"], labels["code"]) == ("users.get", "ok")
+    )
     ((build, one),) = service.samples("wirebench_build_info")
     assert 1 == one
     assert {"version", "implementation", "transport", "runtime", "store"} == build.keys()
@@ -142,7 +141,9 @@ def test_two_workers(kind: Kind, tmp_path: Path) -> None:
         def both_have_worked() -> bool:
             nonlocal sent
             sent += sum(pool.map(converse, range(16)))
-            return 2 == len({labels["worker"] for labels, _ in service.samples("wirebench_requests_total")})
+            return 2 == len(
+                {labels["worker"] for labels, _ in service.samples("wirebench_request_duration_seconds_count")}
+            )
 
         wait_until(both_have_worked, "both workers have had requests")
         wait_until(lambda: counts(service).total() >= sent, "all requests are counted")

@@ -74,7 +74,7 @@ def counted(service: Service) -> Counter[str]:
     return Counter(
         {
             labels["code"]: int(value)
-            for labels, value in service.samples("wirebench_requests_total")
+            for labels, value in service.samples("wirebench_request_duration_seconds_count")
             if labels["operation"] == STREAM
         }
     )

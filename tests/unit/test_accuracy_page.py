@@ -11,11 +11,11 @@ import pytest
 from benchmarks.accuracy import __main__ as accuracy
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
-from benchmarks.accuracy.measure import Measurement
-from benchmarks.accuracy.page import Result, error_ms, write_page
+from benchmarks.accuracy.page import Result, write_page
 from wirebench.drivers import DRIVERS, Histogram, HistogramFile
 from wirebench.drivers.histogram_file import Clock, DriverVersion, Series, Window
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.truth import Measurement, error_ms
 from wirebench.scenario.contract import TRANSPORTS
 from wirebench.scenario.drivers import DRIVERS as FACTS
 

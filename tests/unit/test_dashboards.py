@@ -14,6 +14,9 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import units
+from wirebench_services import metrics
+from wirebench_services.admin import ServiceCollector
+from wirebench_services.settings import RestSettings, read_settings
 
 from grafana.__main__ import GENERATED, path_of
 from grafana.board import PROMETHEUS, Board, Chart
@@ -181,17 +184,20 @@ def test_every_variable_filters_something(board: Board) -> None:
 
 
 def test_figures_of_clients_are_those_of_every_driver() -> None:
-    """Where transports are compared, ghz's gRPC has a line beside k6's REST: rules give both the same names."""
+    """Where transports are compared, ghz's gRPC has a line beside wireload's REST: rules give both the same names.
+
+    The driver of the other rules is that of their series: wireload and k6 have the same.
+    """
     rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
-    drivers: dict[str, set[str]] = {}
+    drivers: dict[str, set[str | None]] = {}
     for rule in itertools.chain.from_iterable(group["rules"] for group in rules["groups"]):
         if ":client_" in rule["record"]:
-            drivers.setdefault(rule["record"], set()).add(rule["labels"]["driver"])
+            drivers.setdefault(rule["record"], set()).add(rule.get("labels", {}).get("driver"))
     (what_clients_see,) = (row for row in TRANSPORTS.rows if row.title.startswith("What clients see"))
     shown = " ".join(query.expr for chart in what_clients_see.charts for query in chart.queries)
     recorded = set(re.findall(r"\w+:\w+:\w+", shown))
 
-    assert {name: {"k6", "ghz"} for name in recorded} == drivers
+    assert {name: {None, "ghz"} for name in recorded} == drivers
     assert "driver=" not in shown
 
 
@@ -220,3 +226,16 @@ def test_requests_in_flight_are_a_mean() -> None:
     (query,) = chart.queries
 
     assert query.expr.startswith("sum by (transport) (rate(wirebench_request_duration_seconds_sum{")
+
+
+def test_metrics_of_services_are_those_that_services_have() -> None:
+    """Panels and rules name only metrics that the services export; those of drivers have a driver's prefix."""
+    own = (metrics.DURATION, metrics.STORE_WAIT, metrics.WORKERS, ServiceCollector(read_settings(RestSettings)))
+    collected = [family for collector in own for family in collector.collect()]
+    exported = {metric.name for metric in collected} | {"wirebench_cpu_throttled_periods"}
+    rules = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
+    queries = [query.expr for board in BOARDS for chart in board.charts() for query in chart.queries]
+    named = set(re.findall(r"(?<![\w:])wirebench_\w+(?![\w:])", " ".join([rules, *queries])))
+
+    assert {"wirebench_request_duration_seconds_count", "wirebench_workers"} <= named
+    assert {re.sub(r"_(total|info|count|sum|bucket)$", "", name) for name in named} <= exported

@@ -20,7 +20,7 @@ RUNGS = (
 
 def test_a_ladder_changes_one_thing_at_a_time(tmp_path: Path) -> None:
     """Whatever the order of the cells: first the codec, then framing and framework, at last the codec again."""
-    (found,) = ladders(summarise(RunBuilder(RUNGS).write(tmp_path).records))
+    (found,) = ladders(summarise(RunBuilder(RUNGS).write(tmp_path).records), 0.05)
     assert [
         ("rest", "json"),
         ("rest", "protobuf"),
@@ -37,14 +37,14 @@ def test_a_ladder_changes_one_thing_at_a_time(tmp_path: Path) -> None:
 
 def test_without_both_codecs_of_rest_there_is_no_ladder(tmp_path: Path) -> None:
     """Then codec and framing change at once, and no rung tells them apart."""
-    assert () == ladders(summarise(RunBuilder(RUNGS[:4]).write(tmp_path).records))
+    assert () == ladders(summarise(RunBuilder(RUNGS[:4]).write(tmp_path).records), 0.05)
 
 
 def test_the_report_shows_each_step_and_doubts_failed_gates(tmp_path: Path) -> None:
     """A sentence a step, a picture of CPU and one of latency; a gate that failed is named."""
     run = RunBuilder(RUNGS, gates=lambda of, _: (passed(passed=of.transport != "grpc"),)).write(tmp_path)
     cells = summarise(run.records)
-    (found,) = ladder.shown(cells, styles(cells))
+    (found,) = ladder.shown(cells, styles(cells), 0.05)
     assert ["don't rely" in sentence for sentence in found.sentences] == [False, True, True, False]
     assert found.sentences[0].startswith("Codec: protobuf for JSON, over HTTP/1.1: ")
     assert ["server CPU, ms a request: users.get, 16 connections", "median latency, ms: users.get, 16 connections"] == [
@@ -55,8 +55,8 @@ def test_the_report_shows_each_step_and_doubts_failed_gates(tmp_path: Path) -> N
 def test_a_missing_rung_changes_the_words(tmp_path: Path) -> None:
     """Without gRPC, bare frames stand against HTTP/1.1; without its protobuf, codec and framing change at once."""
     without_grpc = [each for each in RUNGS if each.transport != "grpc"]
-    (found,) = ladders(summarise(RunBuilder(without_grpc).write(tmp_path / "a").records))
+    (found,) = ladders(summarise(RunBuilder(without_grpc).write(tmp_path / "a").records), 0.05)
     assert "framing and framework: bare frames for HTTP/1.1, with protobuf" == found.rungs[2].step
     json_alone = [each for each in without_grpc if (each.transport, each.codec) != ("socket", "protobuf")]
-    (found,) = ladders(summarise(RunBuilder(json_alone).write(tmp_path / "b").records))
+    (found,) = ladders(summarise(RunBuilder(json_alone).write(tmp_path / "b").records), 0.05)
     assert "codec, framing and framework at once: bare frames for HTTP/1.1, JSON for protobuf" == found.rungs[2].step

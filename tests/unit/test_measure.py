@@ -22,10 +22,10 @@ from wirebench.targets import Replica, divide_cores
 from wirebench.targets.cores import CoreClaim
 
 METRICS = """\
-# TYPE wirebench_requests_total counter
-wirebench_requests_total{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
-wirebench_requests_total{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
-wirebench_requests_total{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
+# TYPE wirebench_request_duration_seconds_count counter
+wirebench_request_duration_seconds_count{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
+wirebench_request_duration_seconds_count{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
+wirebench_request_duration_seconds_count{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
 wirebench_memory_bytes 6.1e+07
 """
 GOOD = Evidence(
@@ -52,6 +52,7 @@ GOOD = Evidence(
     counted_by_server=12_000,
     outside_window_s=0.0,
     generator_throttled_periods=0,
+    ceiling_share=0.7,
 )
 CLOSED = replace(GOOD, rate_asked_per_s=None)
 #: What makes each gate fail.
@@ -75,6 +76,7 @@ FAILING = [
     ("replica_balance", replace(GOOD, replica_fairness=0.6)),
     ("disruption", replace(GOOD, outside_window_s=0.5)),
     ("shared_host", replace(GOOD, host_share=1.1)),
+    ("ceiling", replace(GOOD, ceiling_share=0.71)),
     ("throttled_generator", replace(GOOD, generator_throttled_periods=1)),
 ]
 
@@ -148,7 +150,7 @@ def test_good_evidence_passes_every_gate() -> None:
     """No gate fails without cause."""
     gates = check(GOOD)
     assert [] == [gate.name for gate in gates if not gate.passed]
-    assert 14 == len(gates)
+    assert 15 == len(gates)
 
 
 @pytest.mark.parametrize(("gate", "evidence"), FAILING)

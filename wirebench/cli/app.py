@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from wirebench.cli import (
     bundle,
+    calibrate,
     client,
     compare,
     doctor,
@@ -56,6 +57,7 @@ app.command("export")(export.export)
 app.command("serve")(serve.serve)
 app.command("send")(send.send)
 app.command("index")(index.index)
+app.command("calibrate")(calibrate.calibrate)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.add_typer(timing.app, name="timing")

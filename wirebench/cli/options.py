@@ -62,6 +62,14 @@ ServePort = Annotated[
     int | None,
     typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one."),
 ]
+Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate/--no-calibrate",
+        envvar="WIREBENCH_CALIBRATE",
+        help="Look up the load tools' own error, and measure it first where it isn't known: 20 s at most.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunName = Annotated[str, typer.Option("--run", metavar="RUN", help="A run's name, its folder, or `last`.")]
 #: What a file is called that is to go there.

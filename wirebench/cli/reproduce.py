@@ -16,6 +16,7 @@ from wirebench.cli.again import planned_again
 from wirebench.cli.import_ import STDIN, opened
 from wirebench.cli.options import (
     CaCert,
+    Calibrate,
     Cert,
     Context,
     Grpc,
@@ -59,6 +60,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     cert: Cert = None,
     key: Key = None,
     out: Out = DEFAULT_FOLDER,
+    calibrate: Calibrate = True,
     json: Json = False,
 ) -> None:
     """Run a scenario again, here, and say whether its verdicts hold.
@@ -77,7 +79,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
         )
         run_name = run_id(there.info.scenario)
         with planned_again(there, file, place, blocks, seed) as (path, plan), sent(out / run_name, place.access()):
-            made = measure(Work(plan, path, place, out, run_name))
+            made = measure(Work(plan, path, place, out, run_name, calibrate=calibrate))
         found = hold_against(there, load_run(made))
     conclude(made, lambda here: _show(here, found, json=json))
     if found.is_contradicted:

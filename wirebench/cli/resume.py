@@ -10,6 +10,7 @@ import typer
 from wirebench.cli.again import planned_again
 from wirebench.cli.options import (
     CaCert,
+    Calibrate,
     Cert,
     Context,
     Grpc,
@@ -49,6 +50,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     serve: Serve = False,
     serve_port: ServePort = None,
     out: Out = DEFAULT_FOLDER,
+    calibrate: Calibrate = True,
     json: Json = False,
 ) -> None:
     """Go on with a run that was stopped: measure what it has left.
@@ -68,7 +70,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
         values=values or [],
     )
     with planned_again(found, f"run {found.info.id}", place) as (path, plan):
-        work = Work(rest_of(plan, found), path, place, found.folder.parent, found.info.id, found)
+        work = Work(rest_of(plan, found), path, place, found.folder.parent, found.info.id, found, calibrate=calibrate)
         measure_and_show(work, page_port, json=json)
 
 

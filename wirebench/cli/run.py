@@ -17,6 +17,7 @@ from wirebench.cli import stdout
 from wirebench.cli.external import as_found
 from wirebench.cli.options import (
     CaCert,
+    Calibrate,
     Cert,
     Context,
     Grpc,
@@ -83,6 +84,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     serve: Serve = False,
     serve_port: ServePort = None,
     out: Out = DEFAULT_FOLDER,
+    calibrate: Calibrate = True,
     json: Json = False,
 ) -> None:
     """Measure a scenario, and say what the numbers support."""
@@ -100,7 +102,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     if timing and read.load.model != "replay":
         raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
     plan = planned(read, place, blocks, seed, driver)
-    measure_and_show(Work(plan, path, place, out, run_id(path.stem)), page_port, json=json)
+    measure_and_show(Work(plan, path, place, out, run_id(path.stem), calibrate=calibrate), page_port, json=json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ class Work:
     out: Path
     run_name: str
     found: Run | None = None
+    calibrate: bool = True
 
 
 def place_of(  # noqa: PLR0913 - what the options say
@@ -219,7 +222,7 @@ def measure(work: Work, *, page: Served | None = None) -> Path:
         try:
             _announce(plan, target, writer, page)
             with TerminalProgress(plan, TimeLeft.of(plan, target.name)) as progress:
-                runner.execute(plan, target, writer, progress, before)
+                runner.execute(plan, target, writer, progress, before, calibrate=work.calibrate)
         except (WirebenchError, Interrupted) as error:
             _say_what_is_left(writer, is_asked_for=isinstance(error, Interrupted))
             raise

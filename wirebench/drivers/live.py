@@ -1,7 +1,7 @@
 """Live metrics: what a load tells Prometheus, for the dashboards. grafana/README.md says what they expect.
 
-k6 tells by itself while it runs. For ghz, which doesn't, each part of its load is pushed when it has ended, to the
-receiver of the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp/, the JSON form.
+wireload and k6 tell by themselves while they run. For ghz, which doesn't, each part of its load is pushed when it has
+ended, to the receiver of the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp/, the JSON form.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from wirebench.scenario.arrivals import all_ns
 
 _GRACE_S = 30.0
 _TIMEOUT_S = 10.0
+_NOT_TOLD = "live metrics: "
 
 
 class Wireload:
@@ -56,10 +57,9 @@ class Wireload:
         if status != 0:
             details = processes.last_lines(job.log)
             raise ProcessError(f"wireload {processes.describe_status(status)}", f"its log is {job.log}", details)
-        measured = HistogramFile.read(job.output)
         if job.live:
-            job.live.push(measured)
-        return (measured,)
+            job.live.problem = _live_problem(job.log)
+        return (HistogramFile.read(job.output),)
 
 
 def describe_job(job: Job, arrivals: Path | None) -> dict[str, Any]:
@@ -83,6 +83,7 @@ def describe_job(job: Job, arrivals: Path | None) -> dict[str, Any]:
         "reopen": cell.connection == "reopen",
         "tls": job.tls
         and _known({"authority": job.tls.authority, "certificate": job.tls.certificate, "key": job.tls.key}),
+        "live": job.live and {"url": job.live.url, "labels": dict(job.live.labels)},
         "generator": generator,
         "generators": generators,
         "output": str(job.output),
@@ -92,6 +93,12 @@ def describe_job(job: Job, arrivals: Path | None) -> dict[str, Any]:
         "slices": SLICES if cell.shape else None,
     }
     return _known(described)
+
+
+def _live_problem(log: Path) -> str:
+    """Return the line in which wireload says what Prometheus wasn't told; empty if there is none."""
+    with log.open(errors="replace") as lines:
+        return next((line.strip() for line in lines if line.startswith(_NOT_TOLD)), "")
 
 
 def _known(fields: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wirebench.drivers import HistogramFile
 from wirebench.drivers.histogram_file import OK, Clock, Window, merge_parallel
+from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import fairness
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.observation import Observation, ServerUse
@@ -48,6 +49,8 @@ class Subject:
     versions: dict[str, str]
     machine: dict[str, str]
     commit: str | None
+    #: What is known of the driver's own error; None where it isn't looked up.
+    calibration: Calibration | None = None
 
 
 def make_record(
@@ -77,6 +80,7 @@ def make_record(
     asked_calls = (subject.load.calls or 0) * subject.cell.concurrency
     warmup_calls = (subject.load.warmup_calls or 0) * subject.cell.concurrency
     disruption = _disruption(subject.cell, merged, disrupted) if disrupted else None
+    instrument = subject.calibration.look_up(subject.cell, rate) if subject.calibration else None
     evidence = Evidence(
         requests=requests,
         failed=requests - counts.get(OK, 0),
@@ -104,6 +108,7 @@ def make_record(
         counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
         outside_window_s=_outside_s(disrupted, window) if disrupted else None,
         generator_throttled_periods=_sum_known([each.generator.throttled_periods for each in observations]),
+        ceiling_share=instrument.ceiling_share if instrument else None,
         streams=streams,
         item_rate_limit_per_s=subject.cell.stream_rate_limit_per_s,
     )
@@ -133,6 +138,7 @@ def make_record(
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
+        instrument=instrument,
         bytes_sent_per_request=merged.bytes_sent / per_request
         if merged.bytes_sent is not None and per_request
         else None,

@@ -18,7 +18,7 @@ _STILL_S = 0.1
 _SETTLE_TIMEOUT_S = 5.0
 _COUNTED_TIMEOUT_S = 3.0
 _COUNTED_POLL_S = 0.02
-_REQUESTS = re.compile(r"^wirebench_requests_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
+_REQUESTS = re.compile(r"^wirebench_request_duration_seconds_count\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _WORKER = re.compile(r'\bworker="([^"]*)"')
 
 #: Requests by worker. A worker without a request isn't listed.

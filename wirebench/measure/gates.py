@@ -14,6 +14,7 @@ _ALL = (*_SPEED, "cpu")
 _OF_STREAMS = {"throughput": "item_rate", "p50": "first_item", "p99": "gap", "cpu": "item_cpu"}
 
 GENERATOR_CPU_MAX = 0.9
+CEILING_SHARE_MAX = 0.7
 ERROR_RATE_MAX = 0.001
 RATE_ERROR_MAX = 0.01
 DROPPED_MAX = 0
@@ -70,6 +71,8 @@ class Evidence:
     counted_by_server: int | None
     outside_window_s: float | None
     generator_throttled_periods: float | None
+    #: Of the requests/s that the driver makes at most.
+    ceiling_share: float | None = None
     #: None for requests that aren't streams, and for streams without a limit.
     streams: StreamFigures | None = None
     item_rate_limit_per_s: int | None = None
@@ -102,6 +105,15 @@ def _load_gates(evidence: Evidence) -> Iterator[Gate]:
             unit="of its cores",
             metrics=_SPEED,
             advice="the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
+        )
+    if evidence.ceiling_share is not None:
+        yield _at_most(
+            "ceiling",
+            evidence.ceiling_share,
+            CEILING_SHARE_MAX,
+            unit="of what the driver makes at most",
+            metrics=_SPEED,
+            advice="much of the time was the driver's own: take a faster one, lower the rate, or give it more cores",
         )
     if evidence.rate_asked_per_s is not None:
         yield _at_most(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -13,6 +14,16 @@ from wirebench.scenario.cell import complete_factors
 from wirebench.scenario.contract import TRANSPORTS
 
 Factor = str | int | float | None
+#: The lowest and the highest.
+Interval = tuple[float, float]
+
+
+def span(intervals: Iterable[Interval | None]) -> Interval | None:
+    """Return the interval that holds all of these; None if there are none, or one of them isn't known."""
+    known = list(intervals)
+    lows, highs = [each[0] for each in known if each], [each[1] for each in known if each]
+    return (min(lows), max(highs)) if lows and len(lows) == len(known) else None
+
 
 _FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
 
@@ -85,6 +96,21 @@ class Generator(_Frozen):
     cpu_share: float | None
     cores: tuple[int, ...] | None
     shares_cores_with_server: bool | None
+
+
+class Instrument(_Frozen):
+    """What the driver's figures are worth at such a load on this machine: from its calibration.
+
+    Errors are measured minus truth, on the clock of what users wait; None where too few requests were beyond the
+    percentile. The ceiling is the most requests/s that the driver makes on so many connections; None of streams.
+    `coarse` ones were measured in a hurry, at the start of a run. Nothing is subtracted from the figures.
+    """
+
+    coarse: bool
+    p50_error_ms: Interval | None
+    p99_error_ms: Interval | None
+    ceiling_per_s: float | None
+    ceiling_share: float | None
 
 
 class Proxy(_Frozen):
@@ -174,6 +200,8 @@ class Record(_Frozen):
     histogram_file: str
     server: Server
     generator: Generator
+    #: None where the driver wasn't calibrated.
+    instrument: Instrument | None = None
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
     disruption: DisruptionRecord | None = None

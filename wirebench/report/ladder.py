@@ -24,9 +24,9 @@ class LadderShown:
     pictures: tuple[Picture, ...]
 
 
-def shown(cells: Sequence[CellSummary], looks: Mapping[str, Style]) -> tuple[LadderShown, ...]:
+def shown(cells: Sequence[CellSummary], looks: Mapping[str, Style], margin: float) -> tuple[LadderShown, ...]:
     """Return all ladders among the cells."""
-    return tuple(_shown(index, ladder, looks) for index, ladder in enumerate(ladders(cells)))
+    return tuple(_shown(index, ladder, looks) for index, ladder in enumerate(ladders(cells, margin)))
 
 
 def _shown(index: int, ladder: Ladder, looks: Mapping[str, Style]) -> LadderShown:

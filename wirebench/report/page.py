@@ -135,7 +135,7 @@ def gather(run: Run) -> Page:
         throughput_is_log=throughput_is_log,
         cpu=cpu,
         cpu_is_log=cpu_is_log,
-        ladders=ladder.shown(cells, looks),
+        ladders=ladder.shown(cells, looks, run.info.equivalence_margin),
         over=over.chapters(cells),
         calls=calls.pictures(run, groups, looks),
         over_time=over_time.pictures(of_requests, looks),

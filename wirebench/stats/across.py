@@ -95,7 +95,7 @@ def _key(cell: CellSummary) -> tuple[object, ...]:
 
 def _change(base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]) -> Change:
     measured = ratios(base, head, side_by_side)
-    gates = failed_gates(base, head, metric)
+    gates = failed_gates(base, head, metric, margin)
     reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
     ratio = measured.get(metric.name)
     withheld = ratio is None or bool(gates or reasons)
@@ -110,6 +110,7 @@ def _change(base: CellSummary, head: CellSummary, metric: Metric, margin: float,
         ratios=measured,
         verdict=verdict(ratio, metric, margin, withheld=withheld),
         failed_gates=gates,
+        margin=margin,
         reasons=reasons,
         p_value=p_value,
     )

@@ -9,7 +9,7 @@ from wirebench.stats.differences import Difference
 from wirebench.stats.names import counted, in_common
 from wirebench.stats.pair import Verdict
 from wirebench.stats.ratio import CONFIDENCE
-from wirebench.stats.words import gate_names, how_much_more, interval, told_ratios
+from wirebench.stats.words import how_much_more, interval, told_ratios, why_withheld
 from wirebench.store import RunInfo
 
 #: So many cells that one run lacks are named.
@@ -46,8 +46,7 @@ def brief(change: Change) -> str:
 
 def withheld_for(change: Change) -> str:
     """Say why there is no verdict."""
-    failed = f"failed gates: {gate_names(change.failed_gates)}" if change.failed_gates else ""
-    return "; ".join(filter(None, (*change.reasons, failed))) or "nothing to compare"
+    return "; ".join(filter(None, (*change.reasons, why_withheld(change.failed_gates)))) or "nothing to compare"
 
 
 def summary(found: Across) -> str:

@@ -91,7 +91,9 @@ def _alike_but_for(a: CellSummary, b: CellSummary, free: Collection[str]) -> boo
 def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float) -> Comparison:
     metric = judged(baseline)
     measured = ratios(baseline, subject, block_by_block)
-    gates = failed_gates(baseline, subject, metric)
+    # Between drivers, the instrument's error is what is looked for.
+    beyond = None if factor == "driver" else margin
+    gates = failed_gates(baseline, subject, metric, beyond)
     return Comparison(
         subject=subject,
         baseline=baseline,
@@ -99,5 +101,6 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
         ratios=measured,
         verdict=verdict(measured.get(metric.name), metric, margin, withheld=bool(gates)),
         failed_gates=gates,
+        margin=beyond,
         factor=factor,
     )

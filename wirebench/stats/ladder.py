@@ -46,27 +46,33 @@ class Ladder:
         return tuple(figure for figure in figures if figure is not None) if None not in figures else ()
 
 
-def ladders(cells: Iterable[CellSummary]) -> tuple[Ladder, ...]:
-    """Return the ladders among cells: of each load that has both codecs of REST, one runtime of each transport."""
+def ladders(cells: Iterable[CellSummary], margin: float) -> tuple[Ladder, ...]:
+    """Return the ladders among cells: of each load that has both codecs of REST, one runtime of each transport.
+
+    Differences within the margin make none to the asker.
+    """
     by_load: dict[tuple[object, ...], dict[tuple[str, str], CellSummary]] = {}
     for cell in cells:
         others = tuple(level for name, level in cell.factors.items() if name not in _OWN)
         rung = (str(cell.factors["transport"]), str(cell.factors["codec"]))
         by_load.setdefault(others, {}).setdefault(rung, cell)
     return tuple(
-        _climb([found[rung] for rung in RUNGS if rung in found])
+        _climb([found[rung] for rung in RUNGS if rung in found], margin)
         for found in by_load.values()
         if {("rest", "json"), ("rest", "protobuf")} <= found.keys() and len(found) >= _RUNGS_MIN
     )
 
 
-def _climb(cells: list[CellSummary]) -> Ladder:
+def _climb(cells: list[CellSummary], margin: float) -> Ladder:
     first = Rung(cells[0], "", {}, {})
-    return Ladder((first, *(_step(before, cell) for before, cell in itertools.pairwise(cells))))
+    return Ladder((first, *(_step(before, cell, margin) for before, cell in itertools.pairwise(cells))))
 
 
-def _step(before: CellSummary, cell: CellSummary) -> Rung:
-    failed = {name: tuple(gate.name for gate in failed_gates(before, cell, metric)) for name, metric in METRICS.items()}
+def _step(before: CellSummary, cell: CellSummary, margin: float) -> Rung:
+    failed = {
+        name: tuple(gate.name for gate in failed_gates(before, cell, metric, margin))
+        for name, metric in METRICS.items()
+    }
     return Rung(cell, _words(before, cell), ratios(before, cell, block_by_block), failed)
 
 

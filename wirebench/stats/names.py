@@ -131,6 +131,11 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def signed(interval: tuple[float, float] | None) -> str:
+    """Write the ends of an error, in any unit: `-0.01 to +0.3`; a dash for none."""
+    return " to ".join(f"{end:+.2g}" for end in interval) if interval else "–"
+
+
 def capitalised(text: str) -> str:
     """Begin a sentence with a capital, unless its first word is a name that has its own way (gRPC, k6, users.get)."""
     first = text.split(" ", maxsplit=1)[0]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from wirebench.stats.instrument import check_instrument
 from wirebench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
 from wirebench.stats.summary import METRICS, CellSummary, Metric
 from wirebench.store import Gate
@@ -21,7 +22,7 @@ class Pair:
     """`subject` against `baseline`.
 
     `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
-    a gate that the metric depends on failed in either cell.
+    a gate that the metric depends on failed in either cell or, with a `margin`, between the two.
     """
 
     subject: CellSummary
@@ -30,10 +31,12 @@ class Pair:
     ratios: dict[str, Ratio]
     verdict: Verdict
     failed_gates: tuple[Gate, ...]
+    #: Differences within it make none to the asker; None between two load tools, whose error is what is looked for.
+    margin: float | None
 
     def unfit(self, metric: str) -> tuple[Gate, ...]:
-        """Return the gates that failed in either cell and that this metric depends on, one of each name."""
-        return failed_gates(self.baseline, self.subject, METRICS[metric])
+        """Return the failed gates that this metric depends on, one of each name."""
+        return failed_gates(self.baseline, self.subject, METRICS[metric], self.margin)
 
 
 def judged(cell: CellSummary) -> Metric:
@@ -66,9 +69,15 @@ def side_by_side(baseline: CellSummary, subject: CellSummary, metric: Metric) ->
     return unpaired_ratio(list(of_subject.values()), list(of_baseline.values()))
 
 
-def failed_gates(baseline: CellSummary, subject: CellSummary, metric: Metric) -> tuple[Gate, ...]:
-    """Return the gates that failed in either cell and that a metric depends on, one of each name."""
-    return tuple({gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}.values())
+def failed_gates(baseline: CellSummary, subject: CellSummary, metric: Metric, margin: float | None) -> tuple[Gate, ...]:
+    """Return the gates that failed in either cell and that a metric depends on, one of each name.
+
+    With a margin, the gate `instrument` between the two cells is among them.
+    """
+    failed = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
+    if margin is not None and (between := check_instrument(baseline, subject, metric, margin)):
+        failed[between.name] = between
+    return tuple(failed.values())
 
 
 def verdict(ratio: Ratio | None, metric: Metric, margin: float, *, withheld: bool) -> Verdict:

@@ -16,7 +16,9 @@ POINTS_MIN = 3
 #: One in so many fewer requests than the most is as good as the most.
 _AS_GOOD_AS = 0.95
 #: Gates whose failure says that something gave way under the load, and not that too little was measured.
-BREAKING = frozenset({"error_rate", "conformance", "counts", "connections", "dropped_iterations", "generator_cpu"})
+BREAKING = frozenset(
+    {"error_rate", "conformance", "counts", "connections", "dropped_iterations", "generator_cpu", "ceiling"}
+)
 
 
 class HasFactors(Protocol):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from wirebench.drivers.histogram_file import most_frequent
+from wirebench.measure.record import Instrument, Interval, span
 from wirebench.scenario.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls
 from wirebench.stats.names import Factors, cell_name, full_name
 from wirebench.store import ErrorText, Gate, Record, StreamFigures
@@ -23,6 +24,8 @@ class Metric:
     unit: str
     higher_is_better: bool
     of: Callable[[Record], float | None]
+    #: The load tool's error of it, where that is known of any.
+    error_ms: Callable[[Instrument], Interval | None] | None = None
 
     @property
     def heading(self) -> str:
@@ -59,9 +62,21 @@ def _latency(quantile: str) -> Callable[[Record], float | None]:
     return of
 
 
+_ERRORS_MS: dict[str, Callable[[Instrument], Interval | None]] = {
+    "p50": lambda of: of.p50_error_ms,
+    "p99": lambda of: of.p99_error_ms,
+}
+
 #: How long users waited.
 LATENCIES: dict[str, Metric] = {
-    name: Metric(name, name.replace("_", "."), "ms", higher_is_better=False, of=_latency(f"{name}_ms"))
+    name: Metric(
+        name,
+        name.replace("_", "."),
+        "ms",
+        higher_is_better=False,
+        of=_latency(f"{name}_ms"),
+        error_ms=_ERRORS_MS.get(name),
+    )
     for name in ("p50", "p90", "p95", "p99", "p99_9")
 }
 
@@ -155,6 +170,13 @@ class CellSummary:
         """Return how far the blocks lie apart: the greatest figure over the least; None without two."""
         figures = list(self.by_block(metric).values())
         return max(figures) / min(figures) if len(figures) > 1 else None
+
+    def instrument_error_ms(self, metric: Metric) -> Interval | None:
+        """Return the load tool's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
+        error_ms = metric.error_ms
+        if self.has_streams or error_ms is None:
+            return None
+        return span(error_ms(record.instrument) if record.instrument else None for record in self.records)
 
     def replica_shares(self) -> tuple[float, ...]:
         """Return which share of the requests each replica had, the largest first, on average over the blocks.

@@ -109,8 +109,7 @@ def answer(comparison: Comparison) -> str:
     subject, baseline = _names(comparison)
     match comparison.verdict:
         case "withheld":
-            failed = gate_names(comparison.failed_gates)
-            why = f"failed gates: {failed}" if failed else "nothing to compare"
+            why = why_withheld(comparison.failed_gates) or "nothing to compare"
             return f"no verdict on {subject} against {baseline} ({why})"
         case "equivalent":
             return f"{subject} and {baseline} are equivalent"
@@ -184,6 +183,20 @@ def gate_names(failed: Iterable[Gate]) -> str:
     return ", ".join(dict.fromkeys(gate_name(gate.name) for gate in failed))
 
 
+def why_withheld(failed: Iterable[Gate]) -> str:
+    """Say which gates withhold a verdict, if any does, and of the load tool's error how large it is."""
+    by_name: dict[str, list[Gate]] = {}
+    for gate in failed:
+        by_name.setdefault(gate.name, []).append(gate)
+    reasons = []
+    if instruments := by_name.pop("instrument", []):
+        error_ms = max(gate.limit for gate in instruments)
+        reasons = [f"the load tool's own error there is up to {error_ms:.2g} ms, so that the difference may be its own"]
+    if by_name:
+        reasons.insert(0, f"failed gates: {', '.join(map(gate_name, by_name))}")
+    return "; ".join(reasons)
+
+
 def interval(ratio: Ratio) -> str:
     """Write a ratio with its interval, if it has one."""
     if ratio.low is None or ratio.high is None:
@@ -237,9 +250,10 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
         return f"{subject} against {baseline}: {', '.join(counts)}; measured {_ranges(judged)}."
     match comparisons[0].verdict:
         case "withheld":
-            failed = gate_names(gate for comparison in comparisons for gate in comparison.failed_gates)
-            gates = f"failed gates: {failed}" if failed else "nothing to compare"
-            return f"No verdict on {subject} against {baseline} {where} ({gates})."
+            failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
+            return (
+                f"No verdict on {subject} against {baseline} {where} ({why_withheld(failed) or 'nothing to compare'})."
+            )
         case "equivalent":
             return f"{subject} and {baseline} are equivalent {where}: {_ranges(comparisons)}."
         case "inconclusive":

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Self
 
 _POLL_S = 0.2
 
@@ -55,6 +56,14 @@ class CoreClaim:
                 while not _bind(claim, name):
                     time.sleep(_POLL_S)
             claim.listen()
+
+    def __enter__(self) -> Self:
+        """Hold the cores for as long as the `with` block runs."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let other runs have them."""
+        self.release()
 
     def release(self) -> None:
         """Let other runs have the cores."""

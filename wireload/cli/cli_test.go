@@ -62,6 +62,22 @@ func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
 	}
 }
 
+func TestALoadByHandSpeaksHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("got %s", r.Proto)
+		}
+	}))
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	exit, out, log := run(t, "rest", "--h2c", server.URL, "-c", "2", "-n", "50")
+	if exit != 0 || !strings.Contains(out, "50 successful requests") {
+		t.Errorf("exit %d, %s, %s", exit, out, log)
+	}
+}
+
 func writeJob(t *testing.T, job map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(job)
@@ -108,6 +124,16 @@ func TestRepliesWithWrongContentAreCountedAndOneIsNamed(t *testing.T) {
 	}
 }
 
+func TestALoadGoesOnWithoutPrometheus(t *testing.T) {
+	address, requests := service(t)
+	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
+	job["live"] = map[string]any{"url": "http://127.0.0.1:1", "labels": map[string]string{"pod": "load-0"}}
+	exit, _, log := run(t, "run", writeJob(t, job))
+	if exit != 0 || requests.Load() != 120 || !strings.HasPrefix(log, "live metrics: ") || strings.Count(log, "\n") != 1 {
+		t.Errorf("exit %d, %d requests, %q", exit, requests.Load(), log)
+	}
+}
+
 func TestALoadGeneratorTakesItsShare(t *testing.T) {
 	address, requests := service(t)
 	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
@@ -133,6 +159,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"-c must":               {"rest", "http://a", "-c", "0"},
 		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
 		"--protoset":            {"grpc", "a:1", "b/c", "--data", "{}"},
+		"h2c is for rest":       {"rest", "https://a", "--h2c"},
 		"--codec must":          {"socket", "a:1", "b", "--codec", "xml"},
 		"one job file":          {"run"},
 		"unknown field \"foo\"": wrong("foo", 1),
@@ -145,6 +172,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"exclude each other":    wrong("rate_per_s", 5),
 		"calls of all users":    wrong("calls", 1_000_000),
 		"warmup_calls needs":    wrong("calls", 0),
+		"live: \"ftp://a\"":     wrong("live", map[string]any{"url": "ftp://a"}),
 		`transport "smtp"`: wrong("requests", map[string]any{
 			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
 		}),

@@ -12,6 +12,7 @@ import (
 
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/schedule"
 )
@@ -34,6 +35,7 @@ type Job struct {
 	WindowS        float64 `json:"window_s"`
 	TimeoutS       float64 `json:"timeout_s"`
 	Reopen         bool    `json:"reopen"`
+	H2C            bool    `json:"h2c"`
 	CheckEvery     int     `json:"check_every"`
 
 	TLS        *jobTLS `json:"tls"`
@@ -41,16 +43,22 @@ type Job struct {
 	Generators int     `json:"generators"`
 	Cores      int     `json:"cores"`
 
-	Output   string `json:"output"`
-	Snapshot string `json:"snapshot"`
-	ByDue    bool   `json:"by_due"`
-	Slices   int    `json:"slices"`
+	Live     *jobLive `json:"live"`
+	Output   string   `json:"output"`
+	Snapshot string   `json:"snapshot"`
+	ByDue    bool     `json:"by_due"`
+	Slices   int      `json:"slices"`
 }
 
 type jobTLS struct {
 	Authority   string `json:"authority"`
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
+}
+
+type jobLive struct {
+	URL    string            `json:"url"`
+	Labels map[string]string `json:"labels"`
 }
 
 func runJob(ctx context.Context, arguments []string, log io.Writer) error {
@@ -79,6 +87,9 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	}
 	for _, each := range measured.Errors {
 		fmt.Fprintf(log, "failed: %s: %s (%d)\n", each.Code, each.Message, each.Count)
+	}
+	if load.Live != nil && load.Live.Problem() != nil {
+		fmt.Fprintln(log, load.Live.Problem())
 	}
 	return nil
 }
@@ -149,6 +160,11 @@ func (j *Job) load() (*engine.Load, error) {
 	}
 	load.Measured.Calls, load.Measured.WarmupCalls = j.Calls*load.OwnUsers(), j.WarmupCalls*load.OwnUsers()
 	var err error
+	if j.Live != nil {
+		if load.Live, err = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels); err != nil {
+			return nil, errUsage{fmt.Errorf("live: %w", err)}
+		}
+	}
 	switch {
 	case j.Arrivals != "":
 		load.Due, err = schedule.ReadListed(j.Arrivals)
@@ -166,7 +182,7 @@ func (j *Job) load() (*engine.Load, error) {
 
 func (j *Job) setup() transportSetup {
 	made := transportSetup{
-		transport: j.Requests.Transport, protobuf: j.Requests.Codec == "protobuf", reopen: j.Reopen, timeout: seconds(j.TimeoutS),
+		transport: j.Requests.Transport, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, timeout: seconds(j.TimeoutS),
 	}
 	if j.TLS != nil {
 		made.overTLS = true

@@ -32,6 +32,7 @@ type options struct {
 	authority, certificate, key        string
 	arrivals, output                   string
 	reopen, overTLS, stream, quiet     bool
+	h2c                                bool
 	cores                              int
 }
 
@@ -47,6 +48,7 @@ func (o *options) flags() *flag.FlagSet {
 	set.IntVar(&o.connectionsMax, "max-connections", 0, "with --rate, open up to this number when all are busy")
 	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "a request that takes longer has failed; of a stream, between two items")
 	set.BoolVar(&o.reopen, "reopen", false, "a fresh connection for every request")
+	set.BoolVar(&o.h2c, "h2c", false, "HTTP/2 in clear text, with prior knowledge, for rest")
 	set.StringVar(&o.method, "X", "", "HTTP method; GET, or POST with --data")
 	set.StringVar(&o.data, "data", "", "body as JSON, or @file; for gRPC and protobuf the JSON form of the message")
 	set.StringVar(&o.contentType, "content-type", "application/json", "of --data, for rest")
@@ -188,7 +190,7 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 		}
 	}
 	setup := transportSetup{
-		transport: transportName, protobuf: o.codec == "protobuf", overTLS: o.overTLS, reopen: o.reopen, timeout: o.timeout,
+		transport: transportName, protobuf: o.codec == "protobuf", overTLS: o.overTLS, h2c: o.h2c, reopen: o.reopen, timeout: o.timeout,
 		authority: o.authority, certificate: o.certificate, key: o.key,
 	}
 	return load, setup.apply(load)
@@ -292,7 +294,8 @@ func (c *constant) CheckStream(*request.Request, []byte, []byte, int) error { re
 // transportSetup is what clients and their connections are made of.
 type transportSetup struct {
 	transport                   string
-	protobuf, overTLS, reopen   bool
+	protobuf, overTLS           bool
+	h2c, reopen                 bool
 	timeout                     time.Duration
 	authority, certificate, key string
 }
@@ -301,6 +304,10 @@ type transportSetup struct {
 func (s transportSetup) apply(load *engine.Load) error {
 	switch s.transport {
 	case "rest":
+		if s.h2c {
+			load.NewClient = func(address string) transport.Client { return rest.NewH2C(address) }
+			break
+		}
 		load.NewClient = func(address string) transport.Client { return rest.New(address, s.reopen) }
 	case "grpc":
 		load.NewClient = func(address string) transport.Client { return grpc.New(address, s.overTLS, s.timeout) }
@@ -309,6 +316,9 @@ func (s transportSetup) apply(load *engine.Load) error {
 		load.NewClient = func(string) transport.Client { return socket.New(s.protobuf) }
 	default:
 		return misused("transport must be rest, grpc or socket, not %q", s.transport)
+	}
+	if s.h2c && (s.transport != "rest" || s.overTLS) {
+		return misused("h2c is for rest, and without TLS")
 	}
 	if !s.overTLS {
 		return nil

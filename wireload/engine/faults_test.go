@@ -91,7 +91,7 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 
 // TestARequestThatMetAClosedConnectionIsSentAgain has servers close each connection at its second request.
 func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
-	for _, name := range []string{"rest", "socket"} {
+	for _, name := range []string{"rest", "h2c", "socket"} {
 		p := protocols[name]
 		t.Run(name, func(t *testing.T) {
 			address := serve(t, func(c net.Conn) {
@@ -153,7 +153,7 @@ func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 				u.lastUsed = 0 // Long ago.
 			}
 			u.end()
-			measured, err := r.recorder.report(histogram.Driver{}, 0)
+			measured, err := r.recorder.report(histogram.Driver{})
 			if err != nil || measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
 				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
 			}

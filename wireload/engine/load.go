@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport"
@@ -52,10 +53,15 @@ type Load struct {
 	Measured histogram.Options
 	// OnSecond gets a snapshot of each full second of the window, if it isn't nil.
 	OnSecond func(histogram.Snapshot)
+	// Live tells Prometheus how the load goes, if it isn't nil.
+	Live *live.Publisher
 }
 
 // OwnUsers returns how many of the users are this load generator's.
 func (l *Load) OwnUsers() int { return l.own(l.Users) }
+
+// ownMax returns how many users this load generator may have.
+func (l *Load) ownMax() int { return l.own(max(l.Users, l.UsersMax)) }
 
 func (l *Load) own(all int) int { return (all - l.Generator + l.Generators - 1) / l.Generators }
 

@@ -37,7 +37,7 @@ func (r *run) dispatch(alarm *schedule.Alarm, due chan int64) {
 	final, stop := context.WithDeadline(r.ctx, r.clock.at(r.endUnixNS()).Add(r.load.Timeout))
 	defer stop()
 	users := r.load.OwnUsers()
-	most := r.load.own(max(r.load.Users, r.load.UsersMax))
+	most := r.load.ownMax()
 	start := r.startUnixNS.Load()
 	for n := int64(r.load.Generator); ; n += int64(r.load.Generators) {
 		offset, ok := r.load.Due(n)
@@ -64,7 +64,7 @@ func (r *run) dispatch(alarm *schedule.Alarm, due chan int64) {
 		select {
 		case due <- moment:
 		case <-final.Done():
-			r.dropped += r.left(n)
+			r.recorder.drop(r.left(n))
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -15,6 +16,8 @@ type recorder struct {
 	fold    *histogram.Fold
 	sampler histogram.Sampler
 	counts  histogram.Counts
+	// totals is nil if nobody is told while the load runs.
+	totals *live.Totals
 }
 
 func newRecorder(measured histogram.Options) *recorder {
@@ -31,16 +34,22 @@ func (r *recorder) open(at int64) {
 	r.fold.Open(at)
 }
 
-// add records a request and how it ended.
-func (r *recorder) add(operation string, took histogram.Request, reply transport.Reply, err error, timeout time.Duration) {
+// add records a user's request and how it ended.
+func (r *recorder) add(u *user, took histogram.Request, reply transport.Reply, err error) {
 	code, message := reply.Code, reply.Message
 	failure := transport.AsFailure(err)
 	if failure != nil {
-		code, message = outcome(failure, timeout)
+		code, message = outcome(failure, u.run.load.Timeout)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.fold.Add(r.fold.Series(operation, code), took)
+	r.fold.Add(r.fold.Series(u.request.Operation, code), took)
+	r.collect(&u.counts)
+	if r.totals != nil {
+		r.totals.Add(live.Request{
+			Operation: u.request.Operation, Code: code, HTTPStatus: reply.Status, Stream: u.request.Stream, TookNS: took.ServiceNS,
+		})
+	}
 	if code == histogram.OK {
 		return
 	}
@@ -64,6 +73,9 @@ func (r *recorder) addItems(operation string, items *histogram.Items) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.fold.AddItems(operation, items)
+	if r.totals != nil {
+		r.totals.Items += int64(len(items.ArrivalsUnixNS))
+	}
 }
 
 func (r *recorder) addCancelled(operation string) {
@@ -72,14 +84,29 @@ func (r *recorder) addCancelled(operation string) {
 	r.fold.AddCancelled(operation, 1)
 }
 
-// addCounts adds what a user has counted by itself.
-func (r *recorder) addCounts(user userCounts) {
+// addCounts adds what a user has counted since its last request.
+func (r *recorder) addCounts(counts *userCounts) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.counts.Retried += user.retried
-	r.counts.Mismatches += user.mismatches
-	r.counts.Bytes.Sent += user.sent
-	r.counts.Bytes.Received += user.received
+	r.collect(counts)
+}
+
+// collect moves what a user has counted by itself.
+func (r *recorder) collect(counts *userCounts) {
+	r.counts.Retried += counts.retried
+	r.counts.Mismatches += counts.mismatches
+	r.counts.Bytes.Sent += counts.sent
+	r.counts.Bytes.Received += counts.received
+	*counts = userCounts{}
+}
+
+// read hands the totals out.
+func (r *recorder) read(use func(*live.Totals)) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.totals.Dropped = r.counts.DroppedIterations
+	r.totals.BytesSent, r.totals.BytesReceived = r.counts.Bytes.Sent, r.counts.Bytes.Received
+	use(r.totals)
 }
 
 // snapshot returns what the last full second came to, if it wasn't asked for yet.
@@ -93,9 +120,24 @@ func (r *recorder) snapshot(now time.Time) (histogram.Snapshot, bool) {
 	return r.sampler.Summarize(taken), true
 }
 
-func (r *recorder) report(driver histogram.Driver, dropped int64) (histogram.File, error) {
+// join counts a user.
+func (r *recorder) join() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.counts.DroppedIterations = dropped
+	if r.totals != nil {
+		r.totals.Users++
+	}
+}
+
+// drop counts requests that were due and never sent.
+func (r *recorder) drop(requests int64) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.counts.DroppedIterations += requests
+}
+
+func (r *recorder) report(driver histogram.Driver) (histogram.File, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	return r.fold.Report(driver, time.Now(), r.counts)
 }

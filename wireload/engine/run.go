@@ -37,8 +37,6 @@ type run struct {
 	mismatch sync.Once
 	// startUnixNS is when requests began to be sent.
 	startUnixNS atomic.Int64
-	// dropped are requests that were due and never sent.
-	dropped int64
 }
 
 // Run sends the load and returns what was measured, also after an interrupt by the context. Its errors are those of
@@ -47,11 +45,14 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{ctx: inner, cancel: cancel, load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		r.watch()
-	}()
+	over, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var watchers sync.WaitGroup
+	watchers.Go(func() { r.watch(over) })
+	if load.Live != nil {
+		r.recorder.totals = load.Live.NewTotals(load.ownMax())
+		watchers.Go(func() { load.Live.Publish(over, r.recorder.read) })
+	}
 	var err error
 	if load.Due != nil {
 		err = r.runOpen()
@@ -62,12 +63,12 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	if cause := context.Cause(inner); cause != nil && ctx.Err() == nil {
 		err = cause
 	}
-	cancel(nil)
-	<-watched
+	end()
+	watchers.Wait()
 	if err != nil {
 		return histogram.File{}, err
 	}
-	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version}, r.dropped)
+	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version})
 }
 
 // fail ends the load: a request can't be made.
@@ -89,6 +90,7 @@ func (r *run) endUnixNS() int64 { return r.startUnixNS.Load() + int64(r.load.Dur
 // start has a user do its work on a goroutine of its own.
 func (r *run) start(number int, work func(*user)) {
 	u := newUser(r, number)
+	r.recorder.join()
 	r.users.Go(func() {
 		off := context.AfterFunc(r.ctx, u.interrupt)
 		defer off()
@@ -98,9 +100,8 @@ func (r *run) start(number int, work func(*user)) {
 }
 
 // watch hands snapshots on until the load is over.
-func (r *run) watch() {
+func (r *run) watch(over context.Context) {
 	if r.load.OnSecond == nil {
-		<-r.ctx.Done()
 		return
 	}
 	const often = 50 * time.Millisecond
@@ -108,7 +109,7 @@ func (r *run) watch() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-r.ctx.Done():
+		case <-over.Done():
 			return
 		case now := <-ticker.C:
 			if taken, ok := r.recorder.snapshot(now); ok {

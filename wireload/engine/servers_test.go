@@ -38,10 +38,16 @@ var protocols = map[string]protocol{
 		readRequest: readLines,
 		reply:       func(int) []byte { return restReply },
 	},
+	"h2c": {
+		newClient:   func(address string) transport.Client { return rest.NewH2C(address) },
+		request:     request.Request{Operation: "get", Method: "GET", Path: []byte("/api/users/1"), Accept: "*/*"},
+		readRequest: readHTTP2,
+		reply:       h2cReply,
+	},
 	"grpc": {
 		newClient:   func(address string) transport.Client { return grpc.New(address, false, time.Second) },
 		request:     request.Request{Operation: "get", Path: []byte("/users/Get"), Body: []byte("\x08\x01")},
-		readRequest: readGRPC,
+		readRequest: readHTTP2,
 		reply:       grpcReply,
 	},
 	"socket": {
@@ -86,8 +92,8 @@ func socketReply(n int) []byte {
 	return reply
 }
 
-// readGRPC reads frames until a stream ends.
-func readGRPC(r *bufio.Reader) error {
+// readHTTP2 reads frames until a stream ends.
+func readHTTP2(r *bufio.Reader) error {
 	head, err := r.Peek(4)
 	if err != nil {
 		return err
@@ -103,7 +109,7 @@ func readGRPC(r *bufio.Reader) error {
 		if _, err := r.Discard(int(header.Length)); err != nil {
 			return err
 		}
-		if header.Type == http2.FrameData && header.Flags.Has(http2.FlagDataEndStream) {
+		if header.Flags.Has(http2.FlagDataEndStream) && (header.Type == http2.FrameData || header.Type == http2.FrameHeaders) {
 			return nil
 		}
 	}
@@ -127,6 +133,19 @@ func grpcReply(n int) []byte {
 		block.WriteByte(0x80 | 62)
 	}
 	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})
+	return out.Bytes()
+}
+
+// h2cReply is SETTINGS first, then for each stream headers and a body.
+func h2cReply(n int) []byte {
+	var out, block bytes.Buffer
+	framer, encoder := http2.NewFramer(&out, nil), hpack.NewEncoder(&block)
+	if n == 0 {
+		_ = framer.WriteSettings()
+	}
+	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*n + 1), BlockFragment: block.Bytes(), EndHeaders: true})
+	_ = framer.WriteData(uint32(2*n+1), true, []byte(body))
 	return out.Bytes()
 }
 

@@ -39,7 +39,7 @@ type user struct {
 	lastUsed int64
 }
 
-// userCounts are what a user counts without the recorder's lock.
+// userCounts are what a user counts without the recorder's lock, until its next request is recorded.
 type userCounts struct {
 	retried, mismatches int64
 	sent, received      int64
@@ -78,7 +78,7 @@ func (u *user) perform(due int64) {
 	}
 	u.lastUsed = end
 	took := histogram.Request{EndUnixNS: end, ServiceNS: end - sent, DueUnixNS: due}
-	u.run.recorder.add(u.request.Operation, took, reply, err, u.run.load.Timeout)
+	u.run.recorder.add(u, took, reply, err)
 	u.finish(reply, err)
 }
 
@@ -192,5 +192,5 @@ func (u *user) interrupt() {
 // end is called once, when the user sends nothing more.
 func (u *user) end() {
 	u.close()
-	u.run.recorder.addCounts(u.counts)
+	u.run.recorder.addCounts(&u.counts)
 }

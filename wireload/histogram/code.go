@@ -1,5 +1,7 @@
 package histogram
 
+import "slices"
+
 // Code is the outcome of a request, in the words of docs/histogram-file.md.
 type Code string
 
@@ -41,29 +43,19 @@ func CodeOfHTTP(status int) Code {
 	return Unknown
 }
 
+// ofGRPC has the outcomes that gRPC's status codes stand for, by number.
+var ofGRPC = [...]Code{
+	0: OK, 1: Cancelled, 2: Unknown, 3: InvalidArgument, 4: DeadlineExceeded, 5: NotFound, 6: AlreadyExists,
+	8: ResourceExhausted, 12: Unimplemented, 13: Internal, 14: Unavailable,
+}
+
 // CodeOfGRPC returns the outcome that a gRPC status code stands for; the socket protocol uses the same codes.
 func CodeOfGRPC(status int) Code {
-	switch status {
-	case 0:
-		return OK
-	case 1:
-		return Cancelled
-	case 3:
-		return InvalidArgument
-	case 4:
-		return DeadlineExceeded
-	case 5:
-		return NotFound
-	case 6:
-		return AlreadyExists
-	case 8:
-		return ResourceExhausted
-	case 12:
-		return Unimplemented
-	case 13:
-		return Internal
-	case 14:
-		return Unavailable
+	if status < 0 || status >= len(ofGRPC) || ofGRPC[status] == "" {
+		return Unknown
 	}
-	return Unknown
+	return ofGRPC[status]
 }
+
+// GRPC returns the gRPC status code of an outcome.
+func (c Code) GRPC() int { return slices.Index(ofGRPC[:], c) }

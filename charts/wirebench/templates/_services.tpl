@@ -107,7 +107,6 @@ volumeMounts:
   "ADMIN_PORT" .adminPort
   "RUNTIME" .runtime
   "WORKERS" .workers
-  "THREADS" .threads
   "STORE" .store
   "STORE_CONNECTIONS" .storeConnections
   "SEED_USERS" (int .seedUsers)
@@ -118,6 +117,8 @@ volumeMounts:
 {{- end -}}
 {{- $_ := set $settings "RUNTIME" (get (dict "rest" "net-http" "grpc" "grpc-go" "socket" "goroutines") .transport) -}}
 {{- $_ := set $settings "THREADS" .goMaxProcs -}}
+{{- else if ne .transport "socket" -}}
+{{- $_ := set $settings "THREADS" .threads -}}
 {{- end -}}
 {{- if eq .transport "grpc" -}}
 {{- $_ := set $settings "MAX_CONNECTION_AGE_S" .maxConnectionAgeSeconds -}}

@@ -13,7 +13,7 @@ from pathlib import Path
 if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
     Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).mkdir(parents=True, exist_ok=True)
 
-from prometheus_client import Counter, Gauge, Histogram, Summary
+from prometheus_client import Gauge, Histogram, Summary
 
 #: Upper bounds in seconds: 50 µs to 10 s, three a decade.
 BUCKETS_S = (
@@ -22,23 +22,22 @@ BUCKETS_S = (
 #: The operation of requests that name none of ours, so that no client can invent labels.
 UNKNOWN = "unknown"
 
-_LABELS = ("transport", "operation")
-REQUESTS = Counter("wirebench_requests", "Requests answered.", (*_LABELS, "code", "worker"))
+#: Its count is the number of requests: a metric of its own would cost each request another write.
 DURATION = Histogram(
-    "wirebench_request_duration_seconds", "From the request read to the reply handed over.", _LABELS, buckets=BUCKETS_S
+    "wirebench_request_duration_seconds",
+    "From the request read to the reply handed over.",
+    ("transport", "operation", "code", "worker"),
+    buckets=BUCKETS_S,
 )
 STORE_WAIT = Summary("wirebench_store_wait_seconds", "Waits for a connection of the store's pool.")
 WORKERS = Gauge("wirebench_workers", "Workers that have started.", multiprocess_mode="livesum")
 
 
 def count_request(transport: str, operation: str, code: str, duration_s: float) -> None:
-    requests, duration = _find_children(transport, operation, code)
-    requests.inc()
-    duration.observe(duration_s)
+    _find_child(transport, operation, code).observe(duration_s)
 
 
 @functools.cache
-def _find_children(transport: str, operation: str, code: str) -> tuple[Counter, Histogram]:
-    """Look up the labels' children once: prometheus_client takes longer for that than for counting."""
-    requests = REQUESTS.labels(transport, operation, code, str(os.getpid()))
-    return requests, DURATION.labels(transport, operation)
+def _find_child(transport: str, operation: str, code: str) -> Histogram:
+    """Look up the labels' child once: prometheus_client takes longer for that than for counting."""
+    return DURATION.labels(transport, operation, code, str(os.getpid()))

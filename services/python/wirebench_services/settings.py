@@ -40,7 +40,6 @@ class Settings(BaseSettings):
     runtime: str
     workers: int = Field(default=1, ge=1, le=64)
     """server processes"""
-    threads: Threads
     store: str = Field(default="memory", pattern=r"^(memory|sqlite|sqlite:.+|postgres)$")
     """memory, sqlite (a temporary file), sqlite:PATH or postgres"""
     store_url_file: Path | None = None
@@ -126,7 +125,6 @@ class SocketSettings(Settings):
     port: Port = 9000
     runtime: Literal["asyncio", "threaded"] = "asyncio"
     """the server: asyncio on uvloop, or a thread for each connection"""
-    threads: Threads = 10
     read_timeout_s: Timeout = 10.0
     """how long a client may take to send a request"""
     idle_timeout_s: Timeout = 75.0

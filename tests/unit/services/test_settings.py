@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from wirebench_services import store_command
-from wirebench_services.settings import RestSettings, read_settings
+from wirebench_services.settings import RestSettings, SocketSettings, read_settings
 
 
 def test_a_flag_wins_over_its_variable_in_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +25,10 @@ def test_invalid_variables_of_the_store_command(
     with pytest.raises(SystemExit, match="2"):
         store_command.main()
     assert capsys.readouterr().err.endswith("error: argument --seed-users: invalid int value: 'many'\n")
+
+
+def test_the_socket_has_no_pool_of_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    """A flag that would have no effect is rejected."""
+    with pytest.raises(SystemExit, match="2"):
+        read_settings(SocketSettings, ["--threads", "4"])
+    assert "unrecognized arguments: --threads 4" in capsys.readouterr().err

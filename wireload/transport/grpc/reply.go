@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport"
@@ -16,14 +15,9 @@ const noStatus = -1
 
 // reply is what has come of a stream's reply.
 type reply struct {
-	item    func([]byte) bool
-	decoder *hpack.Decoder
-
-	begun, ended, inHeaders bool
-	endsWithHeaders         bool
-	httpStatus, grpcStatus  int
-	text                    string
-	block                   []byte
+	item                   func([]byte) bool
+	httpStatus, grpcStatus int
+	text                   string
 	// data is what came of messages; from `parsed` on no whole one is there.
 	data     []byte
 	parsed   int
@@ -33,57 +27,15 @@ type reply struct {
 	err     error
 }
 
-// reset is for a fresh connection.
-func (r *reply) reset() { r.decoder = hpack.NewDecoder(headerTableSize, r.takeField) }
-
 // begin is for a fresh stream.
 func (r *reply) begin(item func([]byte) bool) {
 	r.item = item
-	r.begun, r.ended, r.inHeaders = false, false, false
 	r.httpStatus, r.grpcStatus, r.text = noStatus, noStatus, ""
 	r.data, r.parsed, r.messages, r.message, r.err = r.data[:0], 0, 0, nil, nil
 }
 
-func (r *reply) take(header http2.FrameHeader, payload []byte) error {
-	r.begun = true
-	if header.Type != http2.FrameContinuation {
-		var err error
-		if payload, err = trim(header, payload); err != nil {
-			return err
-		}
-	}
-	if header.Type == http2.FrameData {
-		r.ended = header.Flags.Has(http2.FlagDataEndStream)
-		return r.takeData(payload)
-	}
-	return r.takeHeaders(header, payload)
-}
-
-// takeHeaders takes HEADERS and CONTINUATION frames.
-func (r *reply) takeHeaders(header http2.FrameHeader, payload []byte) error {
-	if header.Type == http2.FrameHeaders {
-		r.block = r.block[:0]
-		r.endsWithHeaders = header.Flags.Has(http2.FlagHeadersEndStream)
-	}
-	if len(r.block)+len(payload) > blockBytesMax {
-		return transport.NewGarbage("the reply's headers are longer than %d bytes", blockBytesMax)
-	}
-	r.block = append(r.block, payload...)
-	r.inHeaders = !header.Flags.Has(http2.FlagHeadersEndHeaders) // The same bit in CONTINUATION.
-	if r.inHeaders {
-		return nil
-	}
-	if _, err := r.decoder.Write(r.block); err != nil {
-		return transport.NewGarbage("the reply's headers can't be read: %s", err)
-	}
-	if err := r.decoder.Close(); err != nil {
-		return transport.NewGarbage("the reply's headers can't be read: %s", err)
-	}
-	r.ended = r.endsWithHeaders
-	return nil
-}
-
-func (r *reply) takeField(field hpack.HeaderField) {
+// TakeField takes a field of the headers or trailers.
+func (r *reply) TakeField(field hpack.HeaderField) {
 	switch field.Name {
 	case ":status":
 		r.httpStatus = numberIn(field.Value)
@@ -102,8 +54,8 @@ func numberIn(text string) int {
 	return number
 }
 
-// takeData takes messages, each a byte that says whether it is compressed, a length of four, and as many bytes.
-func (r *reply) takeData(payload []byte) error {
+// TakeData takes messages, each a byte that says whether it is compressed, a length of four, and as many bytes.
+func (r *reply) TakeData(payload []byte) error {
 	if len(r.data)+len(payload) > transport.ReplyBytesMax {
 		return transport.NewGarbage("the reply is longer than %d bytes", transport.ReplyBytesMax)
 	}

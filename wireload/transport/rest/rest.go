@@ -1,4 +1,5 @@
-// Package rest is a client of HTTP/1.1 services. Replies are read by fasthttp's parser.
+// Package rest is a client of HTTP services: of HTTP/1.1, whose replies are read by fasthttp's parser, and of HTTP/2 in
+// clear text.
 package rest
 
 import (
@@ -102,13 +103,13 @@ func (c *Client) fail(err error) error {
 }
 
 func (c *Client) answer(writeError error) transport.Reply {
-	status := c.response.StatusCode()
-	reply := transport.Reply{
-		Code:   histogram.CodeOfHTTP(status),
-		Status: status,
-		Body:   c.response.Body(),
-		Close:  c.response.ConnectionClose() || writeError != nil,
-	}
+	reply := newReply(c.response.StatusCode(), c.response.Body())
+	reply.Close = c.response.ConnectionClose() || writeError != nil
+	return reply
+}
+
+func newReply(status int, body []byte) transport.Reply {
+	reply := transport.Reply{Code: histogram.CodeOfHTTP(status), Status: status, Body: body}
 	if reply.Code != histogram.OK {
 		reply.Message = "HTTP status " + strconv.Itoa(status)
 	}

@@ -26,22 +26,27 @@ func (c *Client) readStream(item func([]byte) bool, writeError error) (transport
 		return transport.Reply{}, transport.FailedCall(err, true)
 	}
 	defer func() { _ = response.Body.Close() }()
-	last := response.Close || writeError != nil
-	if response.StatusCode != http.StatusOK {
-		return rejected(response, last)
+	reply, err := readStream(response.StatusCode, response.Header.Get("Content-Type"), response.Body, item)
+	reply.Close = response.Close || writeError != nil
+	return reply, err
+}
+
+func readStream(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
+	if status != http.StatusOK {
+		return rejected(status, body)
 	}
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != eventStream {
+	if kind, _, _ := mime.ParseMediaType(contentType); kind != eventStream {
 		return transport.Reply{}, transport.NewGarbage("the reply is %q and not %s", kind, eventStream)
 	}
-	return readEvents(response.Body, item, last)
+	return readEvents(body, item)
 }
 
 // readEvents reads until the body ends, so that its connection can be kept.
-func readEvents(body io.Reader, item func([]byte) bool, last bool) (transport.Reply, error) {
+func readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error) {
 	events := event.NewReader()
 	events.Reset(body)
 	ended := false
-	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK, Close: last}
+	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK}
 	for {
 		name, data, err := events.Next()
 		switch {
@@ -65,20 +70,20 @@ func readEvents(body io.Reader, item func([]byte) bool, last bool) (transport.Re
 }
 
 // rejected is the outcome of a reply that is not a stream.
-func rejected(response *http.Response, last bool) (transport.Reply, error) {
-	text, err := io.ReadAll(io.LimitReader(response.Body, errorBytesMax))
+func rejected(status int, body io.Reader) (transport.Reply, error) {
+	text, err := io.ReadAll(io.LimitReader(body, errorBytesMax))
 	if err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
 	}
-	code := histogram.CodeOfHTTP(response.StatusCode)
+	code := histogram.CodeOfHTTP(status)
 	if code == histogram.OK { // A success without a stream.
-		return transport.Reply{}, transport.NewGarbage("HTTP status %d in place of a stream", response.StatusCode)
+		return transport.Reply{}, transport.NewGarbage("HTTP status %d in place of a stream", status)
 	}
 	message := messageIn(text)
 	if message == "" {
-		message = "HTTP status " + strconv.Itoa(response.StatusCode)
+		message = "HTTP status " + strconv.Itoa(status)
 	}
-	return transport.Reply{Code: code, Message: message, Body: text, Close: last}, nil
+	return transport.Reply{Code: code, Message: message, Body: text}, nil
 }
 
 func messageIn(text []byte) string {

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"math"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -291,19 +293,32 @@ func collect[T any](rows *sql.Rows, err error, fields func(*T) []any) ([]*T, err
 	return found, translate(rows.Err())
 }
 
-// translate turns an error of the database or of a connection into the one for the client.
+// translate turns an error of the database or of a connection into the one for the client, and logs those that aren't
+// expected while a database is busy, stopped or unreachable.
 func translate(err error) error {
-	server, file := (*pgconn.PgError)(nil), (*sqlite.Error)(nil)
+	var (
+		server  *pgconn.PgError
+		connect *pgconn.ConnectError
+		network net.Error // also a context's deadline
+		file    *sqlite.Error
+	)
 	switch {
 	case err == nil:
 		return nil
 	case hasCode(err, queryCanceled), errors.As(err, &file) && file.Code()&0xff == sqlite3.SQLITE_BUSY:
 		return errTimeout
-	case !errors.As(err, &server), strings.Contains(operationalClasses, server.Code[:2]), hasCode(err, undefinedTable):
-		return errUnavailable // the tables were there when the service started
+	case errors.As(err, &server):
+		// The tables were there when the service started.
+		if strings.Contains(operationalClasses, server.Code[:2]) || server.Code == undefinedTable {
+			return errUnavailable
+		}
+		log.Printf("the database rejected a statement: %v", err)
+		return errInternal
+	case !errors.As(err, &connect) && !errors.As(err, &network) && !errors.Is(err, io.ErrUnexpectedEOF) &&
+		!errors.Is(err, driver.ErrBadConn) && !errors.Is(err, context.Canceled):
+		log.Printf("the store failed: %v", err)
 	}
-	log.Printf("the database rejected a statement: %v", err)
-	return errInternal
+	return errUnavailable
 }
 
 func hasCode(err error, code string) bool {

@@ -39,31 +39,23 @@ var codeNames = map[codes.Code]string{
 
 // Requests counts the requests of a transport; safe for concurrent use.
 type Requests struct {
-	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
 
-// NewRequests registers the metrics of a transport.
+// NewRequests registers the metric of a transport's requests, whose count is the number of requests.
 func NewRequests(registry *prometheus.Registry, transport string) *Requests {
-	labels := prometheus.Labels{"transport": transport}
-	r := &Requests{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "wirebench_requests_total", Help: "Requests answered.", ConstLabels: labels,
-		}, []string{"operation", "code", "worker"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "wirebench_request_duration_seconds", Help: "From the request read to the reply written.",
-			Buckets: bucketsSeconds, ConstLabels: labels,
-		}, []string{"operation"}),
-	}
-	registry.MustRegister(r.requests, r.duration)
-	return r
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "wirebench_request_duration_seconds", Help: "From the request read to the reply written.",
+		Buckets: bucketsSeconds, ConstLabels: prometheus.Labels{"transport": transport, "worker": worker},
+	}, []string{"operation", "code"})
+	registry.MustRegister(duration)
+	return &Requests{duration}
 }
 
 // Observe counts a request that began at a time and ended with an error, or with nil.
 func (r *Requests) Observe(operation string, err error, begun time.Time) {
 	code := cmp.Or(codeNames[status.Code(err)], "internal")
-	r.requests.WithLabelValues(operation, code, worker).Inc()
-	r.duration.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
+	r.duration.WithLabelValues(operation, code).Observe(time.Since(begun).Seconds())
 }
 
 const (

@@ -1,4 +1,4 @@
-package grpc
+package h2
 
 import (
 	"encoding/binary"
@@ -36,7 +36,7 @@ func (p *peer) nextStream() {
 }
 
 // take acts on a frame.
-func (c *Client) take(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
 	if c.reply.inHeaders && header.Type != http2.FrameContinuation {
 		return transport.NewGarbage("the reply is not HTTP/2: headers are interrupted")
 	}
@@ -60,7 +60,7 @@ func (c *Client) take(header http2.FrameHeader, payload []byte) error {
 }
 
 // takeReply takes what the stream itself consists of. Remainders of a stream before are left alone.
-func (c *Client) takeReply(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
 	if header.Type == http2.FrameData {
 		if err := c.report(header); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (c *Client) takeReply(header http2.FrameHeader, payload []byte) error {
 }
 
 // report gives the server room for more when half of it is used.
-func (c *Client) report(header http2.FrameHeader) error {
+func (c *Connection) report(header http2.FrameHeader) error {
 	c.peer.unreported += header.Length
 	c.peer.streamUnreported += header.Length
 	var err error
@@ -89,7 +89,7 @@ func (c *Client) report(header http2.FrameHeader) error {
 	return err
 }
 
-func (c *Client) takeReset(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) takeReset(header http2.FrameHeader, payload []byte) error {
 	code, err := number(payload, 4)
 	if err != nil || header.StreamID != c.peer.stream {
 		return err
@@ -101,7 +101,7 @@ func (c *Client) takeReset(header http2.FrameHeader, payload []byte) error {
 	return &transport.Failure{Class: transport.Rejected, Message: message}
 }
 
-func (c *Client) takeSettings(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) takeSettings(header http2.FrameHeader, payload []byte) error {
 	if header.Flags.Has(http2.FlagSettingsAck) {
 		return nil
 	}
@@ -119,17 +119,17 @@ func (c *Client) takeSettings(header http2.FrameHeader, payload []byte) error {
 		}
 	}
 	c.urgent = true
-	return errors.Join(c.framer.WriteSettingsAck(), c.writeMessage())
+	return errors.Join(c.framer.WriteSettingsAck(), c.writeBody())
 }
 
-func (c *Client) takePing(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) takePing(header http2.FrameHeader, payload []byte) error {
 	if header.Flags.Has(http2.FlagPingAck) || len(payload) != 8 {
 		return nil
 	}
 	return c.framer.WritePing(true, [8]byte(payload))
 }
 
-func (c *Client) takeGoAway(payload []byte) error {
+func (c *Connection) takeGoAway(payload []byte) error {
 	last, err := number(payload, 8)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (c *Client) takeGoAway(payload []byte) error {
 	return nil
 }
 
-func (c *Client) takeWindow(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) takeWindow(header http2.FrameHeader, payload []byte) error {
 	more, err := number(payload, 4)
 	if err != nil {
 		return err
@@ -153,5 +153,5 @@ func (c *Client) takeWindow(header http2.FrameHeader, payload []byte) error {
 		c.peer.streamWindow += int64(more)
 	}
 	c.urgent = c.urgent || len(c.rest) > 0
-	return c.writeMessage()
+	return c.writeBody()
 }

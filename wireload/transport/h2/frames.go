@@ -1,4 +1,4 @@
-package grpc
+package h2
 
 import (
 	"bufio"

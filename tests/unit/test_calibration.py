@@ -1,0 +1,240 @@
+"""What is known of a load tool's error: looked up by load, and dropped when what it depends on has changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.report_run import cell
+from wirebench.drivers import DRIVERS
+from wirebench.errors import WirebenchError
+from wirebench.measure import calibration as module
+from wirebench.measure.calibrate import COARSE_S_MAX, Probe, choose_probes, plan_probes
+from wirebench.measure.calibration import (
+    Calibration,
+    Conditions,
+    Errors,
+    Point,
+    calibration_path,
+    now,
+    read_calibration,
+    version_of,
+    write_calibration,
+)
+from wirebench.measure.record import Interval
+from wirebench.scenario import Cell, Load
+
+HERE = Conditions(cpu="Some CPU @ 2.50GHz", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab")
+
+
+@pytest.fixture(autouse=True)
+def _own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state" / "calibration.json"))
+    monkeypatch.setattr(module, "version_of", lambda _: "1")
+
+
+def point(concurrency: int, server_ms: float, rate_per_s: float, error_ms: Interval, **changes: object) -> Point:
+    """Return a point of k6 on REST whose errors at p50 and p99 are the same."""
+    errors = Errors(p50_ms=error_ms, p99_ms=error_ms)
+    known = Point(
+        driver="k6",
+        version="1",
+        transport="rest",
+        concurrency=concurrency,
+        rate_asked_per_s=None,
+        server_ms=server_ms,
+        rate_per_s=rate_per_s,
+        service=errors,
+        response=None,
+        coarse=False,
+        measured_at=now(),
+    )
+    return known.model_copy(update=changes)
+
+
+CLOSED = (
+    point(1, 0, 5_000, (0.1, 0.2)),
+    point(1, 1, 800, (0.0, 0.05)),
+    point(16, 0, 8_000, (1.0, 2.0)),
+    point(16, 1, 6_000, (0.4, 0.5)),
+    point(16, 10, 1_500, (0.2, 0.3)),
+)
+OPEN = tuple(
+    point(64, 1, rate_per_s, (0.0, 0.0), rate_asked_per_s=rate_per_s, response=Errors(p50_ms=error, p99_ms=None))
+    for rate_per_s, error in ((500, (-0.1, 0.1)), (2_000, (0.2, 0.4)))
+)
+KNOWN = Calibration(conditions=HERE, points=(*CLOSED, *OPEN))
+
+
+def rest(concurrency: int, rate_per_s: int | None = None, **changes: object) -> Cell:
+    """Return a cell of k6 on REST."""
+    return cell("rest", concurrency=concurrency, rate_per_s=rate_per_s, **changes)
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "rate_per_s", "expected"),
+    [
+        (16, 3_000, (0.2, 0.5)),  # between two
+        (16, 100, (0.2, 0.3)),  # slower than all
+        (16, 9_000, (1.0, 2.0)),  # faster than all
+        (4, 1_000, (0.0, 0.3)),  # between numbers of connections
+    ],
+)
+def test_the_error_of_a_closed_load_is_that_of_all_points_around_it(
+    concurrency: int, rate_per_s: float, expected: Interval
+) -> None:
+    """By connections, and then by the rate that was achieved on them."""
+    found = KNOWN.look_up(rest(concurrency), rate_per_s)
+    assert found is not None
+    assert expected == found.p50_error_ms == found.p99_error_ms
+    assert not found.coarse
+
+
+def test_the_ceiling_is_that_of_a_closed_load_on_as_many_connections() -> None:
+    """And lies between those of fewer and of more."""
+    found = KNOWN.look_up(rest(16), 4_000)
+    assert found is not None
+    assert (8_000, 0.5) == pytest.approx((found.ceiling_per_s, found.ceiling_share))
+    between = KNOWN.look_up(rest(4), 1_000)
+    assert between is not None
+    assert (5_000 * 8_000) ** 0.5 == pytest.approx(between.ceiling_per_s)
+
+
+def test_the_error_of_an_open_load_is_on_the_response_clock() -> None:
+    """Fewer connections than those that were calibrated are no other load; a p99 without samples has no error."""
+    found = KNOWN.look_up(rest(16, 1_000), 1_000)
+    assert found is not None
+    assert ((-0.1, 0.4), None) == (found.p50_error_ms, found.p99_error_ms)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        rest(64),
+        rest(128, 1_000),
+        rest(64, 2_500),
+        rest(16, connections=2),
+        cell("socket"),
+        rest(16, driver="wireload"),
+    ],
+)
+def test_nothing_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
+    """More connections, a higher rate, users that share connections, another transport, another driver."""
+    assert KNOWN.look_up(unknown, float(unknown.rate_per_s or 1_000)) is None
+    assert not KNOWN.covers(unknown, unknown.rate_per_s)
+
+
+def test_coarse_points_are_used_where_there_are_no_others() -> None:
+    """And the instrument says so."""
+    coarse = (point(64, 0, 9_000, (0.0, 9.0), coarse=True), point(16, 5, 3_000, (-9.0, 0.0), coarse=True))
+    known = KNOWN.with_points(coarse)
+    found = known.look_up(rest(16), 3_000)
+    assert found is not None
+    assert ((0.2, 0.5), False) == (found.p50_error_ms, found.coarse)
+    found = known.look_up(rest(64), 3_000)
+    assert found is not None
+    assert ((0.0, 9.0), True) == (found.p50_error_ms, found.coarse)
+
+
+def test_streams_have_no_ceiling_of_requests() -> None:
+    """Their requests last."""
+    found = KNOWN.look_up(rest(16, operation="ledger.stream_transactions"), 10)
+    assert found is not None
+    assert found.ceiling_per_s is None
+    assert found.ceiling_share is None
+
+
+def test_a_ladder_takes_the_place_of_the_last_one() -> None:
+    """Its open loads depend on the ceiling, and so aren't the same; coarse points of other loads stay."""
+    coarse = point(256, 0, 9_000, (0.0, 9.0), coarse=True)
+    renewed = KNOWN.with_points([coarse]).with_points([point(1, 0, 6_000, (0.3, 0.4))])
+    assert {(256, True), (1, False)} == {(each.concurrency, each.coarse) for each in renewed.points}
+
+
+def test_a_calibration_comes_back_from_its_file() -> None:
+    """Where there is none, nothing is known, and nothing is wrong."""
+    assert (Calibration(conditions=HERE), "") == read_calibration(HERE)
+    write_calibration(KNOWN)
+    assert (KNOWN, "") == read_calibration(HERE)
+
+
+@pytest.mark.parametrize("changed", ["cpu", "kernel", "cores", "truth"])
+def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
+    """It says which ones, and nothing of it is used."""
+    write_calibration(KNOWN)
+    found, problem = read_calibration(HERE.model_copy(update={changed: "another"}))
+    assert () == found.points
+    assert f"the {changed} was {getattr(HERE, changed)!r} and is 'another'" in problem
+
+
+def test_points_of_a_driver_that_has_changed_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the others stay."""
+    other = point(1, 0, 5_000, (0.1, 0.2), driver="ghz", transport="grpc")
+    write_calibration(KNOWN.with_points([other]))
+    monkeypatch.setattr(module, "version_of", lambda driver: {"k6": "2"}.get(driver, "1"))
+    found, problem = read_calibration(HERE)
+    assert (other,) == found.points
+    assert "the calibration is stale: k6 changed" == problem
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"points": []}', json.dumps({"schema_version": "other/9"})])
+def test_a_file_that_is_no_calibration_is_named_and_not_used(content: str) -> None:
+    """So that it is measured again."""
+    path = write_calibration(KNOWN)
+    path.write_text(content)
+    found, problem = read_calibration(HERE)
+    assert () == found.points
+    assert problem.startswith(f"{path} is no calibration: ")
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """In one line."""
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(WirebenchError, match="can't write"):
+        write_calibration(KNOWN)
+
+
+def test_each_machine_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named after its processor, where the system keeps the state of programs."""
+    monkeypatch.delenv("WIREBENCH_CALIBRATION")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = calibration_path(HERE)
+    assert tmp_path / "wirebench" / "calibration" == path.parent
+    assert path.name.startswith("some-cpu-2-50ghz-")
+
+
+def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it calls itself the same."""
+    program = tmp_path / "wireload"
+    monkeypatch.setattr(type(DRIVERS["wireload"]), "version", lambda _: "0.1.0")
+    monkeypatch.setattr(type(DRIVERS["wireload"]), "path", lambda _: program)
+    versions = set()
+    for build in (b"one", b"two"):
+        version_of.cache_clear()
+        program.write_bytes(build)
+        versions.add(version_of("wireload"))
+    version_of.cache_clear()
+    assert 2 == len(versions)
+
+
+def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
+    """Of closed loads a few server times, the least and the most connections first; of open ones rate and ceiling."""
+    cells = [rest(16), *(cell("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
+    probes = plan_probes(cells, Load(), KNOWN)
+    assert [
+        [Probe("k6", "socket", 2, each) for each in (0, 1, 10)],
+        [Probe("k6", "socket", 8, each) for each in (0, 1, 10)],
+        [Probe("k6", "socket", 4, each) for each in (0, 1, 10)],
+        [Probe("k6", "rest", 128, 0), Probe("k6", "rest", 128, 1, 300)],
+    ] == probes
+
+
+def test_a_run_does_not_measure_for_longer_than_it_may() -> None:
+    """Loads are measured whole or not at all, and how many are left is known."""
+    probes = plan_probes([cell("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
+    chosen, left_out = choose_probes(probes)
+    assert sum(probe.expected_s for probe in chosen) <= COARSE_S_MAX
+    assert 100 == left_out + len({probe.concurrency for probe in chosen})
+    assert chosen

@@ -1,0 +1,100 @@
+"""`wirebench calibrate`: measure what each load tool's figures are worth on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, get_args
+
+import typer
+
+from wirebench.drivers import DRIVERS
+from wirebench.errors import UsageError
+from wirebench.interrupts import STOPPING, Interrupted, interruptible
+from wirebench.measure.calibrate import climb_ladder, expected_s, transports_of
+from wirebench.measure.calibration import Conditions, Point, read_calibration, write_calibration
+from wirebench.measure.environment import warnings
+from wirebench.progress import TimeLeft
+from wirebench.report.numbers import duration
+from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
+from wirebench.stats.names import signed
+from wirebench.targets import divide_cores
+from wirebench.targets.cores import CoreClaim
+
+_HEADINGS = ("driver", "transport", "load", "connections", "reply, ms", "requests/s", "p50 error, ms", "p99 error, ms")
+_ROW = "{:<9} {:<9} {:>8} {:>11} {:>9} {:>10}  {:<18} {}\n"
+
+
+def calibrate(
+    driver: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A load tool; repeat for several. Default: all installed.")
+    ] = None,
+    transport: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
+    ] = None,
+) -> None:
+    """Measure the ceiling and the error of load tools on this machine.
+
+    Each tool loads a server that logs when every request arrives and when its reply has been written. Error is what
+    the tool measures minus what the log says. Per transport, wireload takes about 25 s and other
+    tools about a minute.
+
+    Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
+    loads that were not calibrated by itself, in up to 20 s and coarsely.
+    """
+    pairs = _choose(driver or [], transport or [])
+    cores = divide_cores()
+    calibration, problem = read_calibration(Conditions.of(cores))
+    path = None
+    with interruptible(STOPPING), CoreClaim(cores.all, _note):
+        for caveat in filter(None, (problem, *warnings(cores))):
+            _note(caveat)
+        left = TimeLeft(len(pairs), sum(expected_s(name) for name, _ in pairs) / len(pairs))
+        _note(f"{cores}; about {duration(left.seconds())}")
+        sys.stdout.write(_ROW.format(*_HEADINGS))
+        try:
+            for done, (name, spoken) in enumerate(pairs, start=1):
+                calibration = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
+                path = write_calibration(calibration)
+                left.measured(done)
+                _note(f"{done}/{len(pairs)}: {name} {spoken} is calibrated; {duration(left.seconds())} left")
+        except Interrupted:
+            _note(f"{path} has what was complete" if path else "nothing was kept")
+            raise
+    _note(f"{path} is written; `wirebench doctor` shows it")
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _choose(drivers: Sequence[str], transports: Sequence[str]) -> list[tuple[Driver, Transport]]:
+    """Return what is asked for and installed. Raises UsageError."""
+    for option, names, known in (("driver", drivers, get_args(Driver)), ("transport", transports, get_args(Transport))):
+        for name in names:
+            if name not in known:
+                raise UsageError(f"--{option}: no {option} {name!r}", f"one of {', '.join(known)}")
+    for name in drivers:
+        if DRIVERS[name].version() is None:
+            raise UsageError(f"the driver {name} is not installed", f"run `{DRIVERS[name].setup}`")
+    chosen = [
+        (name, transport)
+        for name in get_args(Driver)
+        if name in (drivers or DRIVERS) and DRIVERS[name].version()
+        for transport in transports_of(name)
+        if transport in (transports or TRANSPORTS)
+    ]
+    if not chosen:
+        raise UsageError("no driver that is installed speaks these transports", "`wirebench doctor` shows the drivers")
+    return chosen
+
+
+def _show(points: Iterable[Point]) -> Iterator[Point]:
+    """Print each point when it is measured."""
+    for point in points:
+        load = f"{point.rate_asked_per_s:,}/s" if point.rate_asked_per_s else "closed"
+        figures = (load, point.concurrency, f"{point.server_ms:g}", f"{point.rate_per_s:,.0f}")
+        errors = (signed(each) for each in (point.waited.p50_ms, point.waited.p99_ms))
+        sys.stdout.write(_ROW.format(point.driver, point.transport, *figures, *errors))
+        sys.stdout.flush()
+        yield point

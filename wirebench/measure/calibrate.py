@@ -1,0 +1,170 @@
+"""Calibrating load tools: their ceilings and errors over a ladder of loads, or at a run's own loads in a hurry."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wirebench.drivers import Histogram
+from wirebench.drivers.histogram_file import OK, Clock
+from wirebench.measure.calibration import Calibration, Errors, Point, now, version_of
+from wirebench.measure.record import Interval, span
+from wirebench.measure.truth import Measurement, error_ms, measure_truth
+from wirebench.scenario import Cell, Load
+from wirebench.scenario.arrivals import rate_asked_per_s
+from wirebench.scenario.contract import TRANSPORTS, Driver, Transport, defaults
+from wirebench.scenario.drivers import DRIVERS as FACTS
+from wirebench.targets import Cores
+
+#: What calibrating may add to a run.
+COARSE_S_MAX = 20.0
+_REPETITIONS = 3
+_WARMUP_S = 0.2
+_WINDOW_S = 0.5
+#: About what a driver takes to start, and to write down what it has measured.
+_OVERHEAD_S = {"wireload": 0.15}
+_OTHERS_OVERHEAD_S = 1.3
+#: Connections of closed loads, and after how many milliseconds the server answers. Slower answers on one connection, or
+#: faster ones on many, come to too few requests for a p99, or to the ceiling.
+_CLOSED = {1: (0, 1), 16: (0, 1, 10), 64: (0, 10)}
+#: Open loads: their connections, their rates as shares of the ceiling, and one that is low for any driver.
+_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S, _OPEN_SERVER_MS = 64, (0.1, 0.5), 500, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A load to calibrate a driver under."""
+
+    driver: Driver
+    transport: Transport
+    concurrency: int
+    server_ms: float
+    rate_per_s: int | None = None
+
+    @property
+    def expected_s(self) -> float:
+        """About how long it takes."""
+        return _WARMUP_S + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
+
+
+def expected_s(driver: Driver) -> float:
+    """Return about how long the ladder of a driver on one transport takes."""
+    loads = sum(map(len, _CLOSED.values()))
+    if not FACTS[driver].no_open_load:
+        loads += len(_OPEN_SHARES) + 1
+    return loads * _REPETITIONS * Probe(driver, "rest", 1, 0).expected_s
+
+
+def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator[Point]:
+    """Measure the whole ladder of a driver on a transport. Raises WirebenchError."""
+    ceiling_per_s = 0.0
+    for concurrency, servers_ms in _CLOSED.items():
+        for server_ms in servers_ms:
+            point = measure_point(Probe(driver, transport, concurrency, server_ms), cores, _REPETITIONS)
+            if point.is_ceiling:
+                ceiling_per_s = point.rate_per_s
+            yield point
+    if FACTS[driver].no_open_load:
+        return
+    for rate_per_s in sorted({_OPEN_RATE_PER_S, *(round(share * ceiling_per_s) for share in _OPEN_SHARES)}):
+        probe = Probe(driver, transport, _OPEN_CONNECTIONS, _OPEN_SERVER_MS, rate_per_s)
+        yield measure_point(probe, cores, _REPETITIONS)
+
+
+def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> list[list[Probe]]:
+    """Return what it takes to calibrate a load of cells where it isn't, number of connections by number.
+
+    Of several numbers of connections the least and the most come first: others lie between.
+    """
+    loads: dict[tuple[Driver, Transport], dict[tuple[int, int | None], None]] = {}
+    for cell in cells:
+        rate_per_s = cell.rate_per_s or rate_asked_per_s(load, cell)
+        if cell.connections is None and not known.covers(cell, rate_per_s):
+            own = loads.setdefault((cell.driver, cell.transport), {})
+            own[cell.concurrency, math.ceil(rate_per_s) if rate_per_s else None] = None
+    probes = []
+    for (driver, transport), own in loads.items():
+        for concurrency, rate_per_s in _ends_first(sorted(own, key=lambda load: (load[0], load[1] or 0))):
+            servers_ms = _CLOSED.get(concurrency, (0, 1, 10))
+            at_once = Probe(driver, transport, concurrency, 0)
+            if rate_per_s is None:
+                probes.append([replace(at_once, server_ms=each) for each in servers_ms])
+            else:
+                probes.append([at_once, replace(at_once, server_ms=_OPEN_SERVER_MS, rate_per_s=rate_per_s)])
+    return probes
+
+
+def choose_probes(probes: Sequence[Sequence[Probe]]) -> tuple[list[Probe], int]:
+    """Return the probes of as many loads as `COARSE_S_MAX` is enough for, and of how many it isn't."""
+    chosen: list[Probe] = []
+    left_out = 0
+    for own in probes:
+        if sum(probe.expected_s for probe in (*chosen, *own)) <= COARSE_S_MAX:
+            chosen += own
+        else:
+            left_out += 1
+    return chosen, left_out
+
+
+def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[Point, ...]:
+    """Measure each once, as far as `COARSE_S_MAX` is enough. Raises WirebenchError."""
+    deadline = time.monotonic() + COARSE_S_MAX
+    return tuple(
+        measure_point(probe, cores, repetitions=1, coarse=True)
+        for probe in probes
+        if time.monotonic() + probe.expected_s <= deadline
+    )
+
+
+def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:
+    """Measure one load so often. Raises WirebenchError."""
+    levels: dict[str, Any] = {
+        **defaults(probe.transport),
+        "transport": probe.transport,
+        "driver": probe.driver,
+        "concurrency": probe.concurrency,
+        "rate_per_s": probe.rate_per_s,
+    }
+    load = Load(model="open" if probe.rate_per_s else "closed", warmup_s=_WARMUP_S, window_s=_WINDOW_S)
+    behaviour = ("-behaviour", "constant" if probe.server_ms else "null", "-latency", f"{probe.server_ms}ms")
+    cell = Cell(**levels)
+    measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in range(repetitions)]
+    return Point(
+        driver=probe.driver,
+        version=version_of(probe.driver),
+        transport=probe.transport,
+        concurrency=probe.concurrency,
+        rate_asked_per_s=probe.rate_per_s,
+        server_ms=probe.server_ms,
+        rate_per_s=max(each.file.counts_by_code().get(OK, 0) / each.window_s for each in measured),
+        service=_errors(measured, "service"),
+        response=_errors(measured, "response") if probe.rate_per_s else None,
+        coarse=coarse,
+        measured_at=now(),
+    )
+
+
+def transports_of(driver: Driver) -> tuple[Transport, ...]:
+    """Return the transports that a driver speaks."""
+    return tuple(transport for transport, facts in TRANSPORTS.items() if driver in facts.drivers)
+
+
+def _errors(measured: Sequence[Measurement], clock: Clock) -> Errors:
+    def interval(quantile: float) -> Interval | None:
+        return span(_error(each.truth, each.file.histogram(clock), quantile) for each in measured)
+
+    return Errors(p50_ms=interval(0.5), p99_ms=interval(0.99))
+
+
+def _error(truth: Histogram, measured: Histogram, quantile: float) -> Interval | None:
+    found = error_ms(truth, measured, quantile)
+    return (found[1], found[1]) if found else None
+
+
+def _ends_first(loads: Sequence[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
+    first_and_last = dict.fromkeys((*loads[:1], *loads[-1:]))
+    yield from first_and_last
+    yield from (load for load in loads if load not in first_and_last)

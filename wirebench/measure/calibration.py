@@ -1,0 +1,257 @@
+"""What is known of the load tools on this machine: their ceilings, and how far their figures are from the truth."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import os
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from wirebench.drivers import DRIVERS
+from wirebench.errors import WirebenchError
+from wirebench.files import cannot_write, write_whole
+from wirebench.findings import in_words
+from wirebench.measure import environment
+from wirebench.measure.record import Instrument, Interval, span
+from wirebench.measure.truth import SERVER
+from wirebench.scenario import Cell
+from wirebench.scenario.contract import Driver, Transport
+from wirebench.targets import Cores
+
+#: An open load may be so much faster than what was calibrated: its rate is never exactly the one asked for.
+_RATE_TOLERANCE = 1.1
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Errors(_Frozen):
+    """Measured minus truth in milliseconds, the lowest and the highest of the repetitions.
+
+    None where too few requests lie beyond the percentile.
+    """
+
+    p50_ms: Interval | None
+    p99_ms: Interval | None
+
+
+class Point(_Frozen):
+    """A driver under one load against the server of known latency.
+
+    A closed load has no `rate_asked_per_s`; `rate_per_s` is the highest rate of the repetitions. The server answers
+    `server_ms` after a request has arrived; at once if that is 0.
+    """
+
+    driver: Driver
+    #: Of the driver, with a digest of its program.
+    version: str
+    transport: Transport
+    concurrency: int
+    rate_asked_per_s: int | None
+    server_ms: float
+    rate_per_s: float
+    service: Errors
+    response: Errors | None
+    #: Whether it was measured in a hurry, at the start of a run.
+    coarse: bool
+    measured_at: AwareDatetime
+
+    @property
+    def load_rate_per_s(self) -> float:
+        """The rate that an open load was to have, or a closed load had."""
+        return self.rate_asked_per_s or self.rate_per_s
+
+    @property
+    def is_ceiling(self) -> bool:
+        """Whether its rate is all that the driver can do on so many connections."""
+        return self.rate_asked_per_s is None and self.server_ms == 0
+
+    @property
+    def waited(self) -> Errors:
+        """Its errors on the clock of what users wait."""
+        return self.response or self.service
+
+
+class Conditions(_Frozen):
+    """What calibrations depend on besides the driver: with other ones they are stale."""
+
+    cpu: str
+    kernel: str
+    #: Which cores server and driver are bound to.
+    cores: str
+    #: A digest of the server of known latency.
+    truth: str
+
+    @classmethod
+    def of(cls, cores: Cores) -> Conditions:
+        """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
+        machine = environment.machine()
+        if not SERVER.is_file():
+            raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
+        return cls(cpu=machine["cpu"], kernel=machine["kernel"], cores=str(cores), truth=_digest(SERVER))
+
+    def differences(self, other: Conditions) -> tuple[str, ...]:
+        """Return what differs in other conditions, in words."""
+        return tuple(
+            f"the {name} was {theirs!r} and is {ours!r}"
+            for name, ours in self
+            if (theirs := getattr(other, name)) != ours
+        )
+
+
+class Calibration(_Frozen):
+    """The calibrated points of one machine: the content of its file."""
+
+    schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
+    conditions: Conditions
+    points: tuple[Point, ...] = ()
+
+    def with_points(self, points: Sequence[Point]) -> Calibration:
+        """Return it with further points in place of those of the same load, and a ladder in place of the last one."""
+        measured = {_load_of(point) for point in points}
+        ladders = {(point.driver, point.transport) for point in points if not point.coarse}
+        kept = [
+            point
+            for point in self.points
+            if _load_of(point) not in measured and (point.coarse or (point.driver, point.transport) not in ladders)
+        ]
+        return self.model_copy(update={"points": (*kept, *points)})
+
+    def current(self) -> Calibration:
+        """Return it without the points of drivers that have changed since."""
+        versions = {name: version_of(name) for name in {point.driver for point in self.points}}
+        return self.model_copy(
+            update={"points": tuple(each for each in self.points if each.version == versions[each.driver])}
+        )
+
+    def covers(self, cell: Cell, rate_per_s: float | None) -> bool:
+        """Return whether the error of a cell's driver is known at the cell's load; a closed load has no rate before."""
+        return bool(_around(self._points_of(cell), cell, rate_per_s or 0.0))
+
+    def look_up(self, cell: Cell, rate_per_s: float) -> Instrument | None:
+        """Return what the driver's figures are worth at a cell's load; None where that isn't known.
+
+        The error is that of all calibrated loads next to it, below and above, together. Coarse points are used where
+        there are no others. A rate of streams says nothing of a driver whose ceiling is known in requests.
+        """
+        known = self._points_of(cell)
+        fine = [point for point in known if not point.coarse]
+        points = fine if _around(fine, cell, rate_per_s) else known
+        used = _around(points, cell, rate_per_s)
+        ceiling_per_s = None if cell.is_stream else _ceiling_per_s(points, cell.concurrency)
+        if not used:
+            return None
+        return Instrument(
+            coarse=any(point.coarse for point in used),
+            p50_error_ms=span(point.waited.p50_ms for point in used),
+            p99_error_ms=span(point.waited.p99_ms for point in used),
+            ceiling_per_s=ceiling_per_s,
+            ceiling_share=rate_per_s / ceiling_per_s if ceiling_per_s else None,
+        )
+
+    def _points_of(self, cell: Cell) -> list[Point]:
+        # Users who share connections are another load than any that was calibrated.
+        if cell.connections is not None:
+            return []
+        return [each for each in self.points if (each.driver, each.transport) == (cell.driver, cell.transport)]
+
+
+@functools.cache
+def version_of(driver: Driver) -> str:
+    """Return a driver's version with a digest of its program, which changes without it; empty if it isn't there."""
+    version = DRIVERS[driver].version()
+    return f"{version} {_digest(DRIVERS[driver].path())}" if version else ""
+
+
+def calibration_path(conditions: Conditions) -> Path:
+    """Return where this machine's calibration is kept."""
+    if path := os.environ.get("WIREBENCH_CALIBRATION"):
+        return Path(path)
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    fingerprint = re.sub(r"[^a-z0-9]+", "-", f"{conditions.cpu} {os.cpu_count()} cores".lower())
+    return state / "wirebench" / "calibration" / f"{fingerprint}.json"
+
+
+def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
+    """Return what is known under these conditions, and why what the file holds isn't used, if it isn't."""
+    path, nothing = calibration_path(conditions), Calibration(conditions=conditions)
+    try:
+        found = Calibration.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return nothing, ""
+    except OSError as error:
+        return nothing, f"{path} can't be read: {error.strerror}"
+    except ValidationError as error:
+        return nothing, f"{path} is no calibration: {in_words(error.errors()[0])}"
+    if differences := conditions.differences(found.conditions):
+        return nothing, f"the calibration is stale: {', '.join(differences)}"
+    current = found.current()
+    changed = dict.fromkeys(point.driver for point in found.points if point not in current.points)
+    return current, f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
+
+
+def write_calibration(calibration: Calibration) -> Path:
+    """Keep a calibration, and return where. Raises WirebenchError."""
+    path = calibration_path(calibration.conditions)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path.parent, error) from error
+    write_whole(path, calibration.model_dump_json(indent=2))
+    return path
+
+
+def now() -> datetime:
+    """Return the moment, as points say it."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def _digest(program: Path) -> str:
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:12]
+
+
+def _load_of(point: Point) -> tuple[object, ...]:
+    return (point.driver, point.transport, point.concurrency, point.rate_asked_per_s, point.server_ms)
+
+
+def _around(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Point]:
+    """Return the points next to a load, below and above it; none where the load lies beyond all points.
+
+    A closed load lies between numbers of connections, and on each of these between rates. An open load is compared
+    with those on as many connections or more: it is its rate that loads the driver.
+    """
+    is_open = cell.rate_per_s is not None or cell.shape is not None
+    alike = [point for point in points if (point.rate_asked_per_s is not None) == is_open]
+    levels = sorted({point.concurrency for point in alike})
+    above = [level for level in levels if level >= cell.concurrency][:1]
+    below = [level for level in levels if level <= cell.concurrency][-1:]
+    if not above or not (below or is_open):
+        return []
+    found: list[Point] = []
+    for level in above if is_open else dict.fromkeys((*below, *above)):
+        own = sorted((each for each in alike if each.concurrency == level), key=lambda each: each.load_rate_per_s)
+        slowest, fastest = own[0], own[-1]
+        if is_open and rate_per_s > _RATE_TOLERANCE * fastest.load_rate_per_s:
+            return []
+        between = [pair for pair in pairwise(own) if pair[0].load_rate_per_s <= rate_per_s <= pair[1].load_rate_per_s]
+        found += between[0] if between else (slowest,) if rate_per_s < slowest.load_rate_per_s else (fastest,)
+    return found
+
+
+def _ceiling_per_s(points: Sequence[Point], concurrency: int) -> float | None:
+    """Return the ceiling on so many connections, interpolated between those that are known on logarithmic scales."""
+    known = sorted((point.concurrency, point.rate_per_s) for point in points if point.is_ceiling)
+    if not known:
+        return None
+    connections, rates_per_s = (np.log(each) for each in zip(*known, strict=True))
+    return math.exp(float(np.interp(math.log(concurrency), connections, rates_per_s)))

@@ -1,0 +1,100 @@
+"""A load against a server whose latency is known (tests/accuracy/truth): what a driver measured, beside the truth."""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wirebench import processes
+from wirebench.drivers import DRIVERS, Histogram, HistogramFile, Job
+from wirebench.errors import WirebenchError
+from wirebench.places import CONTRACT, TOOLS
+from wirebench.ports import LOOPBACK, free_ports
+from wirebench.scenario import Cell, Load
+from wirebench.scenario.contract import Transport
+from wirebench.targets import Cores
+
+SERVER = TOOLS / "truth"
+_TIMEOUT_S = 20.0
+_POLL_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The window of a load as the server and as the driver saw it.
+
+    `unstamped` requests have no timestamp of the kernel: for the server they arrived when it read them.
+    """
+
+    truth: Histogram
+    file: HistogramFile
+    window_s: float
+    unstamped: int
+
+
+def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, cores: Cores) -> Measurement:
+    """Send a cell's load once to a server with these flags, each on cores of its own. Raises WirebenchError."""
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as name:
+        folder = Path(name)
+        flags = [*behaviour, "-seed", str(seed)]
+        with run_server(cell.transport, flags, cores.server, folder / "truth.log") as (port, admin_port):
+            output, log = folder / "histograms.json", folder / "driver.log"
+            job = Job(cell, load, f"{LOOPBACK}:{port}", seed, 1, output, log, cores.generator)
+            (file,) = DRIVERS[cell.driver].run(job, lambda _: None)
+            window = file.checked_window()
+            truth = _ask(admin_port, window.start_unix_ns, window.end_unix_ns)
+    if truth["requests_lost"]:
+        raise WirebenchError(f"the server had no room for {truth['requests_lost']:,} requests", "shorten the window")
+    if not file.histogram("service").count:
+        raise WirebenchError(
+            "no request succeeded", f"the driver says: {', '.join(map(str, file.errors)) or 'nothing'}"
+        )
+    latencies = Histogram.decode(truth["histogram"])
+    return Measurement(latencies, file, window.duration_s, truth["requests_without_kernel_timestamp"])
+
+
+def error_ms(truth: Histogram, measured: Histogram, quantile: float) -> tuple[float, float] | None:
+    """Return the truth at a quantile and the driver's error, in ms; None if no request lies beyond the quantile."""
+    if min(truth.count, measured.count) * (1 - quantile) < 1:
+        return None
+    (true_ns,), (measured_ns,) = truth.quantiles_ns(quantile), measured.quantiles_ns(quantile)
+    return true_ns / 1e6, (measured_ns - true_ns) / 1e6
+
+
+@contextmanager
+def run_server(
+    transport: Transport, flags: Sequence[str], cores: frozenset[int], log: Path
+) -> Iterator[tuple[int, int]]:
+    """Run a server while the block runs; yield its port and that of its admin address. Raises ProcessError."""
+    with free_ports(2) as ports:
+        port, admin_port = ports
+    addresses = ["-listen", f"{LOOPBACK}:{port}", "-admin", f"{LOOPBACK}:{admin_port}"]
+    command = [SERVER, "-transport", transport, *addresses, "-protoset", CONTRACT, *flags]
+    child = processes.start("truth", command, log, cores)
+    try:
+        deadline = time.monotonic() + _TIMEOUT_S
+        while "serves on" not in log.read_text():
+            child.check_alive()
+            if time.monotonic() > deadline:
+                raise processes.ProcessError(f"truth was not ready after {_TIMEOUT_S:.0f} s", "try again")
+            time.sleep(_POLL_S)
+        yield port, admin_port
+    finally:
+        child.stop()
+
+
+def _ask(admin_port: int, start_unix_ns: int, end_unix_ns: int) -> dict[str, Any]:
+    """Return the truth about a window."""
+    address = (LOOPBACK, admin_port)
+    with socket.create_connection(address, timeout=_TIMEOUT_S) as admin, admin.makefile("rw") as lines:
+        lines.write(f"{start_unix_ns} {end_unix_ns}\n")
+        lines.flush()
+        truth: dict[str, Any] = json.loads(lines.readline())
+        return truth

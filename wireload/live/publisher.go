@@ -1,0 +1,120 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	path  = "/api/v1/otlp/v1/metrics"
+	every = time.Second
+	// A Prometheus that takes longer misses a second; at the load's end it delays the exit by this much at most.
+	timeout       = time.Second
+	wordsBytesMax = 300
+)
+
+// Publisher tells a Prometheus once a second how a load goes.
+type Publisher struct {
+	url       string
+	transport string
+	labels    []attribute
+	// missed are the pushes that failed, of so many; problem says why the last of them did.
+	missed, pushes int
+	problem        error
+}
+
+// NewPublisher returns one that labels all series.
+func NewPublisher(prometheus, transport string, labels map[string]string) (*Publisher, error) {
+	address, err := url.Parse(prometheus)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not a URL like http://127.0.0.1:9090", prometheus)
+	}
+	p := &Publisher{url: strings.TrimSuffix(prometheus, "/") + path, transport: transport}
+	p.labels = append(p.labels, label("driver", "wireload"))
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		p.labels = append(p.labels, label(name, labels[name]))
+	}
+	return p, nil
+}
+
+// NewTotals returns those of a load that hasn't begun, which may have so many users.
+func (p *Publisher) NewTotals(usersMax int) *Totals {
+	return &Totals{transport: p.transport, durations: map[durationKey]*duration{}, UsersMax: int64(usersMax)}
+}
+
+// Publish pushes until the load is over, and then its end. `read` hands out the totals for a moment.
+func (p *Publisher) Publish(over context.Context, read func(use func(*Totals))) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			p.push(over, p.collect(read))
+		case <-over.Done():
+			metrics := p.collect(read)
+			for _, each := range metrics {
+				each.end()
+			}
+			p.push(context.WithoutCancel(over), metrics)
+			return
+		}
+	}
+}
+
+func (p *Publisher) collect(read func(use func(*Totals))) (metrics []metric) {
+	read(func(t *Totals) { metrics = t.metrics(p.labels, time.Now()) })
+	return metrics
+}
+
+// Problem returns one line about what Prometheus wasn't told, if there is any.
+func (p *Publisher) Problem() error {
+	if p.problem == nil {
+		return nil
+	}
+	return fmt.Errorf("live metrics: %d of %d pushes failed, the last: %w", p.missed, p.pushes, p.problem)
+}
+
+func (p *Publisher) push(over context.Context, metrics []metric) {
+	ctx, cancel := context.WithTimeout(over, timeout)
+	defer cancel()
+	err := p.post(ctx, metrics)
+	if over.Err() != nil {
+		return // The end of the load has cut it off; what it would have told comes with the end.
+	}
+	p.pushes++
+	if err != nil {
+		p.missed++
+		p.problem = err
+	}
+}
+
+func (p *Publisher) post(ctx context.Context, metrics []metric) error {
+	body, err := json.Marshal(request{[1]resourceMetrics{{[1]scopeMetrics{{metrics}}}}})
+	if err != nil {
+		return err
+	}
+	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	asked.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(asked)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	words, _ := io.ReadAll(io.LimitReader(reply.Body, wordsBytesMax))
+	if reply.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %s", p.url, reply.Status, bytes.TrimSpace(words))
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"wirebench.dev/wireload/histogram"
+)
+
+// publishEnd has a load that is over tell a Prometheus of its totals.
+func publishEnd(t *testing.T, prometheus http.HandlerFunc, totals *Totals) *Publisher {
+	t.Helper()
+	server := httptest.NewServer(prometheus)
+	t.Cleanup(server.Close)
+	p, err := NewPublisher(server.URL, totals.transport, map[string]string{"pod": "load-0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	p.Publish(over, func(use func(*Totals)) { use(totals) })
+	return p
+}
+
+func newTotals(transport string) *Totals {
+	return (&Publisher{transport: transport}).NewTotals(4)
+}
+
+func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
+	totals := newTotals("socket")
+	for range 3 {
+		totals.Add(Request{Operation: "get", Code: histogram.OK, TookNS: 2_000_000})
+	}
+	totals.Add(Request{Operation: "get", Code: histogram.NotFound, TookNS: 1})
+	var got request
+	publishEnd(t, func(_ http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+	}, totals)
+	counts := map[string]int64{}
+	for _, each := range got.ResourceMetrics[0].ScopeMetrics[0].Metrics {
+		if each.Name != "k6_wirebench_socket_req_duration" {
+			continue
+		}
+		for _, point := range each.Histogram.Points {
+			labels := map[string]string{}
+			for _, attribute := range point.Attributes {
+				labels[attribute.Key] = attribute.Value.Text
+			}
+			if point.Flags == noValue {
+				counts["ends"]++
+				continue
+			}
+			if labels["pod"] != "load-0" || labels["driver"] != "wireload" || labels["name"] != "get" {
+				t.Errorf("got %v", labels)
+			}
+			counts[labels["status"]] += point.Count
+		}
+	}
+	if len(counts) != 3 || counts["0"] != 3 || counts["5"] != 1 || counts["ends"] != 2 {
+		t.Errorf("want 3 successes, one that found nothing, and the end of both, got %v", counts)
+	}
+}
+
+// TestBucketsHoldTheirDurations follows OTLP: bucket n of scale s has all beyond 2^(n/2^s), up to 2^((n+1)/2^s).
+func TestBucketsHoldTheirDurations(t *testing.T) {
+	for _, ns := range []int64{2, 999, 1_000_000, 123_456_789, 1e9, 59e9} {
+		var taken duration
+		taken.add(ns)
+		point := taken.point()
+		seconds := float64(ns) / 1e9
+		least := math.Exp2(float64(point.Positive.Offset) / bucketsInDouble)
+		most := math.Exp2(float64(point.Positive.Offset+1) / bucketsInDouble)
+		if len(point.Positive.Counts) != 1 || seconds <= least*0.999999 || seconds > most*1.000001 {
+			t.Errorf("%d ns are in the bucket from %v to %v s", ns, least, most)
+		}
+	}
+	for _, ns := range []int64{-1, 0, math.MaxInt64} {
+		var taken duration
+		taken.add(ns)
+		if taken.point().Count != 1 {
+			t.Errorf("%d ns were not counted", ns)
+		}
+	}
+}
+
+func TestAPrometheusThatDoesNotTakeItIsAProblemOfOneLine(t *testing.T) {
+	for want, prometheus := range map[string]http.HandlerFunc{
+		"404 Not Found":     http.NotFound,
+		"deadline exceeded": func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() },
+	} {
+		problem := publishEnd(t, prometheus, newTotals("rest")).Problem()
+		if problem == nil || !strings.Contains(problem.Error(), want) || strings.Contains(problem.Error(), "\n") {
+			t.Errorf("want %s, got %v", want, problem)
+		}
+	}
+	if problem := publishEnd(t, func(http.ResponseWriter, *http.Request) {}, newTotals("rest")).Problem(); problem != nil {
+		t.Errorf("want no problem, got %v", problem)
+	}
+}
+
+func TestURLsAreChecked(t *testing.T) {
+	for _, wrong := range []string{"", "localhost:9090", "ftp://a", "http://"} {
+		if _, err := NewPublisher(wrong, "rest", nil); err == nil {
+			t.Errorf("%q was taken", wrong)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package h2
+
+import (
+	"bytes"
+	"strconv"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+const (
+	// What the table takes for an entry beside its name and value: RFC 7541, 4.1.
+	entryBytes = 32
+	// Of the static table: RFC 7541, appendix A.
+	pathIndex, contentLengthIndex = 4, 28
+)
+
+// Head is what tells the headers of requests apart.
+type Head struct {
+	Fields
+	// Target is in place of a path that the server need not remember, because there are many.
+	Target []byte
+	// BodyBytes is what the server is told of the body's length; below 0 it isn't told.
+	BodyBytes int
+}
+
+// Fields are those of a Head that the server remembers; what is empty is left out.
+type Fields struct{ Method, Path, ContentType, Accept string }
+
+// headers encodes the header blocks of a connection's requests. A block of fields that are all in the dynamic table stays
+// the same until something is added to the table: it is encoded once, since looking up eight fields takes as long as all
+// else that is done for a request.
+type headers struct {
+	scheme, authority string
+	constant          []hpack.HeaderField // Of every request.
+	encoder           *hpack.Encoder
+	buffer            bytes.Buffer
+	whole             []byte
+	// stable has the blocks of fields that were in the table when they were encoded; seen are all of the connection.
+	stable map[Fields]encoded
+	seen   map[Fields]bool
+	// seenBytes is the part of the table that they take. Where it gets too small for all of them, nothing is stable.
+	seenBytes int
+}
+
+// encoded is a block, and how much of it are the pseudo-fields, which come first.
+type encoded struct {
+	block       []byte
+	pseudoBytes int
+}
+
+func newHeaders(scheme, authority string, constant []hpack.HeaderField) headers {
+	return headers{
+		scheme: scheme, authority: authority, constant: append(constant, hpack.HeaderField{Name: "user-agent", Value: "wireload"}),
+		stable: map[Fields]encoded{}, seen: map[Fields]bool{},
+	}
+}
+
+// reset is for a fresh connection.
+func (h *headers) reset() {
+	h.encoder = hpack.NewEncoder(&h.buffer)
+	clear(h.stable)
+	clear(h.seen)
+	h.seenBytes = 0
+}
+
+// limitTable follows the server's limit of the table.
+func (h *headers) limitTable(size uint32) {
+	h.encoder.SetMaxDynamicTableSize(min(size, headerTableSize))
+	clear(h.stable)
+	if size < headerTableSize {
+		h.seenBytes = headerTableSize
+	}
+}
+
+// block returns the header block of the connection's next request, valid until the one after it.
+func (h *headers) block(head Head) ([]byte, error) {
+	known, ok := h.stable[head.Fields]
+	if !ok {
+		var err error
+		if known, err = h.encode(head.Fields); err != nil {
+			return nil, err
+		}
+	}
+	if head.Target == nil && head.BodyBytes < 0 {
+		return known.block, nil
+	}
+	// What differs from request to request goes between as literals, which leave the table as it is.
+	h.whole = append(h.whole[:0], known.block[:known.pseudoBytes]...)
+	if head.Target != nil {
+		h.whole = appendLiteral(h.whole, pathIndex, head.Target)
+	}
+	h.whole = append(h.whole, known.block[known.pseudoBytes:]...)
+	if head.BodyBytes >= 0 {
+		var digits [20]byte
+		h.whole = appendLiteral(h.whole, contentLengthIndex, strconv.AppendInt(digits[:0], int64(head.BodyBytes), 10))
+	}
+	return h.whole, nil
+}
+
+func (h *headers) encode(fields Fields) (encoded, error) {
+	h.buffer.Reset()
+	if err := h.write(":method", fields.Method, ":scheme", h.scheme, ":path", fields.Path, ":authority", h.authority); err != nil {
+		return encoded{}, err
+	}
+	pseudoBytes := h.buffer.Len()
+	if err := h.write("content-type", fields.ContentType, "accept", fields.Accept); err != nil {
+		return encoded{}, err
+	}
+	for _, field := range h.constant {
+		if err := h.encoder.WriteField(field); err != nil {
+			return encoded{}, err
+		}
+	}
+	return h.keep(fields, encoded{h.buffer.Bytes(), pseudoBytes}), nil
+}
+
+// write encodes names and their values, but for those that are empty.
+func (h *headers) write(pairs ...string) error {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		if err := h.encoder.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep notes a block that stays the same.
+func (h *headers) keep(fields Fields, made encoded) encoded {
+	switch {
+	case h.seenBytes > headerTableSize/2:
+		clear(h.stable)
+	case h.seen[fields]:
+		made.block = bytes.Clone(made.block)
+		h.stable[fields] = made
+	default: // Some of it was added to the table, which moved all else.
+		clear(h.stable)
+		h.seen[fields] = true
+		const names = len(":method") + len(":path") + len("content-type") + len("accept")
+		h.seenBytes += names + len(fields.Method) + len(fields.Path) + len(fields.ContentType) + len(fields.Accept) + 4*entryBytes
+	}
+	return made
+}
+
+// appendLiteral adds a field that isn't indexed, with a name of the static table: RFC 7541, 6.2.2.
+func appendLiteral(block []byte, name int, value []byte) []byte {
+	const nameBits, lengthBits = 4, 7
+	block = appendInteger(block, nameBits, name)
+	return append(appendInteger(block, lengthBits, len(value)), value...)
+}
+
+// appendInteger adds a number behind a prefix of zeros: RFC 7541, 5.1.
+func appendInteger(block []byte, bits, value int) []byte {
+	most := 1<<bits - 1
+	if value < most {
+		return append(block, byte(value))
+	}
+	block = append(block, byte(most))
+	for value -= most; value >= 0x80; value >>= 7 {
+		block = append(block, byte(value)|0x80)
+	}
+	return append(block, byte(value))
+}

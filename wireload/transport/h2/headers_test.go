@@ -1,0 +1,46 @@
+package h2
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// TestBlocksSayWhatTheyShould sends heads in any order, more than the table has room for at last, and limits the table.
+func TestBlocksSayWhatTheyShould(t *testing.T) {
+	for _, limit := range []uint32{0, 100, 4096, 1 << 20} {
+		sent, random := newHeaders("http", "service:1", nil), rand.New(rand.NewPCG(1, uint64(limit)))
+		sent.reset()
+		var got []string
+		decoder := hpack.NewDecoder(headerTableSize, func(field hpack.HeaderField) { got = append(got, field.Name+" "+field.Value) })
+		for n := range 4000 {
+			path := fmt.Sprintf("/%s/%d", strings.Repeat("p", 20), random.IntN(n/40+1))
+			head := Head{Fields: Fields{Method: "GET", Path: path, Accept: "*/*"}, BodyBytes: -1}
+			want := []string{":method GET", ":scheme http", ":path " + path, ":authority service:1", "accept */*", "user-agent wireload"}
+			if n%3 == 0 {
+				head = Head{Fields: Fields{Method: "PUT", ContentType: "a/b"}, Target: []byte(strings.Repeat(path, n%7+1)), BodyBytes: n * n}
+				want = []string{
+					":method PUT", ":scheme http", ":authority service:1", ":path " + string(head.Target), "content-type a/b",
+					"user-agent wireload", fmt.Sprintf("content-length %d", n*n),
+				}
+			}
+			if n == 20 {
+				sent.limitTable(limit)
+			}
+			block, err := sent.block(head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = got[:0]
+			if _, err := decoder.Write(block); err != nil {
+				t.Fatalf("limit %d, request %d: %v", limit, n, err)
+			}
+			if err := decoder.Close(); err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Fatalf("limit %d, request %d: want %q, got %q, %v", limit, n, want, got, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// connectH2C returns a client of Go's own server.
+func connectH2C(t *testing.T, handler http.HandlerFunc) *H2C {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	client := NewH2C("service:1")
+	client.Open(connection)
+	return client
+}
+
+func callH2C(t testing.TB, client *H2C, r request.Request, item func([]byte) bool) (transport.Reply, error) {
+	t.Helper()
+	if err := client.Prepare(&r); err != nil {
+		t.Fatal(err)
+	}
+	return client.Call(item)
+}
+
+func TestH2CRequestsAreWhatTheServerReads(t *testing.T) {
+	client := connectH2C(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.ProtoMajor != 2 || r.Host != "service:1" || r.Header.Get("Accept") != "*/*" || r.ContentLength != int64(len(body)) {
+			t.Errorf("unexpected request: %v, %v", r, err)
+		}
+		if kind := r.Header.Get("Content-Type"); (kind == "a/b") != (len(body) > 0) {
+			t.Errorf("%d bytes of %q", len(body), kind)
+		}
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+string(body))
+	})
+	for _, each := range []struct{ method, path, body string }{
+		{"GET", "/a?b=c", ""}, {"POST", "/a", "{}"}, {"POST", "/a", ""}, {"PUT", "/" + strings.Repeat("x", 300), strings.Repeat("y", 200_000)}, {"GET", "/a", ""},
+	} {
+		asked := request.Request{Method: each.method, Path: []byte(each.path), ContentType: "a/b", Accept: "*/*", Body: []byte(each.body)}
+		reply, err := callH2C(t, client, asked, nil)
+		want := each.method + " " + each.path + " " + each.body
+		if err != nil || reply.Code != histogram.OK || reply.Status != 200 || string(reply.Body) != want || reply.Close {
+			t.Fatalf("%s %.9s: got %d, %d bytes, %v", each.method, each.path, reply.Status, len(reply.Body), err)
+		}
+	}
+}
+
+func TestH2CStatusesAndHeadersWithoutABody(t *testing.T) {
+	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(http.StatusNotFound)
+	})
+	for _, method := range []string{"GET", "HEAD"} {
+		reply, err := callH2C(t, client, request.Request{Method: method, Path: []byte("/")}, nil)
+		if err != nil || reply.Code != histogram.NotFound || reply.Status != 404 || reply.Message != "HTTP status 404" {
+			t.Errorf("%s: got %+v, %v", method, reply, err)
+		}
+	}
+}
+
+func TestAnH2CStreamEndsWithItsMark(t *testing.T) {
+	said := ""
+	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		_, _ = io.WriteString(w, said)
+	})
+	large := strings.Repeat("z", 50_000)
+	for want, text := range map[string]string{
+		"one,two," + large: "data: one\n\ndata: two\n\ndata: " + large + "\n\nevent: end\ndata: {}\n\n",
+		"one":              "data: one\n\n",
+	} {
+		var got []string
+		said = text
+		_, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, func(item []byte) bool {
+			got = append(got, string(item))
+			return true
+		})
+		failure := transport.AsFailure(err)
+		cut := failure != nil && failure.Class == transport.CutShort
+		if !slices.Equal(got, strings.Split(want, ",")) || cut != (want == "one") || !cut && err != nil {
+			t.Errorf("%.9s: got %d items, %v", want, len(got), err)
+		}
+	}
+}
+
+// callScriptedH2C has a server answer a first request with these bytes and hang up.
+func callScriptedH2C(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
+	t.Helper()
+	client, connection := NewH2C("service:1"), &scripted{}
+	connection.said.Reset(reply)
+	client.Open(connection)
+	return callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, item)
+}
+
+func TestH2CFailures(t *testing.T) {
+	frames := func(write func(*http2.Framer)) []byte {
+		var out bytes.Buffer
+		write(http2.NewFramer(&out, nil))
+		return out.Bytes()
+	}
+	headers := http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true}
+	for name, each := range map[string]struct {
+		class transport.Class
+		again bool
+		reply []byte
+	}{
+		"refused":        {transport.Rejected, true, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) })},
+		"reset":          {transport.Rejected, false, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeCancel) })},
+		"above the last": {transport.Closed, true, frames(func(f *http2.Framer) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) })},
+		"the last":       {transport.CutShort, false, frames(func(f *http2.Framer) { _ = f.WriteGoAway(1, http2.ErrCodeNo, nil); _ = f.WriteHeaders(headers) })},
+		"hung up":        {transport.Closed, false, nil},
+		"cut short":      {transport.CutShort, false, frames(func(f *http2.Framer) { _ = f.WriteHeaders(headers) })},
+		"HTTP/1.1":       {transport.Garbage, false, []byte("HTTP/1.1 400 Bad Request\r\n\r\n")},
+		"no status":      {transport.Garbage, false, frames(func(f *http2.Framer) { _ = f.WriteData(1, true, []byte("x")) })},
+	} {
+		var failure *transport.Failure
+		if _, err := callScriptedH2C(t, each.reply, nil); !errors.As(err, &failure) || failure.Class != each.class || failure.Unprocessed != each.again {
+			t.Errorf("%s: got %+v", name, failure)
+		}
+	}
+}
+
+func TestAnH2CServerThatLeavesIsAnsweredByAFreshConnection(t *testing.T) {
+	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
+	if reply, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, nil); err != nil || !reply.Close {
+		t.Errorf("want the connection to be replaced after GOAWAY, got %+v, %v", reply, err)
+	}
+}
