@@ -150,7 +150,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 	@touch $@
 
 ##@ Test
-.PHONY: test test-unit test-contract test-accuracy test-browser test-cluster test-dashboards test-wireload test-k6 test-go test-python
+.PHONY: test test-unit test-contract test-accuracy test-browser test-cluster test-dashboards test-wireload fuzz test-k6 test-go test-python
 test: setup-dev ## lint, the Go tests, and all Python tests that need neither cluster nor browser
 	@$(MAKE) --no-print-directory --keep-going lint test-wireload test-k6 test-go test-python
 	@scripts/test-with-engine --skip
@@ -186,6 +186,12 @@ test-dashboards: setup-dev ## every panel of every dashboard, on the cluster's P
 
 test-wireload: | .tools/.prerequisites ## the Go tests of wireload
 	@$(STEP) "go test wireload" go -C wireload test -mod=readonly ./...
+
+FUZZ_INPUTS ?= 100000
+FUZZ_TARGETS := transport/rest:FuzzReply transport/rest:FuzzReplyH2C transport/grpc:FuzzReply transport/socket:FuzzReply frame:FuzzPayload request:FuzzLoad request:FuzzCheck histogram:FuzzFile
+fuzz: | .tools/.prerequisites ## give each parser of wireload FUZZ_INPUTS random inputs (100,000), or as FUZZ_INPUTS=60s a time
+	@for target in $(FUZZ_TARGETS); do echo "$$target"; go -C wireload test -mod=readonly ./$${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" \
+		-fuzztime $(patsubst %sx,%s,$(FUZZ_INPUTS)x) -fuzzminimizetime 20x || exit; done
 
 test-k6: | .tools/.prerequisites ## the Go tests of our k6
 	@$(STEP) "go test" go -C k6/extension test -mod=readonly ./...

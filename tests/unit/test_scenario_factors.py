@@ -188,6 +188,9 @@ compare: driver
         with pytest.raises(UsageError, match=f"{driver} .*{why}.*no response time") as error:
             make_plan(read(tmp_path, opened.replace("oha", driver)), seed=1)
         assert "drive open loads by wireload or k6 or oha" == error.value.hint
+    with pytest.raises(UsageError, match=r"ghz measures no queueing .* no response time") as error:
+        make_plan(read(tmp_path, opened.replace("rest", "grpc").replace("oha", "ghz")), seed=1)
+    assert error.value.hint.startswith("drive open loads by ")
 
 
 def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:

@@ -152,6 +152,9 @@ func TestAnInterruptEndsTheLoad(t *testing.T) {
 
 // TestNothingIsAllocatedForARequest counts the allocations of server and client together.
 func TestNothingIsAllocatedForARequest(t *testing.T) {
+	if isRaceDetected {
+		t.Skip("the race detector allocates")
+	}
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
 			replies := make([][]byte, 3000)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -27,6 +28,7 @@ const PayloadBytesMax = 64 << 20
 
 const (
 	lengthBytes       = 4
+	stepBytes         = 64 << 10
 	requestFixedBytes = 4 + 1
 	replyFixedBytes   = 4 + 1 + 1 + 2
 )
@@ -123,15 +125,18 @@ func ReadPayloadInto(r io.Reader, used []byte) ([]byte, error) {
 	if length > PayloadBytesMax {
 		return nil, ErrTooLong
 	}
-	if uint32(cap(used)) < length {
-		used = make([]byte, length)
-	}
-	payload := used[:length]
-	if _, err := io.ReadFull(r, payload); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, io.ErrUnexpectedEOF
+	payload := used[:0]
+	for remaining := int(length); remaining > 0; remaining = int(length) - len(payload) {
+		// A server that only says that much is to come must not take the memory for it.
+		step := min(remaining, max(cap(payload)-len(payload), stepBytes))
+		payload = slices.Grow(payload, step)
+		if _, err := io.ReadFull(r, payload[len(payload):len(payload)+step]); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return nil, err
 		}
-		return nil, err
+		payload = payload[:len(payload)+step]
 	}
 	return payload, nil
 }

@@ -121,7 +121,8 @@ func TestWhatDoesNotFitAFieldIsNotWritten(t *testing.T) {
 	}
 }
 
-func FuzzParsersNeverPanicAndWriteBackWhatTheyAccept(f *testing.F) {
+// FuzzPayload has what the parsers accept written back as it was.
+func FuzzPayload(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 1, 'A', 'B'})
 	f.Add([]byte{0, 0, 0, 1, 3, 'a', 'b', 'c'})

@@ -30,6 +30,8 @@ type Publisher struct {
 	// missed are the pushes that failed, of so many; problem says why the last of them did.
 	missed, pushes int
 	problem        error
+	// latest is the time of the last push.
+	latest time.Time
 }
 
 // NewPublisher returns one that labels all series.
@@ -70,8 +72,14 @@ func (p *Publisher) Publish(over context.Context, read func(use func(*Totals))) 
 	}
 }
 
+// collect returns the totals of this moment. No two pushes have the same millisecond: Prometheus rejects the second.
 func (p *Publisher) collect(read func(use func(*Totals))) (metrics []metric) {
-	read(func(t *Totals) { metrics = t.metrics(p.labels, time.Now()) })
+	now := time.Now()
+	if next := p.latest.Add(time.Millisecond); now.Before(next) {
+		now = next
+	}
+	p.latest = now
+	read(func(t *Totals) { metrics = t.metrics(p.labels, now) })
 	return metrics
 }
 

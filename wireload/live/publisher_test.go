@@ -106,6 +106,18 @@ func TestAPrometheusThatDoesNotTakeItIsAProblemOfOneLine(t *testing.T) {
 	}
 }
 
+func TestNoTwoPushesHaveTheSameMillisecond(t *testing.T) {
+	p, totals := &Publisher{}, newTotals("rest")
+	before := int64(0)
+	for range 100 {
+		taken := p.collect(func(use func(*Totals)) { use(totals) })[0].data().Points[0].TimeUnixNS / 1e6
+		if taken <= before {
+			t.Fatalf("%d follows %d", taken, before)
+		}
+		before = taken
+	}
+}
+
 func TestURLsAreChecked(t *testing.T) {
 	for _, wrong := range []string{"", "localhost:9090", "ftp://a", "http://"} {
 		if _, err := NewPublisher(wrong, "rest", nil); err == nil {

@@ -2,7 +2,7 @@ package request
 
 import "testing"
 
-// FuzzLoad loads any text, and makes a few requests of what can be loaded. To fuzz: go test -fuzz FuzzLoad ./request
+// FuzzLoad loads any text, and makes a few requests of what can be loaded.
 func FuzzLoad(f *testing.F) {
 	descriptors := readFile(f, "../../proto/contract.binpb")
 	defer func(before int) { expandedMax = before }(expandedMax)
@@ -35,7 +35,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzCheck checks any reply. To fuzz: go test -fuzz FuzzCheck ./request
+// FuzzCheck checks any reply.
 func FuzzCheck(f *testing.F) {
 	application := builtin(f)
 	var sources []Source

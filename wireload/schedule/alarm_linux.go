@@ -3,9 +3,11 @@ package schedule
 import (
 	"context"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"wirebench.dev/wireload/raw"
 )
 
 // Alarm wakes its owner at a moment, and not later.
@@ -16,11 +18,14 @@ import (
 // rounding.
 type Alarm struct {
 	ctx  context.Context //nolint:containedctx // It lasts as long as the scenario that it is made for.
-	fd   int
 	file *os.File
+	raw  syscall.RawConn
 	off  func() bool
-	// rung is what is read of the timer, kept so that no wait allocates.
-	rung [8]byte
+	// Kept so that no wait allocates: when the timer rings, whether it was set, and what is read of it.
+	once  unix.ItimerSpec
+	isSet bool
+	rung  [8]byte
+	wait  func(fd uintptr) bool
 }
 
 // NewAlarm returns an alarm that ends every wait when the context is done.
@@ -30,8 +35,14 @@ func NewAlarm(ctx context.Context) (*Alarm, error) {
 		return nil, os.NewSyscallError("timerfd_create", err)
 	}
 	file := os.NewFile(uintptr(fd), "alarm")
+	connection, err := file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
 	off := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Now()) })
-	return &Alarm{ctx: ctx, fd: fd, file: file, off: off}, nil
+	a := &Alarm{ctx: ctx, file: file, raw: connection, off: off}
+	a.wait = a.isRung
+	return a, nil
 }
 
 // Wait returns true at that moment, or at once if it has passed; false if the context is done.
@@ -45,12 +56,18 @@ func (a *Alarm) Wait(moment time.Time) bool {
 }
 
 func (a *Alarm) ring(after time.Duration) bool {
-	once := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(after))}
-	if err := unix.TimerfdSettime(a.fd, 0, &once, nil); err != nil {
-		return false
+	a.once.Value, a.isSet = unix.NsecToTimespec(int64(after)), false
+	return a.raw.Read(a.wait) == nil
+}
+
+// isRung sets the timer when it is called first, and reports whether it has rung after that.
+func (a *Alarm) isRung(fd uintptr) bool {
+	if !a.isSet {
+		a.isSet = true
+		return raw.SetTimer(fd, &a.once) != 0
 	}
-	_, err := a.file.Read(a.rung[:])
-	return err == nil
+	_, errno := raw.Read(fd, a.rung[:])
+	return errno != syscall.EAGAIN
 }
 
 // Close frees the alarm.

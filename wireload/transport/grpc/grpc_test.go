@@ -227,17 +227,22 @@ func FuzzReply(f *testing.F) {
 		_ = f.WriteData(1, false, []byte("\x00\x00\x00\x00\x02hi"))
 		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block("grpc-status", "0"), EndHeaders: true, EndStream: true})
 	}), true)
+	client, asked := New("service:1", false, 0), request.Request{Path: []byte("/a/b"), Body: []byte("body")}
 	f.Fuzz(func(t *testing.T, reply []byte, streamed bool) {
 		var item func([]byte) bool
 		if streamed {
 			item = func([]byte) bool { return true }
 		}
-		if answer, err := callScripted(t, reply, item); err != nil {
-			var failure *transport.Failure
-			if !errors.As(err, &failure) {
-				t.Errorf("want a failure of a class, got %v", err)
-			}
-		} else if answer.Code == "" {
+		client.Close()
+		if err := client.Prepare(&asked); err != nil {
+			t.Fatal(err)
+		}
+		client.Open(&scripted{Reader: bytes.NewReader(reply)})
+		answer, err := client.Call(item)
+		if err != nil && transport.AsFailure(err) == nil {
+			t.Errorf("want a failure of a class, got %v", err)
+		}
+		if err == nil && answer.Code == "" {
 			t.Error("want an outcome")
 		}
 	})

@@ -116,14 +116,36 @@ func FuzzReply(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n0\r\n\r\n", false)
 	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false)
 	f.Add(eventsReply+"data: 1\n\nevent: end\ndata: {}\n\n", true)
+	client := New("service:1", false)
+	client.bytesMax = 4 << 10 // Memory for a reply is taken as soon as its length is known.
+	fuzzReplies(f, client)
+}
+
+func FuzzReplyH2C(f *testing.F) {
+	f.Add("HTTP/1.1 400 Bad Request\r\n\r\n", false)
+	f.Add("\x00\x00\x00\x04\x00\x00\x00\x00\x00"+"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88"+"\x00\x00\x02\x00\x01\x00\x00\x00\x01hi", false)
+	f.Add("\x00\x00\x14\x01\x04\x00\x00\x00\x01\x88\x0f\x10\x11text/event-stream"+"\x00\x00\x09\x00\x01\x00\x00\x00\x01data: 1\n\n", true)
+	fuzzReplies(f, NewH2C("service:1"))
+}
+
+// fuzzReplies has a client read any bytes; one client reads them all, as after each failure of a load.
+func fuzzReplies(f *testing.F, client transport.Client) {
+	f.Helper()
+	connection, asked := &scripted{}, request.Request{Method: "GET", Path: []byte("/")}
 	f.Fuzz(func(t *testing.T, reply string, streamed bool) {
 		var item func([]byte) bool
 		if streamed {
 			item = func([]byte) bool { return true }
 		}
-		answer, err := callScripted(t, reply, item)
-		var failure *transport.Failure
-		if err != nil && !errors.As(err, &failure) {
+		connection.said.Reset([]byte(reply))
+		connection.written.Reset()
+		client.Close()
+		if err := client.Prepare(&asked); err != nil {
+			t.Fatal(err)
+		}
+		client.Open(connection)
+		answer, err := client.Call(item)
+		if err != nil && transport.AsFailure(err) == nil {
 			t.Errorf("want a failure of a class, got %v", err)
 		}
 		if err == nil && answer.Code == "" {

@@ -115,16 +115,16 @@ func TestWhatIsNotAReplyIsGarbage(t *testing.T) {
 func FuzzReply(f *testing.F) {
 	f.Add(replies(frame.Reply{ID: 1, Body: []byte("x")}), false)
 	f.Add(replies(frame.Reply{ID: 1, Flags: frame.FlagMore}, frame.Reply{ID: 1, Status: 14, Message: "bye"}), true)
+	client := New(false)
 	f.Fuzz(func(t *testing.T, said []byte, streamed bool) {
 		var item func([]byte) bool
 		if streamed {
 			item = func([]byte) bool { return true }
 		}
-		client := New(false)
+		client.Close()
 		open(client, said)
 		answer, err := call(t, client, item)
-		var failure *transport.Failure
-		if err != nil && !errors.As(err, &failure) {
+		if err != nil && transport.AsFailure(err) == nil {
 			t.Errorf("want a failure of a class, got %v", err)
 		}
 		if err == nil && answer.Code == "" {
