@@ -98,9 +98,10 @@ class Setting(NamedTuple):
 
 
 _CONF, _FLASK, _STARLETTE = "rest/gunicorn.conf.py", "rest/flask_app.py", "rest/starlette_app.py"
-_COMMANDS, _CALLS, _SYNC, _AIO = "commands.py", "grpc/calls.py", "grpc/sync_server.py", "grpc/aio_server.py"
+_COMMANDS, _CALLS, _SYNC, _AIO = "service_command.py", "grpc/calls.py", "grpc/sync_server.py", "grpc/aio_server.py"
 _ASYNCIO, _THREADED = "socket/asyncio_server.py", "socket/threaded_server.py"
 _NET_HTTP, _GRPC_GO = "internal/rest/server.go", "internal/rpc/server.go"
+_TASK = {r":= (call\.handle\(.*?\))": r":= asyncio.sleep(0, \1)"}
 _UVLOOP = {r"uvloop\.run\(": "asyncio.run("}
 SETTINGS = (
     Setting("rest", "gunicorn-gthread", "`threads`", _CONF, {r"^threads = .*": "threads = 1"}),
@@ -118,7 +119,7 @@ SETTINGS = (
     Setting("socket", "asyncio", "event loop uvloop", _ASYNCIO, _UVLOOP),
     Setting("socket", "asyncio", "`backlog=1024`", _ASYNCIO, {"^_BACKLOG = .*": "_BACKLOG = 100"}, late_connects),
     Setting("socket", "asyncio", "`reuse_port=True`", _ASYNCIO, {"reuse_port=True, ": ""}),
-    Setting("socket", "asyncio", "without a task", _ASYNCIO, {"direct = .*": "direct = store"}),
+    Setting("socket", "asyncio", "without a task", _ASYNCIO, _TASK),
     Setting(
         "socket", "threaded", "`request_queue_size = 1024`", _THREADED, {"^ *request_queue_size.*\n": ""}, late_connects
     ),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,15 @@ def opened(settings: Settings, *, asynchronous: bool = False) -> Iterator[StoreC
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
 
-    def wait(result: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the method returns
+    def wait(result: Any) -> Any:  # noqa: ANN401 - what the method returns
+        if not inspect.iscoroutine(result):
+            return result
         return asyncio.run_coroutine_threadsafe(result, loop).result(_TIMEOUT_S)
 
+    opening: Any = open_async_store(settings)
     try:
-        client = StoreClient(open_async_store(settings), wait)
-        yield client
-        client.close()
+        yield StoreClient(wait(opening.__aenter__()), wait)
+        wait(opening.__aexit__(None, None, None))
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

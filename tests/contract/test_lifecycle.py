@@ -10,6 +10,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -305,6 +306,24 @@ def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
 
             assert b"" == process.communicate(timeout=TIMEOUT_S)[0]
             assert -signal.SIGINT == process.returncode
+
+
+@pytest.mark.parametrize("module", ["wirebench_services.commands", "wirebench_services.store_command"])
+def test_interrupted_during_imports(module: str, tmp_path: Path) -> None:
+    """Ctrl-C ends a command without a traceback while it still imports, too."""
+    interrupt = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    for name in ("psutil", "sqlalchemy"):
+        (tmp_path / f"{name}.py").write_text(interrupt)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", module, "rest" if module.endswith("commands") else "migrate"],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=ROOT,
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert (-signal.SIGINT, b"", b"") == (done.returncode, done.stdout, done.stderr)
 
 
 def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

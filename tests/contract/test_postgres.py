@@ -112,6 +112,24 @@ def test_an_empty_database_is_not_ready(postgres: PostgresServer, kind: Kind, tm
         assert is_ready(service)
 
 
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
+def test_readiness_keeps_a_connection(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
+    """Probes don't open a connection each: the one that waited for the first probe answers the others, too."""
+    url = postgres.fresh()
+    flags = ("--store-url-file", url_file(tmp_path, url))
+    with started(kind._replace(store="postgres"), tmp_path, *flags) as service, psycopg.connect(url) as watcher:
+
+        def find_connections() -> set[int]:
+            query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            with watcher.transaction():  # which reads the activity once
+                return {pid for (pid,) in watcher.execute(query)}
+
+        assert is_ready(service)
+        before = find_connections()
+        assert all(is_ready(service) for _ in range(5))
+        assert before == find_connections() != set()
+
+
 def is_ready(service: Service) -> bool:
     """Return whether the service says that it is ready."""
     return service.admin("/readyz")[0] == 200

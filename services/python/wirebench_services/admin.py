@@ -4,8 +4,6 @@ It reads the files of prometheus_client's multiprocess mode, and the CPU time an
 descendants.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import re

@@ -3,8 +3,6 @@
 With PROMETHEUS_MULTIPROC_DIR set, each worker writes to files of its own in that folder, which `admin.py` reads.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The settings of a service: command-line flags, and environment variables of the same names."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self

@@ -1,7 +1,5 @@
 """TLS of the service's port: certificates are checked before the server starts."""
 
-from __future__ import annotations
-
 import ssl
 
 from wirebench_services.settings import Settings, SettingsError

@@ -1,7 +1,5 @@
 """Worker processes for servers that have none of their own: gRPC and the socket."""
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import signal

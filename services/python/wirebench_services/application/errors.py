@@ -1,9 +1,7 @@
 """How an operation can fail: the same codes and messages on every transport."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 #: gRPC carries a message percent-encoded in a header, of which clients accept 8 KiB.
 MESSAGE_CHARACTERS_MAX = 500
@@ -14,8 +12,10 @@ class OperationError(Exception):
     """A failure that is reported to the client; `code` is the metrics' label."""
 
     code: ClassVar[str] = "internal"
+    default: ClassVar[str] = "Internal error."
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str = "") -> None:
+        message = message or self.default
         # A message may quote the client, whose text can be megabytes long.
         if len(message) > MESSAGE_CHARACTERS_MAX:
             message = message[: MESSAGE_CHARACTERS_MAX - 1] + "…"
@@ -41,7 +41,7 @@ class AlreadyExists(OperationError):
     code = "already_exists"
 
     @classmethod
-    def users(cls, ids: Iterable[int]) -> AlreadyExists:
+    def users(cls, ids: Iterable[int]) -> Self:
         """Name the ids that are taken: only the first ten, because a batch may hold thousands."""
         taken = sorted(ids)
         if len(taken) == 1:
@@ -66,13 +66,10 @@ class Cancelled(OperationError):
     """The client no longer wants the rest of a stream."""
 
     code = "cancelled"
-
-    def __init__(self) -> None:
-        super().__init__("The stream was cancelled.")
+    default = "The stream was cancelled."
 
 
 class Stopping(Unavailable):
     """The service stops, and ends its streams."""
 
-    def __init__(self) -> None:
-        super().__init__("The service is stopping.")
+    default = "The service is stopping."

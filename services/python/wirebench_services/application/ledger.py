@@ -1,11 +1,9 @@
 """The ledger: account balances, and a day of transactions as a stream. It is only read."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wirebench_services.application.users import Fields, check_names, parse_integer
 
@@ -67,7 +65,7 @@ def parse_stream(fields: Fields) -> StreamQuery:
 
 
 def stream_transactions(
-    store: Store, query: StreamQuery, wait: Callable[[float], None] = time.sleep
+    store: "Store", query: StreamQuery, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each when it is due; `wait` sleeps until then. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
@@ -80,11 +78,16 @@ def stream_transactions(
             page = page[due:]
 
 
-async def stream_transactions_async(store: AsyncStore, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
+async def stream_transactions_async(store: "AsyncStore", query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
-    # A client that leaves cancels its stream. Without the shield, that could cancel a query and lose its connection.
-    while left and (page := await asyncio.shield(store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS)))):
+    while left:
+        page: Any = store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))
+        if asyncio.iscoroutine(page):
+            # A client that leaves cancels its stream: without the shield also a query, which would lose its connection.
+            page = await asyncio.shield(page)
+        if not page:
+            return
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         while page:
             wait_s, due = pace.take(len(page))

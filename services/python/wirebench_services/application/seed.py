@@ -1,7 +1,5 @@
 """The data that every store starts with, computed: the same in every language (proto/ledger.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from wirebench_services.application.ledger import Balance, Transaction

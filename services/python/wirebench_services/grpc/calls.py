@@ -1,10 +1,8 @@
-"""What the sync and the aio server share: replies, metrics and errors of calls, options and the port."""
-
-from __future__ import annotations
+"""What the sync and the aio server share: metrics and errors of calls, options, registration and the port."""
 
 import logging
 import time
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import grpc
 from grpc_health.v1 import health
@@ -13,33 +11,21 @@ from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 
 from wirebench_services import metrics
 from wirebench_services.application.errors import OperationError
-from wirebench_services.encoding import OPERATIONS, Value, to_fields
 from wirebench_services.settings import GrpcSettings, format_address
 
-# Types that differ between the two servers or between operations.
-Context: TypeAlias = Any
-Response: TypeAlias = Any
-#: What an operation returns.
-Result: TypeAlias = Any
-
-_SERVICES = [
-    service
+SERVICE_NAMES = [
+    service.full_name
     for file in (users_pb2, ledger_pb2, echo_pb2)
     for service in file.DESCRIPTOR.services_by_name.values()
 ]  # fmt: skip
-SERVICE_NAMES = [service.full_name for service in _SERVICES]
 REFLECTED_NAMES = [*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME]
-
-
-def make_response(operation: str, value: Value) -> Response:
-    _, response, message = OPERATIONS[operation]
-    return response(success=True, message=message, data=to_fields(value))
+_STATUSES = {status.name.lower(): status for status in grpc.StatusCode}
 
 
 class Call:
     """A context manager that counts a call of an operation, and turns its error into a status."""
 
-    def __init__(self, operation: str, context: Context) -> None:
+    def __init__(self, operation: str, context: Any) -> None:  # noqa: ANN401 - of either server
         self._operation = operation
         self._context = context
         self._started_s = time.perf_counter()
@@ -68,9 +54,8 @@ class Call:
             code, message = "internal", "Internal error."
         elif error is not None:  # CancelledError or GeneratorExit: the client has left
             code = "cancelled"
-        duration_s = time.perf_counter() - self._started_s
-        metrics.count_request("grpc", self._operation, code, duration_s)
-        return (grpc.StatusCode[code.upper()], message) if message else None
+        metrics.count_request("grpc", self._operation, code, time.perf_counter() - self._started_s)
+        return (_STATUSES[code], message) if message else None
 
 
 def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:

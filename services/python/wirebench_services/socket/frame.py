@@ -1,7 +1,5 @@
 """Frames: the byte layout of requests and replies (proto/socket.md)."""
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 
@@ -50,7 +48,8 @@ class FrameError(Exception):
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
     """Return the request frame at the start of the data, or None if it isn't complete. Raises FrameError."""
     # What hasn't arrived yet reads as zeros.
-    length, request_id, method_bytes = _REQUEST.unpack(data[: _REQUEST.size].ljust(_REQUEST.size, b"\0"))
+    head = data if len(data) >= _REQUEST.size else data.ljust(_REQUEST.size, b"\0")
+    length, request_id, method_bytes = _REQUEST.unpack_from(head)
     end = _LENGTH_BYTES + length
     if length > payload_bytes_max and len(data) >= _ID_END:
         raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")

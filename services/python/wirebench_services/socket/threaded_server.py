@@ -1,7 +1,5 @@
 """The socket server with a thread for each connection: python -m wirebench_services.socket.threaded_server."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import select
@@ -125,7 +123,7 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
     def _stream(self, call: Call) -> None:
         try:
             wait = partial(self._watch, call)
-            for transactions in stream_transactions(self.server.store, call.parse_stream(), wait):
+            for transactions in stream_transactions(self.server.store, call.handle(None), wait):
                 self._send(call.build_items(transactions))
             end = call.finish("ok", "")
         except OSError:

@@ -1,7 +1,5 @@
 """Users and the ledger in PostgreSQL or SQLite, by SQLAlchemy: for threads, and for an event loop."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math
@@ -52,7 +50,7 @@ class AsyncSqlStore:
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         return functools.partial(self._run, getattr(queries, name))
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         await self._engine.dispose()
 
     async def _run(self, query: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401

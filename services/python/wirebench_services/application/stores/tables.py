@@ -1,7 +1,6 @@
 """The tables, described once for PostgreSQL and SQLite, and how a database gets them."""
 
-from __future__ import annotations
-
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -73,7 +72,8 @@ def create_tables(url: sa.URL, seed_users: int) -> list[str]:
     Processes that start at the same time wait for one another. Raises sqlalchemy.exc.DBAPIError.
     """
     fill = {"users": lambda: seed.users(seed_users), "balances": seed.balances, "transactions": seed.transactions}
-    with _connect(url) as connection, connection.begin():
+    engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=_CONNECT_ARGS[url.get_backend_name()])
+    with engine.connect() as connection, connection.begin():
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # readers and one writer don't wait for each other
         connection.exec_driver_sql(_LOCK[connection.dialect.name])
@@ -86,13 +86,15 @@ def create_tables(url: sa.URL, seed_users: int) -> list[str]:
 
 def has_tables(url: sa.URL) -> bool:
     """Return whether all tables are there. Raises sqlalchemy.exc.DBAPIError."""
-    with _connect(url) as connection:
+    with _open_checks(url).connect() as connection:
         return not _find_missing(connection)
 
 
-def _connect(url: sa.URL) -> sa.Connection:
+@functools.cache
+def _open_checks(url: sa.URL) -> sa.Engine:
+    """Open a pool that keeps a connection: `/readyz` asks again and again."""
     connect_args = _CONNECT_ARGS[url.get_backend_name()]
-    return sa.create_engine(url, poolclass=sa.NullPool, connect_args=connect_args).connect()
+    return sa.create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=connect_args)
 
 
 def _find_missing(connection: sa.Connection) -> list[sa.Table]:
