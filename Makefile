@@ -155,17 +155,20 @@ test: setup-dev ## lint, the Go tests, and all Python tests that need neither cl
 	@$(MAKE) --no-print-directory --keep-going lint test-wireload test-k6 test-go test-python
 	@scripts/test-with-engine --skip
 
+# These wait for processes half of the time, so that three at once are good for two cores. A file's tests stay together:
+# they share the services that they start. Tests of accuracy have the machine to themselves.
+AT_ONCE := --numprocesses 3 --dist loadfile
+
 test-unit: setup-dev ## the tests that take milliseconds
-	@$(BIN)/python -m pytest tests/unit $(ARGS)
+	@$(BIN)/python -m pytest tests/unit $(AT_ONCE) $(ARGS)
 
 test-contract: setup-dev .tools/bin/prometheus postgres-programs ## the same cases against all transports and runtimes
-	@$(BIN)/python -m pytest tests/contract $(ARGS)
+	@$(BIN)/python -m pytest tests/contract $(AT_ONCE) $(ARGS)
 
 test-accuracy: setup-dev driver-fortio driver-locust ## the measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
-test-python: setup-dev driver-fortio driver-locust .tools/bin/prometheus postgres-programs ## these three together
-	@$(BIN)/python -m pytest $(ARGS)
+test-python: test-unit test-contract test-accuracy ## these three together
 
 test-browser: setup-dev tests/browser/node_modules/.installed ## the web pages in chromium, which is installed if need be (as root on Debian)
 	@CHROMIUM=$$(scripts/browser) && export CHROMIUM && node --test --test-reporter=spec $(ARGS) tests/browser/*.test.js
