@@ -47,11 +47,6 @@ class Server(socketserver.ThreadingTCPServer):
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         return connection, address
 
-    def close_overdue(self) -> None:
-        """Close connections whose clients are over a timeout."""
-        for connection in list(self.connections):
-            connection.close_if_overdue(time.perf_counter())
-
     def drain(self, timeout_s: float) -> None:
         """Close connections once no request is partly received, and wait for that."""
         self.is_draining = True
@@ -181,7 +176,8 @@ def _serve(settings: SocketSettings) -> None:
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         metrics.WORKERS.set(1)
         while not stop.wait(choose_sweep_s(settings)):
-            server.close_overdue()
+            for connection in list(server.connections):
+                connection.close_if_overdue(time.perf_counter())
         server.shutdown()
         server.drain(settings.drain_timeout_s)
     store.close()
