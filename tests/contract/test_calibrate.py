@@ -59,6 +59,11 @@ def test_a_run_measures_its_own_loads_once(tmp_path: Path, file: Path, scenario:
     assert [0, 1, 10] == [point["server_ms"] for point in points]
     assert all(0 <= point["service"]["p50_ms"][0] < 1000 for point in points)
 
+    doctor = subprocess.run([WIREBENCH, "doctor"], capture_output=True, text=True, check=False)
+    assert "wireload socket: up to " in doctor.stdout
+    assert " ms (coarsely calibrated 20" in doctor.stdout
+    assert "not calibrated: wireload rest" in doctor.stdout
+
     assert "calibrating" not in wirebench("run", path, "--out", tmp_path / "second", "--calibrate")
     assert points == json.loads(file.read_text())["points"]
     assert only_run(tmp_path / "second").records[0].instrument is not None

@@ -8,6 +8,10 @@ import pytest
 
 from tests.unit.report_run import RunBuilder, cell
 from wirebench.measure.record import Instrument, Interval
+from wirebench.report.charts.style import styles
+from wirebench.report.latencies import read_latencies
+from wirebench.report.picture import curves
+from wirebench.report.table import make_table
 from wirebench.scenario import Cell
 from wirebench.stats import Comparison, compare, summarise
 from wirebench.stats.words import claim, sentence, summary
@@ -92,6 +96,23 @@ def test_figures_beside_the_verdict_are_doubted_too(tmp_path: Path) -> None:
     assert "withheld" != found.verdict
     assert ["instrument"] == [gate.name for gate in found.unfit("p99")]
     assert "the p99 (don't rely on it: instrument)" in claim(found)
+
+
+def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Path) -> None:
+    """As columns of the table, and as bands in the plot; where it isn't known, there is neither."""
+    run = RunBuilder([REST], samples=2000).write(tmp_path)
+    plots = []
+    for error_ms, shown in (((-0.0001, 0.0001), False), ((-1.0, 2.0), True), (None, False)):
+        records = [record.model_copy(update={"instrument": instrument(error_ms)}) for record in run.records]
+        cells = summarise(records)
+        latencies, _ = read_latencies(run, cells)
+        table = make_table({"all": cells}, latencies)
+        ((row,),) = (rows for _, rows in table.groups)
+        assert 2 * shown == sum(column.heading.startswith("error of ") for column in table.columns)
+        assert 2 * shown == row.figures.count("-1 to +2")
+        (plot,) = curves("Latency", {"all": cells}, styles(cells), latencies)
+        plots.append(plot.svg.count("<path"))
+    assert plots[0] == plots[1] == plots[2] + 2
 
 
 def test_drivers_are_compared_for_their_error(tmp_path: Path) -> None:

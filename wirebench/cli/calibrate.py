@@ -33,7 +33,7 @@ def calibrate(
         list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
     ] = None,
 ) -> None:
-    """Measure the ceiling and the error of load tools on this machine.
+    """Measure what each load tool's figures are worth.
 
     Each tool loads a server that logs when every request arrives and when its reply has been written. Error is what
     the tool measures minus what the log says. Per transport, wireload takes about 25 s and other

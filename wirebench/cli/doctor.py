@@ -5,16 +5,24 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import typer
 
 from wirebench import network
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
+from wirebench.errors import WirebenchError
 from wirebench.measure import environment
+from wirebench.measure.calibrate import transports_of
+from wirebench.measure.calibration import Conditions, Point, read_calibration
+from wirebench.measure.record import span
+from wirebench.report.numbers import moment, number
+from wirebench.scenario.contract import Driver
+from wirebench.stats.names import signed
 from wirebench.store.results import DEFAULT_FOLDER
 from wirebench.targets import divide_cores
 
@@ -32,7 +40,7 @@ class Finding:
 
 def doctor() -> None:
     """Look for what would spoil runs, or the trust in their figures."""
-    findings = [*_tools(), *_machine()]
+    findings = [*_tools(), *_calibration(), *_machine()]
     for finding in findings:
         mark = "ok" if finding.good else "FAIL" if finding.fatal else "warn"
         sys.stdout.write(f"{mark:5} {finding.text}\n")
@@ -52,6 +60,38 @@ def _tools() -> Iterator[Finding]:
         command = Path(sys.executable).parent / f"wirebench-{transport}"
         text = command.name if command.exists() else f"{command} is missing: run `make setup`"
         yield Finding(text, command.exists(), fatal=True)
+
+
+def _calibration() -> Iterator[Finding]:
+    """Say what is known of the load tools' own error."""
+    try:
+        calibration, problem = read_calibration(Conditions.of(divide_cores()))
+    except WirebenchError as error:
+        yield Finding(f"{error.message}: {error.hint}", good=False)
+        return
+    if problem:
+        yield Finding(f"{problem}: run `wirebench calibrate`", good=False)
+    unknown = []
+    for name in get_args(Driver):
+        for transport in transports_of(name) if DRIVERS[name].version() else ():
+            if points := calibration.points_of(name, transport):
+                yield Finding(_describe(points))
+            else:
+                unknown.append(f"{name} {transport}")
+    if unknown:
+        yield Finding(f"not calibrated: {', '.join(unknown)}; `wirebench calibrate` measures all, a run its own loads")
+
+
+def _describe(points: Sequence[Point]) -> str:
+    """Say what is known of a driver on a transport: at its ceiling its error is of no use."""
+    first, coarse = points[0], all(point.coarse for point in points)
+    ceiling_per_s = max((point.rate_per_s for point in points if point.is_ceiling), default=None)
+    below = [point.waited for point in points if not point.is_ceiling]
+    p50_ms, p99_ms = span(each.p50_ms for each in below), span(each.p99_ms for each in below if each.p99_ms)
+    measured_at = moment(max(point.measured_at for point in points).isoformat())
+    errors = f"error of p50 {signed(p50_ms)} ms, of p99 {signed(p99_ms)} ms"
+    how = f"{'coarsely ' * coarse}calibrated {measured_at}"
+    return f"{first.driver} {first.transport}: up to {number(ceiling_per_s)} requests/s; {errors} ({how})"
 
 
 def _machine() -> Iterator[Finding]:

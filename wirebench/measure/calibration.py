@@ -134,6 +134,10 @@ class Calibration(_Frozen):
             update={"points": tuple(each for each in self.points if each.version == versions[each.driver])}
         )
 
+    def points_of(self, driver: Driver, transport: Transport) -> list[Point]:
+        """Return the points of a driver on a transport."""
+        return [each for each in self.points if (each.driver, each.transport) == (driver, transport)]
+
     def covers(self, cell: Cell, rate_per_s: float | None) -> bool:
         """Return whether the error of a cell's driver is known at the cell's load; a closed load has no rate before."""
         return bool(_around(self._points_of(cell), cell, rate_per_s or 0.0))
@@ -163,7 +167,7 @@ class Calibration(_Frozen):
         # Users who share connections are another load than any that was calibrated.
         if cell.connections is not None:
             return []
-        return [each for each in self.points if (each.driver, each.transport) == (cell.driver, cell.transport)]
+        return self.points_of(cell.driver, cell.transport)
 
 
 @functools.cache

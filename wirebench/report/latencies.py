@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from wirebench.drivers.histogram import Histogram
 from wirebench.drivers.histogram_file import Clock, HistogramFile
 from wirebench.errors import WirebenchError
-from wirebench.stats import CellSummary
+from wirebench.measure.record import Interval
+from wirebench.stats import METRICS, CellSummary
 from wirebench.store import Run
 
 #: A quantile with fewer samples beyond it is noise.
@@ -41,6 +42,8 @@ class CellLatency:
     block_curves: tuple[Curve, ...]
     #: Of a load of several operations: the same of each.
     by_operation: Mapping[str, Histogram]
+    #: The load tool's error at quantiles, in milliseconds, where it is known.
+    errors_ms: Mapping[float, Interval] = field(default_factory=dict)
 
     def quantile_ms(self, quantile: float) -> float | None:
         """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
@@ -89,8 +92,14 @@ def read_latencies(
             if curve := curve_of(histogram, least_ns):
                 curves.append(curve)
         if merged.count:
-            latencies[cell.cell] = CellLatency(clock, merged, curve_of(merged, least_ns), tuple(curves), by_operation)
+            curve = curve_of(merged, least_ns)
+            latencies[cell.cell] = CellLatency(clock, merged, curve, tuple(curves), by_operation, _errors_ms(cell))
     return latencies, tuple(problems)
+
+
+def _errors_ms(cell: CellSummary) -> dict[float, Interval]:
+    known = {quantile: cell.instrument_error_ms(METRICS[name]) for quantile, name in ((0.5, "p50"), (0.99, "p99"))}
+    return {quantile: error_ms for quantile, error_ms in known.items() if error_ms}
 
 
 def curve_of(histogram: Histogram, least_ns: int = 1) -> Curve | None:

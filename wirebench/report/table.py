@@ -10,10 +10,13 @@ from typing import TypeVar
 from wirebench.report.latencies import CellLatency
 from wirebench.report.numbers import ABSENT, count, number
 from wirebench.stats import METRICS, CellSummary
-from wirebench.stats.names import gate_name
+from wirebench.stats.names import gate_name, signed
 from wirebench.store import Record
 
 _T = TypeVar("_T", int, float)
+
+#: A smaller error of the load tool, as a share of the figure, isn't shown beside it.
+_SMALL_ERROR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,19 @@ def _row(cell: CellSummary, latency: CellLatency | None, columns: Iterable[Colum
 
 def _quantile(quantile: float) -> Callable[[CellSummary, CellLatency | None], str]:
     return lambda _, latency: number(latency.quantile_ms(quantile) if latency else None)
+
+
+def _error(quantile: float) -> Callable[[CellSummary, CellLatency | None], str]:
+    """Take the load tool's error of a quantile, where it is more than a small part of it."""
+
+    def error(_: CellSummary, latency: CellLatency | None) -> str:
+        figure_ms = latency.quantile_ms(quantile) if latency else None
+        error_ms = latency.errors_ms.get(quantile) if latency else None
+        if figure_ms is None or error_ms is None or max(map(abs, error_ms)) < _SMALL_ERROR * figure_ms:
+            return ABSENT
+        return signed(error_ms)
+
+    return error
 
 
 def typical(metric: str) -> Callable[[CellSummary, CellLatency | None], str]:
@@ -152,6 +168,8 @@ _COLUMNS = (
     Column("p99", "ms", _quantile(0.99)),
     Column("p99.9", "ms", _quantile(0.999)),
     Column("max", "ms", lambda _, latency: number(latency.max_ms if latency else None)),
+    Column("error of p50", "ms, load tool", _error(0.5)),
+    Column("error of p99", "ms, load tool", _error(0.99)),
     Column("server CPU", "ms/request", typical("cpu")),
     THROTTLED,
     MEMORY,

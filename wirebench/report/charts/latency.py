@@ -62,6 +62,7 @@ def draw(name: str, description: str, cells: Sequence[tuple[Style, CellLatency]]
                 axes.plot(curve.one_in, curve.latency_ms, color=style.colour, linewidth=0.7, alpha=0.35)
         if latency.curve:
             _line(axes, style, latency.curve)
+            _draw_errors(axes, style, latency, within)
     clock = CLOCKS[cells[0][1].clock]
     figure.text(0, 1 - 12 / HEIGHT, f"{clock}, ms", color=MUTED, fontsize=SMALL_FONT_SIZE)
     return inline(figure, name, description)
@@ -85,6 +86,15 @@ def set_scale(axes: Axes, within: Extent) -> None:
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_xlabel("percentile", color=MUTED, fontsize=SMALL_FONT_SIZE, labelpad=3)
+
+
+def _draw_errors(axes: Axes, style: Style, latency: CellLatency, within: Extent) -> None:
+    """Draw where the truth lies, by the load tool's error: an upright band at each percentile that has one."""
+    for quantile, (low_ms, high_ms) in latency.errors_ms.items():
+        measured_ms = latency.quantile_ms(quantile)
+        if measured_ms is not None:
+            truth_ms = [max(measured_ms - error_ms, within.latency_ms[0]) for error_ms in (high_ms, low_ms)]
+            axes.plot([1 / (1 - quantile)] * 2, truth_ms, color=style.colour, linewidth=7, alpha=0.3)
 
 
 def _line(axes: Axes, style: Style, curve: Curve) -> None:
