@@ -23,7 +23,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
 from wirebench.measure import Observation, Subject, environment, make_record, observe
-from wirebench.measure.calibrate import COARSE_S_MAX, choose_probes, measure_coarsely, plan_probes
+from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes
 from wirebench.measure.calibration import Calibration, Conditions, read_calibration, write_calibration
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
@@ -33,7 +33,6 @@ from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
-from wirebench.stats.names import counted
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Description, Disrupted, Endpoint, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
@@ -86,16 +85,19 @@ class _Execution:
             self.calibration, stale = read_calibration(Conditions.of(cores))
             cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
             probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
+            problems = [f"{left_out} more numbers of connections"] if left_out else []
             if probes:
                 drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
-                took_s = sum(probe.expected_s for probe in probes)
-                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {took_s:.0f} s")
-                self.calibration = self.calibration.with_points(measure_coarsely(probes, cores))
+                expected_s = sum(probe.expected_s for probe in probes)
+                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
+                points, failed = measure_coarsely(probes, cores)
+                problems += failed
+                self.calibration = self.calibration.with_points(points)
                 write_calibration(self.calibration)
-            if left_out:
-                self.writer.note(f"{counted(left_out, 'load')} could not be calibrated within {COARSE_S_MAX:.0f} s")
         except WirebenchError as error:
-            self.writer.note(f"the load tools could not be calibrated: {error.message}")
+            problems = [error.message]
+        if problems:
+            self.writer.note(f"the load tools' error isn't known everywhere: {'; '.join(problems)}")
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.

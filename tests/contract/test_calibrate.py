@@ -56,7 +56,7 @@ def test_a_run_measures_its_own_loads_once(tmp_path: Path, file: Path, scenario:
     assert "ceiling" in {gate.name for gate in record.gates}
     # Latencies of an idle machine: no request is faster than its reply, and none waits for a second.
     points = json.loads(file.read_text())["points"]
-    assert [0, 1, 10] == [point["server_ms"] for point in points]
+    assert [(16, 0), (4, 0), (4, 1), (4, 10)] == [(point["concurrency"], point["server_ms"]) for point in points]
     assert all(0 <= point["service"]["p50_ms"][0] < 1000 for point in points)
 
     doctor = subprocess.run([WIREBENCH, "doctor"], capture_output=True, text=True, check=False)

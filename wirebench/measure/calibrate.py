@@ -10,7 +10,8 @@ from typing import Any
 
 from wirebench.drivers import Histogram
 from wirebench.drivers.histogram_file import OK, Clock
-from wirebench.measure.calibration import Calibration, Errors, Point, now, version_of
+from wirebench.errors import WirebenchError
+from wirebench.measure.calibration import FULL_CONNECTIONS, Calibration, Errors, Point, now, version_of
 from wirebench.measure.record import Interval, span
 from wirebench.measure.truth import Measurement, error_ms, measure_truth
 from wirebench.scenario import Cell, Load
@@ -44,6 +45,11 @@ class Probe:
     server_ms: float
     rate_per_s: int | None = None
 
+    def __str__(self) -> str:
+        """Name it in messages."""
+        load = f"{self.rate_per_s:,}/s" if self.rate_per_s else "closed"
+        return f"{self.driver} {self.transport}, {load}, {self.concurrency:,} connections, {self.server_ms:g} ms"
+
     @property
     def expected_s(self) -> float:
         """About how long it takes."""
@@ -65,7 +71,7 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
         for server_ms in servers_ms:
             point = measure_point(Probe(driver, transport, concurrency, server_ms), cores, _REPETITIONS)
             if point.is_ceiling:
-                ceiling_per_s = point.rate_per_s
+                ceiling_per_s = point.rate_per_s  # in the end, on as many connections as open loads have
             yield point
     if FACTS[driver].no_open_load:
         return
@@ -89,34 +95,41 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> list[l
     for (driver, transport), own in loads.items():
         for concurrency, rate_per_s in _ends_first(sorted(own, key=lambda load: (load[0], load[1] or 0))):
             servers_ms = _CLOSED.get(concurrency, (0, 1, 10))
-            at_once = Probe(driver, transport, concurrency, 0)
+            ceiling = Probe(driver, transport, max(concurrency, FULL_CONNECTIONS), 0)
+            own_load = replace(ceiling, concurrency=concurrency)
             if rate_per_s is None:
-                probes.append([replace(at_once, server_ms=each) for each in servers_ms])
+                probes.append([ceiling, *(replace(own_load, server_ms=each) for each in servers_ms)])
             else:
-                probes.append([at_once, replace(at_once, server_ms=_OPEN_SERVER_MS, rate_per_s=rate_per_s)])
+                probes.append([ceiling, replace(own_load, server_ms=_OPEN_SERVER_MS, rate_per_s=rate_per_s)])
     return probes
 
 
 def choose_probes(probes: Sequence[Sequence[Probe]]) -> tuple[list[Probe], int]:
     """Return the probes of as many loads as `COARSE_S_MAX` is enough for, and of how many it isn't."""
-    chosen: list[Probe] = []
+    chosen: dict[Probe, None] = {}
     left_out = 0
     for own in probes:
-        if sum(probe.expected_s for probe in (*chosen, *own)) <= COARSE_S_MAX:
-            chosen += own
+        more = chosen | dict.fromkeys(own)
+        if sum(probe.expected_s for probe in more) <= COARSE_S_MAX:
+            chosen = more
         else:
             left_out += 1
-    return chosen, left_out
+    return list(chosen), left_out
 
 
-def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[Point, ...]:
-    """Measure each once, as far as `COARSE_S_MAX` is enough. Raises WirebenchError."""
+def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[list[Point], list[str]]:
+    """Measure each once, as far as `COARSE_S_MAX` is enough; return the points, and what went wrong with others."""
     deadline = time.monotonic() + COARSE_S_MAX
-    return tuple(
-        measure_point(probe, cores, repetitions=1, coarse=True)
-        for probe in probes
-        if time.monotonic() + probe.expected_s <= deadline
-    )
+    points, problems = [], []
+    for probe in probes:
+        if time.monotonic() + probe.expected_s > deadline:
+            problems.append(f"{probe}: no time left")
+            continue
+        try:
+            points.append(measure_point(probe, cores, repetitions=1, coarse=True))
+        except WirebenchError as error:
+            problems.append(f"{probe}: {error.message}")
+    return points, problems
 
 
 def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:

@@ -27,6 +27,8 @@ from wirebench.scenario import Cell
 from wirebench.scenario.contract import Driver, Transport
 from wirebench.targets import Cores
 
+#: On fewer connections a driver waits for replies most of the time, and isn't full.
+FULL_CONNECTIONS = 16
 #: An open load may be so much faster than what was calibrated: its rate is never exactly the one asked for.
 _RATE_TOLERANCE = 1.1
 
@@ -73,7 +75,7 @@ class Point(_Frozen):
 
     @property
     def is_ceiling(self) -> bool:
-        """Whether its rate is all that the driver can do on so many connections."""
+        """Whether its rate is the highest that so many connections allow."""
         return self.rate_asked_per_s is None and self.server_ms == 0
 
     @property
@@ -254,7 +256,8 @@ def _around(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Poin
 
 def _ceiling_per_s(points: Sequence[Point], concurrency: int) -> float | None:
     """Return the ceiling on so many connections, interpolated between those that are known on logarithmic scales."""
-    known = sorted((point.concurrency, point.rate_per_s) for point in points if point.is_ceiling)
+    ceilings = [point for point in points if point.is_ceiling and point.concurrency >= FULL_CONNECTIONS]
+    known = sorted((point.concurrency, point.rate_per_s) for point in ceilings)
     if not known:
         return None
     connections, rates_per_s = (np.log(each) for each in zip(*known, strict=True))

@@ -113,7 +113,7 @@ def _load_gates(evidence: Evidence) -> Iterator[Gate]:
             CEILING_SHARE_MAX,
             unit="of what the driver makes at most",
             metrics=_SPEED,
-            advice="much of the time was the driver's own: take a faster one, lower the rate, or give it more cores",
+            advice="the driver was nearly full: take a faster one, lower the rate, or give it more cores",
         )
     if evidence.rate_asked_per_s is not None:
         yield _at_most(

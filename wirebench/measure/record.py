@@ -102,7 +102,8 @@ class Instrument(_Frozen):
     """What the driver's figures are worth at such a load on this machine: from its calibration.
 
     Errors are measured minus truth, on the clock of what users wait; None where too few requests were beyond the
-    percentile. The ceiling is the most requests/s that the driver makes on so many connections; None of streams.
+    percentile. The ceiling is the most requests/s that the driver makes on so many connections, 16 at least; None of
+    streams.
     `coarse` ones were measured in a hurry, at the start of a run. Nothing is subtracted from the figures.
     """
 
