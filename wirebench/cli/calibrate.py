@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from wirebench.drivers import DRIVERS
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.measure.calibrate import climb_ladder, expected_s, transports_of
 from wirebench.measure.calibration import Conditions, Point, read_calibration, write_calibration
@@ -52,15 +52,21 @@ def calibrate(
         left = TimeLeft(len(pairs), sum(expected_s(name) for name, _ in pairs) / len(pairs))
         _note(f"{cores}; about {duration(left.seconds())}")
         sys.stdout.write(_ROW.format(*_HEADINGS))
+        failed: list[str] = []
         try:
             for done, (name, spoken) in enumerate(pairs, start=1):
-                calibration = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
-                path = write_calibration(calibration)
+                try:
+                    calibration = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
+                    path = write_calibration(calibration)
+                except WirebenchError as error:
+                    failed.append(f"{name} {spoken} ({error.message})")
                 left.measured(done)
-                _note(f"{done}/{len(pairs)}: {name} {spoken} is calibrated; {duration(left.seconds())} left")
+                _note(f"{done}/{len(pairs)}: {name} {spoken}; {duration(left.seconds())} left")
         except Interrupted:
             _note(f"{path} has what was complete" if path else "nothing was kept")
             raise
+    if failed:
+        raise WirebenchError(f"not calibrated: {', '.join(failed)}", "run it again while nothing else runs here")
     _note(f"{path} is written; `wirebench doctor` shows it")
 
 
