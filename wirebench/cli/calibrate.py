@@ -1,4 +1,4 @@
-"""`wirebench calibrate`: measure what each load tool's figures are worth on this machine."""
+"""`wirebench calibrate`: measure what each driver's figures are worth on this machine."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _ROW = "{:<9} {:<9} {:>8} {:>11} {:>9} {:>10}  {:<18} {}\n"
 
 def calibrate(
     driver: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A load tool; repeat for several. Default: all installed.")
+        list[str] | None, typer.Option(metavar="NAME", help="A driver; repeat for several. Default: all installed.")
     ] = None,
     transport: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
     ] = None,
 ) -> None:
-    """Measure what each load tool's figures are worth.
+    """Measure what each driver's figures are worth.
 
-    Each tool loads a server that logs when every request arrives and when its reply has been written. Error is what
-    the tool measures minus what the log says. Per transport, wireload takes about 25 s and other
-    tools about a minute.
+    Each driver loads a server that logs when every request arrives and when its reply has been written. Error is what
+    the driver measures minus what the log says. Per transport, wireload takes about 25 s and other
+    drivers about a minute.
 
     Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
     loads that were not calibrated by itself, in up to 20 s and coarsely.
