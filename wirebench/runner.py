@@ -97,7 +97,7 @@ class _Execution:
         except WirebenchError as error:
             problems = [error.message]
         if problems:
-            self.writer.note(f"the load tools' error isn't known everywhere: {'; '.join(problems)}")
+            self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.

@@ -1,4 +1,4 @@
-"""Calibrating for real: `wirebench calibrate`, and a run that measures what its load tool's figures are worth."""
+"""Calibrating for real: `wirebench calibrate`, and a run that measures what its driver's figures are worth."""
 
 from __future__ import annotations
 

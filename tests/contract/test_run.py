@@ -169,5 +169,5 @@ def test_verify_compares_all_transports() -> None:
 def test_help_names_every_command() -> None:
     """`--help` helps."""
     shown = wirebench("--help").stdout
-    for command in ("run", "list", "results", "report", "verify", "doctor", "client"):
+    for command in ("run", "list", "results", "report", "verify", "calibrate", "doctor", "client"):
         assert command in shown

@@ -1,4 +1,4 @@
-"""What is known of a load tool's error: looked up by load, and dropped when what it depends on has changed."""
+"""What is known of a driver's error: looked up by load, and dropped when what it depends on has changed."""
 
 from __future__ import annotations
 

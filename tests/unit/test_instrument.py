@@ -1,4 +1,4 @@
-"""Verdicts on latencies whose difference may be the load tool's own error, and what is said of them."""
+"""Verdicts on latencies whose difference may be the driver's own error, and what is said of them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_verdict_needs_a_difference_beyond_the_error(
 def test_the_sentence_says_how_large_the_error_is(tmp_path: Path) -> None:
     """And not only which gate has failed."""
     found = compared(tmp_path, (6.0, 5.0), ((0.0, 1.5), (0.0, 0.25)))
-    why = "the load tool's own error there is up to 1.5 ms, so that the difference may be its own"
+    why = "the driver's own error there is up to 1.5 ms, so that the difference may be its own"
     assert f"no verdict on socket against REST ({why}); measured 0.83× (" in claim(found)
     assert why in " ".join(summary([found, found]))
     assert "the p99, " in sentence(found)

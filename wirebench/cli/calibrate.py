@@ -1,4 +1,4 @@
-"""`wirebench calibrate`: measure what each load tool's figures are worth on this machine."""
+"""`wirebench calibrate`: measure what each driver's figures are worth on this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from wirebench.drivers import DRIVERS
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
 from wirebench.measure.calibrate import climb_ladder, expected_s, transports_of
 from wirebench.measure.calibration import Conditions, Point, read_calibration, write_calibration
@@ -27,17 +27,17 @@ _ROW = "{:<9} {:<9} {:>8} {:>11} {:>9} {:>10}  {:<18} {}\n"
 
 def calibrate(
     driver: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A load tool; repeat for several. Default: all installed.")
+        list[str] | None, typer.Option(metavar="NAME", help="A driver; repeat for several. Default: all installed.")
     ] = None,
     transport: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
     ] = None,
 ) -> None:
-    """Measure what each load tool's figures are worth.
+    """Measure what each driver's figures are worth.
 
-    Each tool loads a server that logs when every request arrives and when its reply has been written. Error is what
-    the tool measures minus what the log says. Per transport, wireload takes about 25 s and other
-    tools about a minute.
+    Each driver loads a server that logs when every request arrives and when its reply has been written. Error is what
+    the driver measures minus what the log says. Per transport, wireload takes about 25 s and other
+    drivers about a minute.
 
     Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
     loads that were not calibrated by itself, in up to 20 s and coarsely.
@@ -52,15 +52,21 @@ def calibrate(
         left = TimeLeft(len(pairs), sum(expected_s(name) for name, _ in pairs) / len(pairs))
         _note(f"{cores}; about {duration(left.seconds())}")
         sys.stdout.write(_ROW.format(*_HEADINGS))
+        failed: list[str] = []
         try:
             for done, (name, spoken) in enumerate(pairs, start=1):
-                calibration = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
-                path = write_calibration(calibration)
+                try:
+                    calibration = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
+                    path = write_calibration(calibration)
+                except WirebenchError as error:
+                    failed.append(f"{name} {spoken} ({error.message})")
                 left.measured(done)
-                _note(f"{done}/{len(pairs)}: {name} {spoken} is calibrated; {duration(left.seconds())} left")
+                _note(f"{done}/{len(pairs)}: {name} {spoken}; {duration(left.seconds())} left")
         except Interrupted:
             _note(f"{path} has what was complete" if path else "nothing was kept")
             raise
+    if failed:
+        raise WirebenchError(f"not calibrated: {', '.join(failed)}", "run it again while nothing else runs here")
     _note(f"{path} is written; `wirebench doctor` shows it")
 
 

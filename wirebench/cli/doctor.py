@@ -63,7 +63,7 @@ def _tools() -> Iterator[Finding]:
 
 
 def _calibration() -> Iterator[Finding]:
-    """Say what is known of the load tools' own error."""
+    """Say what is known of the drivers' own error."""
     try:
         calibration, problem = read_calibration(Conditions.of(divide_cores()))
     except WirebenchError as error:

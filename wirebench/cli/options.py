@@ -67,7 +67,7 @@ Calibrate = Annotated[
     typer.Option(
         "--calibrate/--no-calibrate",
         envvar="WIREBENCH_CALIBRATE",
-        help="Look up the load tools' own error, and measure it first where it isn't known: 20 s at most.",
+        help="Look up the drivers' own error, and measure it first where it isn't known: 20 s at most.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,4 +1,4 @@
-"""Calibrating load tools: their ceilings and errors over a ladder of loads, or at a run's own loads in a hurry."""
+"""Calibrating drivers: their ceilings and errors over a ladder of loads, or at a run's own loads in a hurry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the load tools on this machine: their ceilings, and how far their figures are from the truth."""
+"""What is known of the drivers on this machine: their ceilings, and how far their figures are from the truth."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class CellLatency:
     block_curves: tuple[Curve, ...]
     #: Of a load of several operations: the same of each.
     by_operation: Mapping[str, Histogram]
-    #: The load tool's error at quantiles, in milliseconds, where it is known.
+    #: The driver's error at quantiles, in milliseconds, where it is known.
     errors_ms: Mapping[float, Interval] = field(default_factory=dict)
 
     def quantile_ms(self, quantile: float) -> float | None:

@@ -15,7 +15,7 @@ from wirebench.store import Record
 
 _T = TypeVar("_T", int, float)
 
-#: A smaller error of the load tool, as a share of the figure, isn't shown beside it.
+#: A smaller error of the driver, as a share of the figure, isn't shown beside it.
 _SMALL_ERROR = 0.02
 
 
@@ -79,7 +79,7 @@ def _quantile(quantile: float) -> Callable[[CellSummary, CellLatency | None], st
 
 
 def _error(quantile: float) -> Callable[[CellSummary, CellLatency | None], str]:
-    """Take the load tool's error of a quantile, where it is more than a small part of it."""
+    """Take the driver's error of a quantile, where it is more than a small part of it."""
 
     def error(_: CellSummary, latency: CellLatency | None) -> str:
         figure_ms = latency.quantile_ms(quantile) if latency else None
@@ -168,8 +168,8 @@ _COLUMNS = (
     Column("p99", "ms", _quantile(0.99)),
     Column("p99.9", "ms", _quantile(0.999)),
     Column("max", "ms", lambda _, latency: number(latency.max_ms if latency else None)),
-    Column("error of p50", "ms, load tool", _error(0.5)),
-    Column("error of p99", "ms, load tool", _error(0.99)),
+    Column("error of p50", "ms, of the driver", _error(0.5)),
+    Column("error of p99", "ms, of the driver", _error(0.99)),
     Column("server CPU", "ms/request", typical("cpu")),
     THROTTLED,
     MEMORY,

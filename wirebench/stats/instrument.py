@@ -1,4 +1,4 @@
-"""The gate `instrument`: whether a difference between two cells may be the load tool's own error."""
+"""The gate `instrument`: whether a difference between two cells may be the driver's own error."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def check_instrument(baseline: CellSummary, subject: CellSummary, metric: Metric
         limit=difference_ms - least_ms if difference_ms > 0 else most_ms - difference_ms,
         unit="ms",
         metrics=(metric.name,),
-        advice="the difference may be the load tool's own error: choose a tool or a load whose error is smaller",
+        advice="the difference may be the driver's own error: choose a driver or a load whose error is smaller",
     )

@@ -24,7 +24,7 @@ class Metric:
     unit: str
     higher_is_better: bool
     of: Callable[[Record], float | None]
-    #: The load tool's error of it, where that is known of any.
+    #: The driver's error of it, where that is known of any.
     error_ms: Callable[[Instrument], Interval | None] | None = None
 
     @property
@@ -172,7 +172,7 @@ class CellSummary:
         return max(figures) / min(figures) if len(figures) > 1 else None
 
     def instrument_error_ms(self, metric: Metric) -> Interval | None:
-        """Return the load tool's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
+        """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
         error_ms = metric.error_ms
         if self.has_streams or error_ms is None:
             return None

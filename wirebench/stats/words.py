@@ -184,14 +184,14 @@ def gate_names(failed: Iterable[Gate]) -> str:
 
 
 def why_withheld(failed: Iterable[Gate]) -> str:
-    """Say which gates withhold a verdict, if any does, and of the load tool's error how large it is."""
+    """Say which gates withhold a verdict, if any does, and of the driver's error how large it is."""
     by_name: dict[str, list[Gate]] = {}
     for gate in failed:
         by_name.setdefault(gate.name, []).append(gate)
     reasons = []
     if instruments := by_name.pop("instrument", []):
         error_ms = max(gate.limit for gate in instruments)
-        reasons = [f"the load tool's own error there is up to {error_ms:.2g} ms, so that the difference may be its own"]
+        reasons = [f"the driver's own error there is up to {error_ms:.2g} ms, so that the difference may be its own"]
     if by_name:
         reasons.insert(0, f"failed gates: {', '.join(map(gate_name, by_name))}")
     return "; ".join(reasons)

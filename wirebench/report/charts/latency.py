@@ -89,7 +89,7 @@ def set_scale(axes: Axes, within: Extent) -> None:
 
 
 def _draw_errors(axes: Axes, style: Style, latency: CellLatency, within: Extent) -> None:
-    """Draw where the truth lies, by the load tool's error: an upright band at each percentile that has one."""
+    """Draw where the truth lies, by the driver's error: an upright band at each percentile that has one."""
     for quantile, (low_ms, high_ms) in latency.errors_ms.items():
         measured_ms = latency.quantile_ms(quantile)
         if measured_ms is not None:
