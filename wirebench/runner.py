@@ -33,6 +33,7 @@ from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
+from wirebench.stats.names import counted
 from wirebench.store import RunInfo, RunWriter
 from wirebench.targets import Description, Disrupted, Endpoint, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
@@ -85,7 +86,9 @@ class _Execution:
             self.calibration, stale = read_calibration(Conditions.of(cores))
             cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
             probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
-            problems = [f"{left_out} more numbers of connections"] if left_out else []
+            problems = (
+                [f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"] if left_out else []
+            )
             if probes:
                 drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
                 expected_s = sum(probe.expected_s for probe in probes)

@@ -25,6 +25,7 @@ from wirebench.measure.calibration import (
 )
 from wirebench.measure.record import Interval
 from wirebench.scenario import Cell, Load
+from wirebench.scenario.contract import Transport
 
 HERE = Conditions(cpu="Some CPU @ 2.50GHz", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab")
 
@@ -68,9 +69,14 @@ OPEN = tuple(
 KNOWN = Calibration(conditions=HERE, points=(*CLOSED, *OPEN))
 
 
+def k6(transport: Transport, **changes: object) -> Cell:
+    """Return a cell of k6."""
+    return cell(transport, **{"driver": "k6", **changes})
+
+
 def rest(concurrency: int, rate_per_s: int | None = None, **changes: object) -> Cell:
     """Return a cell of k6 on REST."""
-    return cell("rest", concurrency=concurrency, rate_per_s=rate_per_s, **changes)
+    return k6("rest", concurrency=concurrency, rate_per_s=rate_per_s, **changes)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_the_error_of_an_open_load_is_on_the_response_clock() -> None:
         rest(128, 1_000),
         rest(64, 2_500),
         rest(16, connections=2),
-        cell("socket"),
+        k6("socket"),
         rest(16, driver="wireload"),
     ],
 )
@@ -220,7 +226,7 @@ def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatc
 
 def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
     """Of closed loads a few server times, the least and the most connections first; of open ones rate and ceiling."""
-    cells = [rest(16), *(cell("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
+    cells = [rest(16), *(k6("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
     probes = plan_probes(cells, Load(), KNOWN)
     full = Probe("k6", "socket", 16, 0)
     assert [
@@ -231,7 +237,7 @@ def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
 
 def test_a_run_does_not_measure_for_longer_than_it_may() -> None:
     """Loads are measured whole or not at all, and how many are left is known."""
-    probes = plan_probes([cell("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
+    probes = plan_probes([k6("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
     chosen, left_out = choose_probes(probes)
     assert sum(probe.expected_s for probe in chosen) <= COARSE_S_MAX
     assert len(chosen) == len(set(chosen)) > 0

@@ -117,6 +117,6 @@ def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Pa
 
 def test_drivers_are_compared_for_their_error(tmp_path: Path) -> None:
     """It is what is looked for, and no reason to doubt it."""
-    cells = (REST, cell("rest", rate_per_s=500, driver="wireload"))
+    cells = (REST, cell("rest", rate_per_s=500, driver="k6"))
     found = compared(tmp_path, (6.0, 5.0), ((0.0, 9.0), (0.0, 9.0)), cells)
     assert () == found.unfit("p99")
