@@ -76,7 +76,8 @@ def test_an_open_load_says_what_was_asked_for_and_what_users_waited(tmp_path: Pa
     """Its latencies count from when requests were due, and those that were never sent are told."""
     lines = shown(tmp_path, cell("rest", rate_per_s=200), rate_achieved_per_s=150.0, dropped_iterations=80)
     assert (
-        "rest users.get by k6: 200/s on 16 connections for 1.6 s; 1 replica × 1 worker (gunicorn-gthread)" == lines[0]
+        "rest users.get by wireload: 200/s on 16 connections for 1.6 s; 1 replica × 1 worker (gunicorn-gthread)"
+        == lines[0]
     )
     assert any("150.0/s succeeded of 200/s asked for (75.0%)" in line for line in lines)
     assert any("dropped" in line and "80 that were due" in line for line in lines)

@@ -42,7 +42,7 @@ def record(tmp_path: Path) -> Record:
 def file(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProgressFile]:
     """Return what writes the file, far more often than once a second."""
     monkeypatch.setattr(progress_module, "_INTERVAL_S", 0.005)
-    with ProgressFile(tmp_path, plan, TimeLeft(64, 2.0)) as made:
+    with ProgressFile(tmp_path, plan, TimeLeft(56, 2.0)) as made:
         yield made
 
 
@@ -140,14 +140,14 @@ def test_everyone_hears_the_same(plan: Plan, record: Record) -> None:
 
 def test_a_run_says_how_it_goes_for_as_long_as_it_does(tmp_path: Path, plan: Plan, record: Record) -> None:
     """At its end the file is removed."""
-    with ProgressFile(tmp_path, plan, TimeLeft(64, 2.0)) as file:
+    with ProgressFile(tmp_path, plan, TimeLeft(56, 2.0)) as file:
         begun = until(tmp_path, lambda _: True)
-        assert (0, 64, "starting", None, None, ()) == (
+        assert (0, 56, "starting", None, None, ()) == (
             begun.done, begun.total, begun.step, begun.cell, begun.last, begun.history,
         )  # fmt: skip
         assert 120 < begun.left_s <= 128
         assert begun.silent_s() < PATIENCE_S
-        file.measured(record, 1, 64)
+        file.measured(record, 1, 56)
     assert [] == list(tmp_path.glob("progress*"))
 
 
@@ -184,7 +184,7 @@ def test_a_cell_that_tells_nothing_is_one_point(tmp_path: Path, plan: Plan, file
     """Its figures come when it is done, and stay until the next one's."""
     file.measuring(first_of(plan), None)
     assert not until(tmp_path, lambda read: read.cell is not None).tells_each_second
-    file.measured(record, 1, 64)
+    file.measured(record, 1, 56)
     seen = until(tmp_path, lambda read: read.done == 1)
     assert seen.last is not None
     assert record.service is not None
@@ -195,10 +195,10 @@ def test_a_cell_that_tells_nothing_is_one_point(tmp_path: Path, plan: Plan, file
 
 def test_the_last_second_of_a_cell_is_seen_at_its_end(tmp_path: Path, plan: Plan, record: Record) -> None:
     """A short window's only second may be over just before the load is."""
-    file = ProgressFile(tmp_path, plan, TimeLeft(64, 2.0))
+    file = ProgressFile(tmp_path, plan, TimeLeft(56, 2.0))
     file.measuring(first_of(plan), tmp_path / "snapshot.json")
     tell(tmp_path / "snapshot.json", 1)
-    file.measured(record, 1, 64)
+    file.measured(record, 1, 56)
     with file:
         seen = until(tmp_path, lambda read: read.done == 1)
     assert [100.0] == [point.rate_per_s for point in seen.history]
@@ -207,11 +207,11 @@ def test_the_last_second_of_a_cell_is_seen_at_its_end(tmp_path: Path, plan: Plan
 def test_the_history_is_bounded(tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is opened late shows the last two minutes, and the file stays small."""
     monkeypatch.setattr(progress_module, "_INTERVAL_S", 0.005)
-    plan = make_plan(read_scenario(SCENARIOS / "quick.yaml").model_copy(update={"blocks": 13}), seed=1)
-    with ProgressFile(tmp_path, plan, TimeLeft(208, 2.0)) as file:
+    plan = make_plan(read_scenario(SCENARIOS / "quick.yaml").model_copy(update={"blocks": 15}), seed=1)
+    with ProgressFile(tmp_path, plan, TimeLeft(210, 2.0)) as file:
         for done in range(1, 200):
             file.measuring(first_of(plan), None)
-            file.measured(record, done, 208)
+            file.measured(record, done, 210)
         seen = until(tmp_path, lambda read: read.done == 199)
     assert HISTORY_MAX == len(seen.history)
     assert 199 == seen.history[-1].cell
@@ -225,8 +225,8 @@ def test_a_full_disk_stops_no_run(tmp_path: Path, plan: Plan, record: Record, mo
 
     monkeypatch.setattr(Path, "replace", fail)
     monkeypatch.setattr(progress_module, "_INTERVAL_S", 0.005)
-    with ProgressFile(tmp_path / "finished", plan, TimeLeft(64, 2.0)) as file:
-        file.measured(record, 1, 64)
+    with ProgressFile(tmp_path / "finished", plan, TimeLeft(56, 2.0)) as file:
+        file.measured(record, 1, 56)
         time.sleep(0.05)
         assert read_progress(tmp_path / "finished") is None
         monkeypatch.undo()
@@ -245,7 +245,7 @@ def test_a_file_that_says_what_can_not_be_says_nothing(
     tmp_path: Path, file: ProgressFile, record: Record, impossible: dict[str, float]
 ) -> None:
     """More cells than there are, or less than no time."""
-    file.measured(record, 1, 64)
+    file.measured(record, 1, 56)
     told = until(tmp_path, lambda read: read.done == 1).model_dump(mode="json")
     changed = told | impossible
     if "last" in impossible:
@@ -267,8 +267,8 @@ def test_a_snapshot_that_is_damaged_is_none(tmp_path: Path, plan: Plan, file: Pr
 
 def test_a_killed_run_leaves_a_file_that_is_silent(tmp_path: Path, plan: Plan, record: Record) -> None:
     """What it says is how far the run was; how long ago, its readers know."""
-    with ProgressFile(tmp_path / "finished", plan, TimeLeft(64, 2.0)) as file:
-        file.measured(record, 1, 64)
+    with ProgressFile(tmp_path / "finished", plan, TimeLeft(56, 2.0)) as file:
+        file.measured(record, 1, 56)
         left = until(tmp_path / "finished", lambda read: read.done == 1)
     write_progress(tmp_path, left)
     read = read_progress(tmp_path)

@@ -137,7 +137,10 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
     ("changes", "expected"),
     [
         ({"commit": "another"}, "commit: 0123456789abcdef0123456789abcdef01234567 then, another now"),
-        ({"versions": {"wirebench": "0.1.0", "k6": "9.0.0"}}, "k6: 1.8.1 then, 9.0.0 now, and 2 things more"),
+        (
+            {"versions": {"wirebench": "0.1.0", "wireload": "9.0.0"}},
+            "wireload: 0.1.0 then, 9.0.0 now, and 2 things more",
+        ),
         ({"machine": {"cpu": "Some CPU @ 2.50GHz", "cores": "64"}}, "cores: 2 cores then, 64 cores now"),
         ({"target": "kubernetes"}, "target: local then, kubernetes now"),
     ],
