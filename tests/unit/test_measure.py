@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from wirebench import processes
-from wirebench.measure import counters
+from wirebench.measure import counters, usage
 from wirebench.measure.counters import count_since, fairness, parse_counts, subtract, wait_until_settled
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.throttling import throttled_periods
@@ -230,6 +230,22 @@ def test_a_watch_tells_only_what_it_watched() -> None:
     assert own.between(now_ns - 10**10, now_ns) is None
     assert own.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
     assert nobody.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+
+
+def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 x 4 s, the cores are busy for 5 s; we take 3 s of these, and others a quarter of all."""
+    readings = iter([(10.0, 100.0, (1.0, 0.5, 0.0, 2.0)), (14.0, 105.0, (2.0, 0.5, 1.0, 3.0))])
+
+    def read() -> os.times_result:
+        nonlocal busy_s
+        elapsed_s, busy_s, ours = next(readings)
+        return os.times_result((*ours, elapsed_s))
+
+    busy_s = 0.0
+    monkeypatch.setattr(os, "times", read)
+    monkeypatch.setattr(usage, "of_cores", lambda _: Usage(0, busy_s))
+    interference = usage.Interference(frozenset({0, 1}))
+    assert (5 - 3) / (2 * 4) == interference.share()
 
 
 def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -69,6 +70,24 @@ def _busy_s(times: Any) -> float:  # noqa: ANN401 - psutil's own type differs by
     # The kernel counts guests' time in `user` and `nice`, too.
     not_busy = ("idle", "iowait", "guest", "guest_nice")
     return math.fsum(value for name, value in times._asdict().items() if name not in not_busy)
+
+
+class Interference:
+    """How much of some cores' time others take: not we, nor processes of ours that have ended."""
+
+    def __init__(self, cores: frozenset[int]) -> None:
+        self._cores = cores
+        self._start = self._read()
+
+    def share(self) -> float:
+        """Return the others' share of the cores' time so far."""
+        elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
+        return max(0.0, others_s) / (elapsed_s * len(self._cores))
+
+    def _read(self) -> tuple[float, float]:
+        own = os.times()
+        ours_s = own.user + own.system + own.children_user + own.children_system
+        return own.elapsed, (of_cores(self._cores).cpu_s or 0.0) - ours_s
 
 
 class ProcessTree:
