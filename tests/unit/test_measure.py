@@ -234,6 +234,7 @@ def test_a_watch_tells_only_what_it_watched() -> None:
 
 def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 2 x 4 s, the cores are busy for 5 s; we take 3 s of these, and others a quarter of all."""
+    busy_s = 0.0
     readings = iter([(10.0, 100.0, (1.0, 0.5, 0.0, 2.0)), (14.0, 105.0, (2.0, 0.5, 1.0, 3.0))])
 
     def read() -> os.times_result:
@@ -241,7 +242,6 @@ def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> No
         elapsed_s, busy_s, ours = next(readings)
         return os.times_result((*ours, elapsed_s))
 
-    busy_s = 0.0
     monkeypatch.setattr(os, "times", read)
     monkeypatch.setattr(usage, "of_cores", lambda _: Usage(0, busy_s))
     interference = usage.Interference(frozenset({0, 1}))
