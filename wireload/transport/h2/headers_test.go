@@ -44,3 +44,20 @@ func TestBlocksSayWhatTheyShould(t *testing.T) {
 		}
 	}
 }
+
+func TestATableThatIsNotLimitedCostsNothing(t *testing.T) {
+	sent := newHeaders("http", "service:1", nil)
+	sent.reset()
+	head, blocks := Head{Fields: Fields{Method: "GET", Path: "/"}, BodyBytes: -1}, []string{}
+	for range 4 {
+		block, err := sent.block(head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, string(block))
+		sent.limitTable(headerTableSize)
+	}
+	if blocks[1] != blocks[2] || blocks[2] != blocks[3] || len(blocks[3]) >= len(blocks[0]) {
+		t.Errorf("want the same short block from the second request on, got %q", blocks)
+	}
+}
