@@ -94,7 +94,7 @@ class _Execution:
             if probes:
                 drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
                 expected_s = sum(probe.expected_s for probe in probes)
-                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
+                self.progress.step("; ".join(filter(None, (stale, f"calibrating {drivers}, about {expected_s:.0f} s"))))
                 interference = Interference(cores.all)
                 points, failed = measure_coarsely(probes, cores)
                 problems += failed
@@ -377,9 +377,9 @@ def execute(  # noqa: PLR0913 - what a run is
     """Measure every cell of the plan that is left; every record is on disk before the next cell starts.
 
     `before` is what the run has taken so far, where it goes on. Without `calibrate`, records don't say what the
-    drivers' figures are worth. However it ends, services are stopped, and the run is
-    marked complete, or incomplete with the reason. Where nothing was measured, the folder stays only for what a failed
-    process has said. Raises WirebenchError, Interrupted.
+    drivers' figures are worth. However it ends, services are stopped, and the run is marked complete, or incomplete
+    with the reason. Where nothing was measured, the folder stays only for what a failed process has said. Raises
+    WirebenchError, Interrupted.
     """
     file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
     everyone = Everyone((progress, file))
