@@ -1,4 +1,4 @@
-# Other people's load tools: not part of `make setup`, because only scenarios that name them as drivers need them.
+# Other drivers: not part of `make setup`, because only scenarios that name them need them.
 
 ##@ Drivers to check wireload by
 .PHONY: driver-fortio driver-oha driver-locust

@@ -17,7 +17,7 @@ from benchmarks import bare
 from wirebench import processes
 from wirebench.drivers import K6, Job
 from wirebench.measure.observe import CLOCK_INTERVAL_S
-from wirebench.measure.usage import Watch, cpu_s, of_processes, process_tree
+from wirebench.measure.usage import Watch, of_processes, process_tree
 from wirebench.processes import Child
 from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.scenario.contract import CLOSING_RUNTIMES, Implementation, Transport
@@ -144,12 +144,12 @@ def _measure_socket_cpu_us(pids: tuple[int, ...], address: str, log: Path, cores
     """Load with a client of our own: k6 can't saturate this server, and a server that waits costs more a request."""
     host, _, port = address.rpartition(":")
     log.unlink(missing_ok=True)
-    before = sum(cpu_s(pid) or 0.0 for pid in pids)
+    before = sum(processes.read_cpu_s(pid) or 0.0 for pid in pids)
     arguments = [host, port, str(CONNECTIONS), str(SECONDS)]
     child = processes.start("socket load", [sys.executable, "-m", "benchmarks.socket_load", *arguments], log, cores)
     try:
         child.wait(SECONDS + _START_TIMEOUT_S)
     finally:
         child.stop()
-    used_s = sum(cpu_s(pid) or 0.0 for pid in pids) - before
+    used_s = sum(processes.read_cpu_s(pid) or 0.0 for pid in pids) - before
     return used_s / int(log.read_text(encoding="ascii")) * 1e6

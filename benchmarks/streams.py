@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wirebench import processes
-from wirebench.measure.usage import cpu_s, process_tree
+from wirebench.measure.usage import process_tree
 from wirebench.scenario import ServiceSpec
 from wirebench.scenario.contract import TRANSPORTS, Transport
 from wirebench.targets import Cores, Endpoint, LocalTarget, divide_cores
@@ -81,4 +81,4 @@ def _rates(transport: Transport, service: Endpoint, log: Path, cores: frozenset[
 
 
 def _cpu_s(pids: tuple[int, ...]) -> float:
-    return sum(cpu_s(pid) or 0.0 for pid in pids)
+    return sum(processes.read_cpu_s(pid) or 0.0 for pid in pids)

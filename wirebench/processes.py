@@ -25,6 +25,7 @@ _POLL_S = 0.01
 _TERM_GRACE_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _NICE_MAX = 19
+_CPUCLOCK_SCHED = 2
 
 
 class ProcessError(WirebenchError):
@@ -38,6 +39,8 @@ class Child:
     name: str
     log: Path
     process: subprocess.Popen[bytes]
+    #: Its CPU time when `wait` last looked, which is all that is known of it once it has ended.
+    _cpu_s: float | None = None
 
     @property
     def pid(self) -> int:
@@ -63,7 +66,10 @@ class Child:
         """Wait for its end and return its status. Raises ProcessError if it takes too long."""
         deadline = time.monotonic() + timeout_s
         # Waking up often costs less than a late look at the clock: the end of a driver ends a cell.
-        while (status := self.process.poll()) is None:
+        while True:
+            self._cpu_s = self.read_cpu_s()
+            if (status := self.process.poll()) is not None:
+                return status
             if time.monotonic() > deadline:
                 self.stop()
                 raise ProcessError(
@@ -72,7 +78,11 @@ class Child:
                     last_lines(self.log),
                 )
             time.sleep(_POLL_S)
-        return status
+
+    def read_cpu_s(self) -> float | None:
+        """Return its CPU time, in seconds; of one that has ended, what it was when `wait` found that."""
+        running_s = read_cpu_s(self.pid)
+        return self._cpu_s if running_s is None else running_s
 
     def stop(self, grace_s: float = _TERM_GRACE_S) -> None:
         """End it: SIGTERM, so long to finish, then SIGKILL for it and all that it has started, in whatever group."""
@@ -117,6 +127,18 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
         except OSError as error:
             raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
     return Child(name, log, process)
+
+
+def read_cpu_s(pid: int) -> float | None:
+    """Return the CPU time of a process, all its threads, in seconds; None if it has ended.
+
+    To the nanosecond, where /proc/PID/stat has hundredths of a second: the clock's number is made as by
+    clock_getcpuclockid(3).
+    """
+    try:
+        return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
+    except OSError:
+        return None
 
 
 def launch(arguments: Sequence[str | Path]) -> None:

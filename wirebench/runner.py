@@ -23,12 +23,13 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
 from wirebench.measure import Observation, Subject, environment, make_record, observe
-from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes
-from wirebench.measure.calibration import Calibration, Conditions, read_calibration, write_calibration
+from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes, write_undisturbed
+from wirebench.measure.calibration import Calibration, Conditions, read_calibration
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
+from wirebench.measure.usage import Interference
 from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
@@ -77,28 +78,30 @@ class _Execution:
         """Look up what the drivers' figures are worth, and measure it coarsely at loads where that isn't known.
 
         A load from elsewhere, or on cores that it isn't bound to, is none that could be measured here. What goes wrong
-        is noted, and the run goes on without.
+        is noted, and the run goes on without. What others disturbed holds for this run, which they disturb as well, and
+        for no later one.
         """
         cores, plan = self.target.cores, self.plan
         if cores is None or self.target.load_pods:
             return
+        problems: list[str] = []
         try:
             self.calibration, stale = read_calibration(Conditions.of(cores))
             cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
             probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
-            problems = (
-                [f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"] if left_out else []
-            )
+            if left_out:
+                problems.append(f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`")
             if probes:
                 drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
                 expected_s = sum(probe.expected_s for probe in probes)
-                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
+                self.progress.step("; ".join(filter(None, (stale, f"calibrating {drivers}, about {expected_s:.0f} s"))))
+                interference = Interference(cores.all)
                 points, failed = measure_coarsely(probes, cores)
                 problems += failed
                 self.calibration = self.calibration.with_points(points)
-                write_calibration(self.calibration)
+                write_undisturbed(self.calibration, interference)
         except WirebenchError as error:
-            problems = [error.message]
+            problems.append(error.message)
         if problems:
             self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
 
@@ -374,9 +377,9 @@ def execute(  # noqa: PLR0913 - what a run is
     """Measure every cell of the plan that is left; every record is on disk before the next cell starts.
 
     `before` is what the run has taken so far, where it goes on. Without `calibrate`, records don't say what the
-    drivers' figures are worth. However it ends, services are stopped, and the run is
-    marked complete, or incomplete with the reason. Where nothing was measured, the folder stays only for what a failed
-    process has said. Raises WirebenchError, Interrupted.
+    drivers' figures are worth. However it ends, services are stopped, and the run is marked complete, or incomplete
+    with the reason. Where nothing was measured, the folder stays only for what a failed process has said. Raises
+    WirebenchError, Interrupted.
     """
     file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
     everyone = Everyone((progress, file))

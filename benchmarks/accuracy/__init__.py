@@ -1,1 +1,1 @@
-"""`make accuracy`: what load tools measure, against a server whose latency is known (tests/accuracy/truth)."""
+"""`make accuracy`: what drivers measure, against a server whose latency is known (tests/accuracy/truth)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,7 +12,9 @@ import pytest
 
 from tests.contract.runs import ONE_CELL, WIREBENCH, only_run
 from wirebench.drivers import DRIVERS
+from wirebench.measure.calibration import Calibration, Conditions, Errors, Point, now, version_of, write_calibration
 from wirebench.measure.truth import SERVER
+from wirebench.targets import divide_cores
 
 pytestmark = pytest.mark.skipif(
     not SERVER.exists() or DRIVERS["wireload"].version() is None, reason="wireload and truth are not built: make setup"
@@ -37,36 +38,56 @@ def wirebench(*arguments: str | Path) -> str:
     return done.stderr
 
 
-def test_a_run_measures_its_own_loads_once(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
-    """It says so beforehand, replaces a file that is none, and its records have error and ceiling, marked coarse."""
-    path = scenario(BY_WIRELOAD)
+def test_a_run_measures_its_own_loads(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
+    """It says so beforehand, also where there is a file that is none, and its record has error and ceiling."""
     file.parent.mkdir()
     file.write_text("{")
-    told = wirebench("run", path, "--out", tmp_path / "first", "--calibrate")
+    told = wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     assert f"{file} is no calibration" in told
     assert "calibrating wireload, about " in told
-    (record,) = only_run(tmp_path / "first").records
+    (record,) = only_run(tmp_path / "out").records
     assert record.instrument is not None
     assert record.instrument.coarse
+    # No request is faster than its reply, and none waits for a second.
     assert record.instrument.p50_error_ms is not None
+    assert 0 <= record.instrument.p50_error_ms[0] < 1000
     assert record.instrument.ceiling_per_s is not None
     assert record.instrument.ceiling_share == pytest.approx(
         record.rate_achieved_per_s / record.instrument.ceiling_per_s
     )
     assert "ceiling" in {gate.name for gate in record.gates}
-    # Latencies of an idle machine: no request is faster than its reply, and none waits for a second.
-    points = json.loads(file.read_text())["points"]
-    assert [(16, 0), (4, 0), (4, 1), (4, 10)] == [(point["concurrency"], point["server_ms"]) for point in points]
-    assert all(0 <= point["service"]["p50_ms"][0] < 1000 for point in points)
+
+
+def test_a_run_looks_up_what_is_calibrated(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
+    """It measures nothing then, and `doctor` shows what is known."""
+    errors = Errors(p50_ms=(0.125, 0.25), p99_ms=None)
+    known = Point(
+        driver="wireload",
+        version=version_of("wireload"),
+        transport="socket",
+        concurrency=4,
+        rate_asked_per_s=None,
+        server_ms=1,
+        rate_per_s=3_000,
+        service=errors,
+        response=None,
+        coarse=True,
+        measured_at=now(),
+    )
+    ceiling = known.model_copy(update={"concurrency": 16, "server_ms": 0, "rate_per_s": 64_000})
+    write_calibration(Calibration(conditions=Conditions.of(divide_cores()), points=(known, ceiling)))
+    content = file.read_bytes()
+    assert "calibrating" not in wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    (record,) = only_run(tmp_path / "out").records
+    assert record.instrument is not None
+    assert (0.125, 0.25) == record.instrument.p50_error_ms
+    assert record.instrument.ceiling_per_s == pytest.approx(64_000)
+    assert content == file.read_bytes()
 
     doctor = subprocess.run([WIREBENCH, "doctor"], capture_output=True, text=True, check=False)
-    assert "wireload socket: up to " in doctor.stdout
+    assert "wireload socket: up to 64,000 requests/s; error of p50 +0.12 to +0.25 ms" in doctor.stdout
     assert " ms (coarsely calibrated 20" in doctor.stdout
     assert "not calibrated: wireload rest" in doctor.stdout
-
-    assert "calibrating" not in wirebench("run", path, "--out", tmp_path / "second", "--calibrate")
-    assert points == json.loads(file.read_text())["points"]
-    assert only_run(tmp_path / "second").records[0].instrument is not None
 
 
 def test_without_calibration_records_have_none(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:

@@ -11,7 +11,7 @@ from tests.unit.report_run import cell
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
 from wirebench.measure import calibration as module
-from wirebench.measure.calibrate import COARSE_S_MAX, Probe, choose_probes, plan_probes
+from wirebench.measure.calibrate import COARSE_S_MAX, Probe, choose_probes, plan_probes, write_undisturbed
 from wirebench.measure.calibration import (
     Calibration,
     Conditions,
@@ -24,6 +24,7 @@ from wirebench.measure.calibration import (
     write_calibration,
 )
 from wirebench.measure.record import Interval
+from wirebench.measure.usage import Interference
 from wirebench.scenario import Cell, Load
 from wirebench.scenario.contract import Transport
 
@@ -199,6 +200,24 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     with pytest.raises(WirebenchError, match="can't write"):
         write_calibration(KNOWN)
+
+
+@pytest.mark.parametrize(("share", "is_kept"), [(0.04, True), (0.06, False)])
+def test_what_others_disturbed_is_not_kept(
+    share: float,
+    is_kept: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor does it replace what was known."""
+    interference = Interference(frozenset({0}))
+    monkeypatch.setattr(Interference, "share", lambda _: share)
+    write_calibration(Calibration(conditions=HERE))
+    if is_kept:
+        write_undisturbed(KNOWN, interference)
+    else:
+        with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
+            write_undisturbed(KNOWN, interference)
+    assert (KNOWN.points if is_kept else ()) == read_calibration(HERE)[0].points
 
 
 def test_each_machine_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from wirebench.measure import counters
+from wirebench import processes
+from wirebench.measure import counters, usage
 from wirebench.measure.counters import count_since, fairness, parse_counts, subtract, wait_until_settled
 from wirebench.measure.gates import Evidence, check
 from wirebench.measure.throttling import throttled_periods
-from wirebench.measure.usage import TreeWatch, Usage, Watch, cpu_s, of_cores, of_processes, process_tree
+from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, of_cores, of_processes, process_tree
+from wirebench.processes import read_cpu_s
 from wirebench.targets import Replica, divide_cores
 from wirebench.targets.cores import CoreClaim
 
@@ -200,12 +202,12 @@ def test_cores_are_divided(available: set[int], server: set[int], generator: set
 
 def test_the_cpu_clock_of_a_process_runs_when_it_works() -> None:
     """The clock that is read from outside is the one that the process reads itself."""
-    before = cpu_s(os.getpid())
+    before = read_cpu_s(os.getpid())
     assert before is not None
     end = time.process_time() + 0.05
     while time.process_time() < end:
         pass
-    after = cpu_s(os.getpid())
+    after = read_cpu_s(os.getpid())
     assert after is not None
     assert 0.05 <= after - before < 0.5
 
@@ -216,7 +218,7 @@ def test_a_process_that_has_ended_has_no_clock() -> None:
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
-    assert cpu_s(pid) is None
+    assert read_cpu_s(pid) is None
     assert () == process_tree(pid)
 
 
@@ -228,6 +230,38 @@ def test_a_watch_tells_only_what_it_watched() -> None:
     assert own.between(now_ns - 10**10, now_ns) is None
     assert own.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
     assert nobody.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+
+
+def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 x 4 s, the cores are busy for 5 s; we take 3 s of these, and others a quarter of all."""
+    busy_s = 0.0
+    readings = iter([(10.0, 100.0, (1.0, 0.5, 0.0, 2.0)), (14.0, 105.0, (2.0, 0.5, 1.0, 3.0))])
+
+    def read() -> os.times_result:
+        nonlocal busy_s
+        elapsed_s, busy_s, ours = next(readings)
+        return os.times_result((*ours, elapsed_s))
+
+    monkeypatch.setattr(os, "times", read)
+    monkeypatch.setattr(usage, "of_cores", lambda _: Usage(0, busy_s))
+    interference = usage.Interference(frozenset({0, 1}))
+    assert (5 - 3) / (2 * 4) == interference.share()
+
+
+def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
+    """Also where it runs for less time than passes between two readings; of several, all count."""
+    generator = Generator()
+    with Watch(generator.usage, 3600) as watch:
+        start_ns = time.time_ns()
+        for _ in range(2):
+            child = processes.start("burner", [sys.executable, "-c", "sum(range(1_000_000))"], tmp_path / "log")
+            generator.watch(child)
+            assert 0 == child.wait(30)
+        end_ns = time.time_ns()
+    used = watch.between(start_ns, end_ns)
+    assert used is not None
+    assert used.cpu_s is not None
+    assert 0.005 < used.cpu_s < 10
 
 
 #: A service of two processes, which starts a third when it is told to.
@@ -323,9 +357,9 @@ def test_cores_are_busy_whoever_uses_them() -> None:
     try:
         os.sched_setaffinity(burner.pid, {core})
         deadline = time.monotonic() + 30
-        while (cpu_s(burner.pid) or 0.0) < 0.5 and time.monotonic() < deadline:
+        while (read_cpu_s(burner.pid) or 0.0) < 0.5 and time.monotonic() < deadline:
             time.sleep(0.05)
-        used_s = cpu_s(burner.pid) or 0.0
+        used_s = read_cpu_s(burner.pid) or 0.0
     finally:
         burner.kill()
         burner.wait()

@@ -315,6 +315,16 @@ def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:
     assert (8, 8) == (drivers.count("wireload"), drivers.count("k6"))
 
 
+@pytest.mark.parametrize("driver", ["wireload", "{grpc: k6}"])
+def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_refused(tmp_path: Path, driver: str) -> None:
+    """Verdicts rest on the first of the drivers, whichever of them checks."""
+    factors = "{transport: [rest, grpc], driver: {rest: k6, grpc: ghz}}"
+    text = f"question: x\nfactors: {factors}\ncross_check: {{driver: {driver}}}\n"
+    with pytest.raises(UsageError, match=r":3: cross_check\.driver.*: verdicts would rest on .*") as error:
+        make_plan(read(tmp_path, text), seed=1)
+    assert "swap it with factors.driver" == error.value.hint
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

@@ -11,9 +11,10 @@ import typer
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.interrupts import STOPPING, Interrupted, interruptible
-from wirebench.measure.calibrate import climb_ladder, expected_s, transports_of
-from wirebench.measure.calibration import Conditions, Point, read_calibration, write_calibration
+from wirebench.measure.calibrate import climb_ladder, expected_s, transports_of, write_undisturbed
+from wirebench.measure.calibration import Conditions, Point, read_calibration
 from wirebench.measure.environment import warnings
+from wirebench.measure.usage import Interference
 from wirebench.progress import TimeLeft
 from wirebench.report.numbers import duration
 from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
@@ -44,9 +45,10 @@ def calibrate(
     """
     pairs = _choose(driver or [], transport or [])
     cores = divide_cores()
-    calibration, problem = read_calibration(Conditions.of(cores))
     path = None
     with interruptible(STOPPING), CoreClaim(cores.all, _note):
+        # Not before: a run that had the cores until now may have added to it.
+        calibration, problem = read_calibration(Conditions.of(cores))
         for caveat in filter(None, (problem, *warnings(cores))):
             _note(caveat)
         left = TimeLeft(len(pairs), sum(expected_s(name) for name, _ in pairs) / len(pairs))
@@ -56,8 +58,10 @@ def calibrate(
         try:
             for done, (name, spoken) in enumerate(pairs, start=1):
                 try:
-                    calibration = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
-                    path = write_calibration(calibration)
+                    interference = Interference(cores.all)
+                    measured = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
+                    path = write_undisturbed(measured, interference)
+                    calibration = measured
                 except WirebenchError as error:
                     failed.append(f"{name} {spoken} ({error.message})")
                 left.measured(done)

@@ -8,8 +8,8 @@ import orjson
 
 from wirebench.cli.options import Json, Out, RunName
 from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
-from wirebench.stats import METRICS, Comparison, conclude, summarise
-from wirebench.stats.words import sentence
+from wirebench.stats import METRICS, conclude, summarise
+from wirebench.stats.compare_data import describe_comparison
 from wirebench.store import Run, find_run
 from wirebench.store.results import DEFAULT_FOLDER, LAST
 
@@ -45,22 +45,7 @@ def as_json(run: Run) -> str:
                 }
                 for cell in cells
             ],
-            "comparisons": list(map(_as_dict, conclude(run))),
+            "comparisons": list(map(describe_comparison, conclude(run))),
         },
         option=orjson.OPT_INDENT_2,
     ).decode()
-
-
-def _as_dict(comparison: Comparison) -> dict[str, object]:
-    return {
-        "factor": comparison.factor,
-        "subject": comparison.subject.cell,
-        "baseline": comparison.baseline.cell,
-        "metric": comparison.metric.name,
-        "verdict": None if comparison.instruments else comparison.verdict,
-        "instruments": comparison.instruments,
-        "ratios": comparison.ratios,
-        "failed_gates": [gate.name for gate in comparison.failed_gates],
-        "sentence": sentence(comparison),
-        "checks": list(map(_as_dict, comparison.checks)),
-    }

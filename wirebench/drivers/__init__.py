@@ -1,4 +1,4 @@
-"""The load tools, one adapter each: every one hands back the same histogram file."""
+"""The drivers, one adapter each: every one returns the same histogram file."""
 
 from __future__ import annotations
 

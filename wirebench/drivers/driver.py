@@ -51,7 +51,7 @@ class Job:
 
 
 class Driver(Protocol):
-    """One load tool."""
+    """A load tool."""
 
     name: str
     #: The make target that installs it.

@@ -6,14 +6,25 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from wirebench.drivers import Histogram
 from wirebench.drivers.histogram_file import OK, Clock
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibration import FULL_CONNECTIONS, Calibration, Errors, Point, now, version_of
+from wirebench.measure.calibration import (
+    FULL_CONNECTIONS,
+    Calibration,
+    Errors,
+    Point,
+    now,
+    version_of,
+    write_calibration,
+)
+from wirebench.measure.gates import INTERFERENCE_MAX
 from wirebench.measure.record import Interval, span
 from wirebench.measure.truth import Measurement, error_ms, measure_truth
+from wirebench.measure.usage import Interference
 from wirebench.scenario import Cell, Load
 from wirebench.scenario.arrivals import rate_asked_per_s
 from wirebench.scenario.contract import TRANSPORTS, Driver, Transport, defaults
@@ -158,6 +169,15 @@ def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
         coarse=coarse,
         measured_at=now(),
     )
+
+
+def write_undisturbed(calibration: Calibration, interference: Interference) -> Path:
+    """Keep a calibration, and return where. Raises WirebenchError if others took CPU time while it was measured."""
+    share = interference.share()
+    if share > INTERFERENCE_MAX:
+        message = f"other programs took {share:.0%} of the cores' time, so that the calibration isn't kept"
+        raise WirebenchError(message, "close them, or calibrate again later")
+    return write_calibration(calibration)
 
 
 def transports_of(driver: Driver) -> tuple[Transport, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,9 +15,7 @@ from typing import Any, Self
 import psutil
 
 from wirebench.measure.throttling import throttled_periods
-from wirebench.processes import Child
-
-_CPUCLOCK_SCHED = 2
+from wirebench.processes import Child, read_cpu_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +37,6 @@ class Usage:
         )
 
 
-def cpu_s(pid: int) -> float | None:
-    """Return the CPU time of a process, all its threads, in seconds; None if it has ended.
-
-    To the nanosecond, where /proc/PID/stat has hundredths of a second: the clock's number is made as by
-    clock_getcpuclockid(3).
-    """
-    try:
-        return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
-    except OSError:
-        return None
-
-
 def process_tree(root_pid: int) -> tuple[int, ...]:
     """Return the ids of a process and its descendants; empty if it has ended."""
     return tuple(each.pid for each in _list_processes(root_pid))
@@ -66,7 +53,7 @@ def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
 def of_processes(pids: Sequence[int]) -> Usage | None:
     """Read the CPU time of processes; None if one has gone or can't be seen: the sum would be too small."""
     now_ns = time.time_ns()
-    known = [value for value in map(cpu_s, pids) if value is not None]
+    known = [value for value in map(read_cpu_s, pids) if value is not None]
     return Usage(now_ns, sum(known)) if pids and len(known) == len(pids) else None
 
 
@@ -83,6 +70,24 @@ def _busy_s(times: Any) -> float:  # noqa: ANN401 - psutil's own type differs by
     # The kernel counts guests' time in `user` and `nice`, too.
     not_busy = ("idle", "iowait", "guest", "guest_nice")
     return math.fsum(value for name, value in times._asdict().items() if name not in not_busy)
+
+
+class Interference:
+    """How much of some cores' time others take: not we, nor processes of ours that have ended."""
+
+    def __init__(self, cores: frozenset[int]) -> None:
+        self._cores = cores
+        self._start = self._read()
+
+    def share(self) -> float:
+        """Return the others' share of the cores' time so far."""
+        elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
+        return max(0.0, others_s) / (elapsed_s * len(self._cores))
+
+    def _read(self) -> tuple[float, float]:
+        own = os.times()
+        ours_s = own.user + own.system + own.children_user + own.children_system
+        return own.elapsed, (of_cores(self._cores).cpu_s or 0.0) - ours_s
 
 
 class ProcessTree:
@@ -109,19 +114,26 @@ class ProcessTree:
 
 
 class Generator:
-    """The driver's process, once there is one."""
+    """The driver's processes.
+
+    Before the first starts and after the last has ended their CPU time is known as well: a window may open right after
+    a start and close right before an end, with no reading in between.
+    """
 
     def __init__(self) -> None:
-        self._pids: tuple[int, ...] = ()
+        self._children: list[Child] = []
 
     def watch(self, child: Child) -> None:
-        """Take this process from now on."""
-        self._pids = (child.pid,)
+        """Add a process."""
+        self._children.append(child)
 
     def usage(self) -> Usage | None:
-        """Read its CPU time, and how often its cgroup, which is ours, met a limit; None without a process."""
-        used = of_processes(self._pids)
-        return used and replace(used, throttled_periods=throttled_periods())
+        """Read their CPU time, and how often their cgroup, which is ours, met a limit."""
+        now_ns = time.time_ns()
+        known = [used_s for child in self._children if (used_s := child.read_cpu_s()) is not None]
+        if len(known) < len(self._children):
+            return None
+        return Usage(now_ns, math.fsum(known), throttled_periods())
 
 
 class Watch:
@@ -138,7 +150,8 @@ class Watch:
         self._thread = threading.Thread(target=self._read_until_stopped, name="usage", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start reading."""
+        """Read once, and go on."""
+        self._add()
         self._thread.start()
         return self
 
@@ -156,7 +169,6 @@ class Watch:
         return end.since(start) if start and end else None
 
     def _read_until_stopped(self) -> None:
-        self._add()
         while not self._stop.wait(self._interval_s):
             self._add()
 

@@ -1,4 +1,4 @@
-"""What each load tool can do, and why it can't do the rest: for refusals, before anything starts."""
+"""What each driver can do, and why it can't do the rest: for refusals, before anything starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _by_url(operation: Operation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
-    """What a load tool can do; a reason is why it can't, and empty if it can.
+    """What a driver can do; a reason is why it can't, and empty if it can.
 
     `sends` is whether it can send an operation. It reopens connections on the transports of `reopens`. `json_only`
     is about REST.

@@ -1,7 +1,7 @@
 """What two runs were made differently with, and which of it keeps their figures apart.
 
 What is measured may differ: versions of the services and of what they stand on are what runs are compared for. What it
-is measured on and with must not: a target, a machine, a load or a load tool of another kind has figures of its own.
+is measured on and with must not: a target, a machine, a load or a driver of another kind has figures of its own.
 """
 
 from __future__ import annotations

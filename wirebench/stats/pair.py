@@ -31,7 +31,7 @@ class Pair:
     ratios: dict[str, Ratio]
     verdict: Verdict
     failed_gates: tuple[Gate, ...]
-    #: Differences within it make none to the asker; None between two load tools, whose error is what is looked for.
+    #: Differences within it make none to the asker; None between two drivers, whose error is what is looked for.
     margin: float | None
 
     def unfit(self, metric: str) -> tuple[Gate, ...]:

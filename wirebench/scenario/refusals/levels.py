@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from wirebench.scenario.cell import Cell
 from wirebench.scenario.contract import (
     COMES_WITH,
     COMPARABLE,
     TRANSPORTS,
+    Driver,
 )
 from wirebench.scenario.model import EVERY_TRANSPORT, CrossCheck, Factors, Scenario, field_of
 from wirebench.scenario.refusals.refusal import Refusal
@@ -49,11 +51,19 @@ def unfit_runtimes(factors: Factors) -> Iterator[Refusal]:
 
 
 def unfit_cross_check(check: CrossCheck, factors: Factors, cells: Sequence[Cell]) -> Iterator[Refusal]:
-    """Refuse a cross-check of cells that there aren't."""
+    """Refuse a cross-check of cells that there aren't, or by a driver that verdicts would rest on: stats.compare."""
     for transport in check.driver:
         if transport not in (EVERY_TRANSPORT, *factors.transport):
             hint = "add it there, or remove its drivers here"
             yield Refusal(("cross_check", "driver", transport), f"{transport} is not in factors.transport", hint)
+    ranks = get_args(Driver)
+    for transport, drivers in check.driver.items():
+        checked = {cell.driver for cell in cells if transport in (EVERY_TRANSPORT, cell.transport)}
+        for driver in drivers:
+            if any(ranks.index(driver) < ranks.index(each) for each in checked):
+                field = ("cross_check", "driver", *(() if transport == EVERY_TRANSPORT else (transport,)))
+                message = f"verdicts would rest on {driver}, which comes before {' and '.join(sorted(checked))}"
+                yield Refusal(field, message, "swap it with factors.driver")
     for name, levels in (("operation", check.operation), ("concurrency", check.concurrency)):
         present = dict.fromkeys(getattr(cell, name) for cell in cells)
         for place, level in enumerate(levels):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wirebench.drivers.histogram_file import Clock
 from wirebench.index import Result, RunRow
-from wirebench.stats import Ratio, Verdict
+from wirebench.stats.compare_data import CellComparison
 from wirebench.store import Gate, RunInfo
 
 
@@ -51,27 +51,6 @@ class RunCell(Result):
     """A result with its gates."""
 
     gates: tuple[CellGate, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellComparison:
-    """Two cells of a run that differ in one factor: ratios of subject to baseline, and what they support.
-
-    The verdict is on `metric`, and withheld where a gate failed that it depends on. There is none of `instruments`, two
-    drivers of one cell: their ratio is the instruments' error. `checks` are the comparisons of the same two services by
-    other drivers, on which no verdict rests.
-    """
-
-    factor: str
-    subject: str
-    baseline: str
-    metric: str
-    verdict: Verdict | None
-    instruments: bool
-    ratios: dict[str, Ratio]
-    failed_gates: tuple[str, ...]
-    sentence: str
-    checks: tuple[CellComparison, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from wirebench.stats import Comparison, answer, conclude, words
-from wirebench.web.api.answers import CellComparison, RunAnswer
+from wirebench.stats import answer, conclude, words
+from wirebench.stats.compare_data import describe_comparison
+from wirebench.web.api.answers import RunAnswer
 from wirebench.web.api.cells import cells_of
 from wirebench.web.api.endpoint import Asked, Endpoint
 
@@ -16,23 +17,8 @@ def _run(asked: Asked) -> RunAnswer:
         summary=answer(run, comparisons),
         caveat=words.caveat(comparisons),
         cells=cells_of(run),
-        comparisons=tuple(map(_comparison, comparisons)),
+        comparisons=tuple(map(describe_comparison, comparisons)),
     )
 
 
 RUN = Endpoint(name="run", path="/runs/{run_id}", summary="Show a run.", answer=_run, answers=RunAnswer)
-
-
-def _comparison(of: Comparison) -> CellComparison:
-    return CellComparison(
-        factor=of.factor,
-        subject=of.subject.cell,
-        baseline=of.baseline.cell,
-        metric=of.metric.name,
-        verdict=None if of.instruments else of.verdict,
-        instruments=of.instruments,
-        ratios=of.ratios,
-        failed_gates=tuple(gate.name for gate in of.failed_gates),
-        sentence=words.sentence(of),
-        checks=tuple(map(_comparison, of.checks)),
-    )

@@ -63,13 +63,16 @@ func (h *headers) reset() {
 	h.seenBytes = 0
 }
 
-// limitTable follows the server's limit of the table.
+// limitTable follows the server's limit of the table. Most servers name the one that holds anyway: an update would be
+// part of the block that follows, and of each that is the same.
 func (h *headers) limitTable(size uint32) {
-	h.encoder.SetMaxDynamicTableSize(min(size, headerTableSize))
-	clear(h.stable)
-	if size < headerTableSize {
-		h.seenBytes = headerTableSize
+	size = min(size, headerTableSize)
+	if size == h.encoder.MaxDynamicTableSize() {
+		return
 	}
+	h.encoder.SetMaxDynamicTableSize(size)
+	clear(h.stable)
+	h.seenBytes = headerTableSize
 }
 
 // block returns the header block of the connection's next request, valid until the one after it.

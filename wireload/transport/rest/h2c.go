@@ -61,7 +61,8 @@ func (c *H2C) Call(item func([]byte) bool) (transport.Reply, error) {
 		closed := failure.Class == transport.Closed || failure.Class == transport.Reset
 		failure.Unprocessed = failure.Unprocessed || closed
 	}
-	reply.Close = c.connection.IsSpent()
+	// Of a long reply in place of a stream, only the start is read.
+	reply.Close = c.connection.IsSpent() || !c.connection.Ended()
 	return reply, err
 }
 

@@ -104,6 +104,17 @@ func TestAnH2CStreamEndsWithItsMark(t *testing.T) {
 	}
 }
 
+func TestAnH2CReplyThatIsNotReadToItsEndEndsTheConnection(t *testing.T) {
+	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write(make([]byte, 4*errorBytesMax))
+	})
+	reply, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, func([]byte) bool { return true })
+	if err != nil || reply.Code != histogram.NotFound || !reply.Close {
+		t.Errorf("got %s, close %t, %v", reply.Code, reply.Close, err)
+	}
+}
+
 // callScriptedH2C has a server answer a first request with these bytes and hang up.
 func callScriptedH2C(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
