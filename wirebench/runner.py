@@ -84,23 +84,33 @@ class _Execution:
             return
         try:
             self.calibration, stale = read_calibration(Conditions.of(cores))
-            cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
-            probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
-            problems = (
-                [f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"] if left_out else []
-            )
-            if probes:
-                drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
-                expected_s = sum(probe.expected_s for probe in probes)
-                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
-                points, failed = measure_coarsely(probes, cores)
-                problems += failed
-                self.calibration = self.calibration.with_points(points)
-                write_calibration(self.calibration)
         except WirebenchError as error:
-            problems = [error.message]
+            self._warn(f"the drivers aren't calibrated: {error.message}: {error.hint}")
+            return
+        cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
+        probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
+        left = f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"
+        problems = [left] if left_out else []
+        if probes:
+            drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
+            expected_s = sum(probe.expected_s for probe in probes)
+            self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
+            points, failed = measure_coarsely(probes, cores)
+            problems += failed
+            self.calibration = self.calibration.with_points(points)
+            self._keep_calibration(self.calibration)
         if problems:
-            self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
+            self._warn(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
+
+    def _keep_calibration(self, calibration: Calibration) -> None:
+        try:
+            write_calibration(calibration)
+        except WirebenchError as error:
+            self._warn(f"the next run will calibrate again: {error.message}: {error.hint}")
+
+    def _warn(self, text: str) -> None:
+        self.writer.note(text)
+        self.progress.step(f"note: {text}")
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.
