@@ -23,13 +23,12 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
 from wirebench.measure import Observation, Subject, environment, make_record, observe
-from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes, write_undisturbed
-from wirebench.measure.calibration import Calibration, Conditions, read_calibration
+from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes
+from wirebench.measure.calibration import Calibration, Conditions, read_calibration, write_calibration
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
-from wirebench.measure.usage import Interference
 from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
@@ -78,32 +77,40 @@ class _Execution:
         """Look up what the drivers' figures are worth, and measure it coarsely at loads where that isn't known.
 
         A load from elsewhere, or on cores that it isn't bound to, is none that could be measured here. What goes wrong
-        is noted, and the run goes on without. What others disturbed holds for this run, which they disturb as well, and
-        for no later one.
+        is noted, and the run goes on without.
         """
         cores, plan = self.target.cores, self.plan
         if cores is None or self.target.load_pods:
             return
-        problems: list[str] = []
         try:
             self.calibration, stale = read_calibration(Conditions.of(cores))
-            cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
-            probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
-            if left_out:
-                problems.append(f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`")
-            if probes:
-                drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
-                expected_s = sum(probe.expected_s for probe in probes)
-                self.progress.step("; ".join(filter(None, (stale, f"calibrating {drivers}, about {expected_s:.0f} s"))))
-                interference = Interference(cores.all)
-                points, failed = measure_coarsely(probes, cores)
-                problems += failed
-                self.calibration = self.calibration.with_points(points)
-                write_undisturbed(self.calibration, interference)
         except WirebenchError as error:
-            problems.append(error.message)
+            self._warn(f"the drivers aren't calibrated: {error.message}: {error.hint}")
+            return
+        cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
+        probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
+        left = f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"
+        problems = [left] if left_out else []
+        if probes:
+            drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
+            expected_s = sum(probe.expected_s for probe in probes)
+            self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
+            points, failed = measure_coarsely(probes, cores)
+            problems += failed
+            self.calibration = self.calibration.with_points(points)
+            self._keep_calibration(self.calibration)
         if problems:
-            self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
+            self._warn(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
+
+    def _keep_calibration(self, calibration: Calibration) -> None:
+        try:
+            write_calibration(calibration)
+        except WirebenchError as error:
+            self._warn(f"the next run will calibrate again: {error.message}: {error.hint}")
+
+    def _warn(self, text: str) -> None:
+        self.writer.note(text)
+        self.progress.step(f"note: {text}")
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.
@@ -377,9 +384,9 @@ def execute(  # noqa: PLR0913 - what a run is
     """Measure every cell of the plan that is left; every record is on disk before the next cell starts.
 
     `before` is what the run has taken so far, where it goes on. Without `calibrate`, records don't say what the
-    drivers' figures are worth. However it ends, services are stopped, and the run is marked complete, or incomplete
-    with the reason. Where nothing was measured, the folder stays only for what a failed process has said. Raises
-    WirebenchError, Interrupted.
+    drivers' figures are worth. However it ends, services are stopped, and the run is
+    marked complete, or incomplete with the reason. Where nothing was measured, the folder stays only for what a failed
+    process has said. Raises WirebenchError, Interrupted.
     """
     file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
     everyone = Everyone((progress, file))

@@ -99,6 +99,19 @@ def test_without_calibration_records_have_none(tmp_path: Path, file: Path, scena
     assert not file.exists()
 
 
+def test_a_calibration_that_cannot_be_kept_is_used_all_the_same(
+    tmp_path: Path, file: Path, scenario: Callable[[str], Path]
+) -> None:
+    """The run says so, on the terminal and in its notes."""
+    file.mkdir(parents=True)
+    told = wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    run = only_run(tmp_path / "out")
+    note = f"the next run will calibrate again: can't write {file}: Is a directory: name a file"
+    assert f"note: {note}" in told
+    assert note in run.info.notes
+    assert run.records[0].instrument is not None
+
+
 @pytest.mark.parametrize("command", ["calibrate", "run"])
 def test_ctrl_c_leaves_neither_process_nor_file(
     tmp_path: Path, file: Path, scenario: Callable[[str], Path], command: str

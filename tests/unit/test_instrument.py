@@ -14,6 +14,7 @@ from wirebench.report.picture import curves
 from wirebench.report.table import make_table
 from wirebench.scenario import Cell
 from wirebench.stats import Comparison, compare, summarise
+from wirebench.stats.names import signed
 from wirebench.stats.words import claim, sentence, summary
 from wirebench.store import Latency, Record
 
@@ -113,6 +114,14 @@ def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Pa
         (plot,) = curves("Latency", {"all": cells}, styles(cells), latencies)
         plots.append(plot.svg.count("<path"))
     assert plots[0] == plots[1] == plots[2] + 2
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [((-0.0123, 0.3), "-0.012 to +0.3"), ((95.4, 1234.5), "+95 to +1,200"), ((-1e-7, 3e-5), "-0 to +0"), (None, "–")],
+)
+def test_errors_are_written_without_exponents(error: Interval | None, said: str) -> None:
+    assert said == signed(error)
 
 
 def test_drivers_are_compared_for_their_error(tmp_path: Path) -> None:

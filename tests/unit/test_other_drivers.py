@@ -243,6 +243,8 @@ def test_parts_of_a_creating_load_by_locust_never_share_an_id(part: Part) -> Non
     ("outcome", "expected"),
     [
         ("201", ("ok", "")),
+        ("204", ("ok", "")),
+        ("302", ("unknown", "HTTP 302")),
         ("503", ("unavailable", "HTTP 503")),
         ("ConnectionRefusedError: refused", ("unavailable", "ConnectionRefusedError: refused")),
         ("TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),

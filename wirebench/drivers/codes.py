@@ -9,8 +9,6 @@ UNAVAILABLE = "unavailable"
 DEADLINE_EXCEEDED = "deadline_exceeded"
 
 _HTTP = {
-    200: OK,
-    201: OK,
     400: "invalid_argument",
     404: "not_found",
     405: "unimplemented",
@@ -38,7 +36,7 @@ _GRPC = {
 
 def of_http(status: int) -> str:
     """Return the outcome of a request that was answered with this status."""
-    return _HTTP.get(status, UNKNOWN)
+    return OK if status // 100 == 2 else _HTTP.get(status, UNKNOWN)  # noqa: PLR2004 - 2xx
 
 
 def of_grpc(name: str) -> str:

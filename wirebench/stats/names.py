@@ -133,7 +133,12 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def signed(interval: tuple[float, float] | None) -> str:
     """Write the ends of an error, in any unit: `-0.01 to +0.3`; a dash for none."""
-    return " to ".join(f"{end:+.2g}" for end in interval) if interval else "–"
+    return " to ".join(f"{_round_error(end):+,.10g}" for end in interval) if interval else "–"
+
+
+def _round_error(value: float) -> float:
+    """Round to two digits, and to ten-thousandths: nothing smaller or larger is written with an exponent."""
+    return round(float(f"{value:.2g}"), 4)
 
 
 def capitalised(text: str) -> str:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
@@ -68,6 +69,10 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	if len(arguments) == 0 {
 		return misused("name a command: rest, grpc, socket or run")
 	}
+	if isHelp(arguments[0]) || arguments[0] == "run" && slices.ContainsFunc(arguments, isHelp) {
+		printHelp(out)
+		return flag.ErrHelp
+	}
 	switch command, rest := arguments[0], arguments[1:]; command {
 	case "rest", "grpc", "socket":
 		return runByHand(ctx, command, rest, out, log)
@@ -76,12 +81,13 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	case "--version", "-version", "version":
 		_, err := fmt.Fprintln(out, Version)
 		return err
-	case "--help", "-help", "-h", "help":
-		printHelp(out)
-		return flag.ErrHelp
 	default:
 		return misused("there is no command %q", command)
 	}
+}
+
+func isHelp(argument string) bool {
+	return slices.Contains([]string{"--help", "-help", "-h", "help"}, argument)
 }
 
 // measure runs a load and writes its histogram file, if there is a path for one.

@@ -62,6 +62,25 @@ func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
 	}
 }
 
+func TestALoadByHandSaysWhatItSends(t *testing.T) {
+	address, requests := service(t)
+	exit, out, _ := run(t, "rest", "http://"+address+"/api/users/7", "-c", "4", "-n", "10")
+	if exit != 0 || !strings.Contains(out, "4 connections, 12 requests, for 10s at most, without warm-up\n") || requests.Load() != 12 {
+		t.Errorf("exit %d, %d requests, %s", exit, requests.Load(), out)
+	}
+}
+
+func TestALoadThatFallsShortSaysSo(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(server.Close)
+	exit, out, _ := run(t, "rest", server.URL, "-c", "1", "--rate", "100", "-d", "50ms", "--warmup", "0s", "--timeout", "200ms")
+	for _, want := range []string{"0 successful requests in 0.05 s: 0.0/s; 0 failed\n", "the load fell short: ", "with the warm-up:\nfailed: "} {
+		if exit != 0 || !strings.Contains(out, want) {
+			t.Errorf("want %q, got exit %d, %s", want, exit, out)
+		}
+	}
+}
+
 func TestALoadByHandSpeaksHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
@@ -160,6 +179,9 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
 		"--protoset":            {"grpc", "a:1", "b/c", "--data", "{}"},
 		"h2c is for rest":       {"rest", "https://a", "--h2c"},
+		"not an address like":   {"grpc", "127.0.0.1", "b/c"},
+		"--max-connections ":    {"rest", "http://a", "--max-connections", "20"},
+		"be at least -c":        {"rest", "http://a", "--max-connections", "5", "-c", "10", "--rate", "1"},
 		"--codec must":          {"socket", "a:1", "b", "--codec", "xml"},
 		"one job file":          {"run"},
 		"unknown field \"foo\"": wrong("foo", 1),
@@ -202,7 +224,9 @@ func TestHelpNamesEveryOption(t *testing.T) {
 	if exit != 0 || !strings.Contains(out, "--max-connections") || !strings.Contains(out, "-c int") {
 		t.Errorf("exit %d: %s", exit, out)
 	}
-	if exit, again, _ := run(t, "rest", "--help"); exit != 0 || again != out {
-		t.Errorf("want the same from a command, got exit %d: %s", exit, again)
+	for _, command := range []string{"rest", "run"} {
+		if exit, again, _ := run(t, command, "--help"); exit != 0 || again != out {
+			t.Errorf("want the same from %s, got exit %d: %s", command, exit, again)
+		}
 	}
 }

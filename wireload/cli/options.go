@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"runtime"
@@ -111,6 +112,8 @@ func (o *options) validate() error {
 		return misused("--rate and -n must not be negative")
 	case o.rate > 0 && o.calls > 0 || o.rate > 0 && o.arrivals != "" || o.calls > 0 && o.arrivals != "":
 		return misused("-n, --rate and --arrivals exclude each other")
+	case o.connectionsMax != 0 && (o.connectionsMax < o.connections || o.rate == 0 && o.arrivals == ""):
+		return misused("--max-connections needs --rate or --arrivals, and must be at least -c")
 	case o.codec != "json" && o.codec != "protobuf":
 		return misused("--codec must be json or protobuf")
 	}
@@ -147,17 +150,21 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 
 func (o *options) describe(transportName string, others []string) string {
 	pace := "as fast as replies come"
+	long := fmt.Sprintf("for %s after %s of warm-up", o.duration, o.warmup)
 	switch {
 	case o.rate > 0:
 		pace = fmt.Sprintf("%d requests/s", o.rate)
 	case o.arrivals != "":
 		pace = "arrivals of " + o.arrivals
 	case o.calls > 0:
-		pace = fmt.Sprintf("%d requests", o.calls)
+		pace = fmt.Sprintf("%d requests", o.callsEach()*o.connections)
+		long = fmt.Sprintf("for %s at most, without warm-up", o.duration)
 	}
-	return fmt.Sprintf("%s %s: %d connections, %s, for %s after %s of warm-up",
-		transportName, strings.Join(others, " "), o.connections, pace, o.duration, o.warmup)
+	return fmt.Sprintf("%s %s: %d connections, %s, %s", transportName, strings.Join(others, " "), o.connections, pace, long)
 }
+
+// callsEach returns how many requests each connection sends.
+func (o *options) callsEach() int { return (o.calls + o.connections - 1) / o.connections }
 
 // load returns the load that the flags and the other arguments describe.
 func (o *options) load(transportName string, others []string) (*engine.Load, error) {
@@ -177,7 +184,7 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 		Measured:   histogram.Options{Warmup: o.warmup, Window: o.duration},
 	}
 	if o.calls > 0 {
-		load.Calls = (o.calls + o.connections - 1) / o.connections
+		load.Calls = o.callsEach()
 		load.Measured.Calls = min(load.Calls*o.connections, histogram.CallsMax)
 		load.Measured.Warmup = 0
 	}
@@ -209,6 +216,9 @@ func (o *options) request(transportName string, others []string) (*constant, str
 		return nil, "", misused("%s wants an address and a method", transportName)
 	}
 	address, method := others[0], strings.TrimPrefix(others[1], "/")
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, "", misused("%q is not an address like 127.0.0.1:9000", address)
+	}
 	call := method
 	if transportName == "socket" {
 		call = o.call

@@ -22,9 +22,10 @@ const (
 
 // CodeOfHTTP returns the outcome that an HTTP status stands for.
 func CodeOfHTTP(status int) Code {
-	switch status {
-	case 200, 201:
+	if status/100 == 2 {
 		return OK
+	}
+	switch status {
 	case 400, 415:
 		return InvalidArgument
 	case 404:

@@ -27,6 +27,9 @@ const (
 	Rejected Class = "rejected" // HTTP/2 only: the server reset the stream.
 )
 
+// Parsers quote what they can't read.
+const quotedMax = 160
+
 // ErrStopped is the error of a stream that its receiver ended.
 var ErrStopped = errors.New("stopped")
 
@@ -91,7 +94,7 @@ func FailedCall(err error, begun bool) *Failure {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Failure{Class: Closed, Message: "the server closed the connection"}
 	case begun:
-		return NewGarbage("the reply can't be read: %s", words(err))
+		return NewGarbage("the reply can't be read: %.*s", quotedMax, words(err))
 	}
 	return &Failure{Class: Connect, Message: words(err)}
 }

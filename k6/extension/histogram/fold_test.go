@@ -114,7 +114,7 @@ func TestAClosedLoadHasNoResponseClock(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	for status, want := range map[string]histogram.Code{
-		"200": histogram.OK, "201": histogram.OK, "400": histogram.InvalidArgument, "415": histogram.InvalidArgument, "404": histogram.NotFound,
+		"200": histogram.OK, "201": histogram.OK, "204": histogram.OK, "302": histogram.Unknown, "400": histogram.InvalidArgument, "415": histogram.InvalidArgument, "404": histogram.NotFound,
 		"405": histogram.Unimplemented, "409": histogram.AlreadyExists, "413": histogram.ResourceExhausted, "500": histogram.Internal,
 		"503": histogram.Unavailable, "418": histogram.Unknown, "": histogram.Unknown, "0": histogram.Unavailable,
 	} {

@@ -88,7 +88,7 @@ func (r *reply) TakeData(payload []byte) error {
 // outcome returns what a stream that has ended came to.
 func (r *reply) outcome() (transport.Reply, error) {
 	switch {
-	case r.grpcStatus == noStatus && r.httpStatus != noStatus && r.httpStatus != 200:
+	case r.grpcStatus == noStatus && r.httpStatus != noStatus && r.httpStatus/100 != 2:
 		text := "HTTP status " + strconv.Itoa(r.httpStatus)
 		return transport.Reply{Code: histogram.CodeOfHTTP(r.httpStatus), Message: text}, nil
 	case r.grpcStatus == noStatus:

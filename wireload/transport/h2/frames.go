@@ -11,7 +11,9 @@ import (
 
 const (
 	// What a peer may send in a frame unless it was told otherwise, and what it allows at first: RFC 9113, 6.5.2.
-	frameBytesMax   = 16 << 10
+	frameBytesMax = 16 << 10
+	// What the first bytes of an HTTP/1 reply are as the length of a frame.
+	httpLength      = 'H'<<16 | 'T'<<8 | 'T'
 	windowBytes     = 65_535
 	headerTableSize = 4096
 	// Windows for replies: flow control is TCP's, as nothing else shares the connection.
@@ -30,6 +32,9 @@ func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
 	header, err := http2.ReadFrameHeader(f.reader)
 	if err != nil {
 		return header, nil, err
+	}
+	if header.Length == httpLength {
+		return header, nil, transport.NewGarbage("the server does not speak HTTP/2: it answers in HTTP/1")
 	}
 	if header.Length > frameBytesMax {
 		return header, nil, transport.NewGarbage("the reply is not HTTP/2: a frame of %d bytes", header.Length)

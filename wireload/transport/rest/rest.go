@@ -92,6 +92,9 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	if err := c.response.ReadLimitBody(c.reader, c.bytesMax); err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
 	}
+	if c.reader.Buffered() > 0 { // It would be taken for the reply to the next request.
+		return transport.Reply{}, transport.NewGarbage("the server sent more than its reply")
+	}
 	return c.answer(writeError), nil
 }
 

@@ -70,6 +70,7 @@ func TestRepliesAreReadToTheirEnd(t *testing.T) {
 		"chunks":    {"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", "hi", histogram.OK, false},
 		"until end": {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhi", "hi", histogram.OK, true},
 		"continue":  {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", histogram.OK, false},
+		"no body":   {"HTTP/1.1 204 No Content\r\n\r\n", "", histogram.OK, false},
 		"status":    {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", histogram.NotFound, false},
 		"closing":   {"HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "", histogram.Unavailable, true},
 	} {
@@ -77,6 +78,21 @@ func TestRepliesAreReadToTheirEnd(t *testing.T) {
 		if err != nil || string(reply.Body) != each.body || reply.Code != each.code || reply.Close != each.last {
 			t.Errorf("%s: got %+v, %v", name, reply, err)
 		}
+	}
+}
+
+func TestWhatComesAfterAReplyIsNotTakenForTheNext(t *testing.T) {
+	reply := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+	_, err := callScripted(t, reply+reply, nil)
+	if failure := transport.AsFailure(err); failure == nil || failure.Class != transport.Garbage {
+		t.Errorf("want a failure, got %v", err)
+	}
+}
+
+func TestAParserQuotesOnlyTheBeginning(t *testing.T) {
+	_, err := callScripted(t, strings.Repeat("x", 4000)+"\r\n\r\n", nil)
+	if failure := transport.AsFailure(err); failure == nil || len(failure.Message) > 200 {
+		t.Errorf("want a short text, got %v", err)
 	}
 }
 
