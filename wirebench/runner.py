@@ -23,7 +23,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
 from wirebench.measure import Observation, Subject, environment, make_record, observe
-from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes
+from wirebench.measure.calibrate import Probe, choose_probes, measure_coarsely, plan_probes
 from wirebench.measure.calibration import Calibration, Conditions, read_calibration, write_calibration
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
@@ -35,7 +35,7 @@ from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
 from wirebench.stats.names import counted
 from wirebench.store import RunInfo, RunWriter
-from wirebench.targets import Description, Disrupted, Endpoint, Target
+from wirebench.targets import Cores, Description, Disrupted, Endpoint, LoadPods, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 _VERIFIED_MILLICORES = 250
@@ -76,31 +76,55 @@ class _Execution:
     def calibrate(self) -> None:
         """Look up what the drivers' figures are worth, and measure it coarsely at loads where that isn't known.
 
-        A load from elsewhere, or on cores that it isn't bound to, is none that could be measured here. What goes wrong
-        is noted, and the run goes on without.
+        A load of several pods, or on cores that it isn't bound to, is none that could be measured beforehand. What goes
+        wrong is noted, and the run goes on without.
         """
-        cores, plan = self.target.cores, self.plan
-        if cores is None or self.target.load_pods:
-            return
+        problems: list[str] = []
+        load_pods = self.target.load_pods if self.plan.scenario.load.generators == 1 else None
+        if load_pods:
+            self.target.start(())  # makes the namespace that load pods run in
         try:
-            self.calibration, stale = read_calibration(Conditions.of(cores))
-            cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
-            probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
-            problems = (
-                [f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"] if left_out else []
-            )
-            if probes:
-                drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
-                expected_s = sum(probe.expected_s for probe in probes)
-                self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
-                points, failed = measure_coarsely(probes, cores)
-                problems += failed
-                self.calibration = self.calibration.with_points(points)
-                write_calibration(self.calibration)
+            if load_pods:
+                problems = self._calibrate_in_pod(load_pods)
+            elif self.target.cores:
+                problems = self._calibrate_here(self.target.cores)
         except WirebenchError as error:
             problems = [error.message]
         if problems:
             self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
+
+    def _calibrate_here(self, cores: Cores) -> list[str]:
+        """Return what isn't known; what is measured is kept for later runs. Raises WirebenchError."""
+        self.calibration, stale = read_calibration(Conditions.of(cores))
+        probes, left_out = self._choose_probes(self.calibration, f"{stale}; " if stale else "")
+        problems = [f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"] if left_out else []
+        if probes:
+            points, failed = measure_coarsely(probes, cores)
+            problems += failed
+            self.calibration = self.calibration.with_points(points)
+            write_calibration(self.calibration)
+        return problems
+
+    def _calibrate_in_pod(self, load_pods: LoadPods) -> list[str]:
+        """Return what isn't known; what is measured holds for this run alone. Raises WirebenchError."""
+        probes, left_out = self._choose_probes(None, "in a load pod: ")
+        problems = [f"no time for {counted(left_out, 'load')}"] if left_out else []
+        if probes:
+            calibrated = pods.calibrate(load_pods, self.plan.scenario.load, probes)
+            problems += calibrated.problems
+            self.calibration = calibrated.calibration
+        return problems
+
+    def _choose_probes(self, known: Calibration | None, about: str) -> tuple[list[Probe], int]:
+        """Choose what there is time for, and say how long it takes; return also how many loads are left out."""
+        plan = self.plan
+        cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
+        probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, known))
+        if probes:
+            drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
+            expected_s = sum(probe.expected_s for probe in probes)
+            self.progress.step(f"{about}calibrating {drivers}, about {expected_s:.0f} s")
+        return probes, left_out
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.
