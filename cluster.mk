@@ -71,7 +71,7 @@ cluster-clean: cluster-down ## remove our images from the engine as well
 cluster-preflight:
 	@scripts/cluster/cluster preflight
 
-images: .tools/bin/wireload .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
+images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
 	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
 	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana \
 	  $(if $(HAS_RESULTS),serve)

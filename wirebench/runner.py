@@ -23,19 +23,20 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.generator import pods
 from wirebench.interrupts import Interrupted
 from wirebench.measure import Observation, Subject, environment, make_record, observe
-from wirebench.measure.calibrate import choose_probes, measure_coarsely, plan_probes
-from wirebench.measure.calibration import Calibration, Conditions, read_calibration, write_calibration
+from wirebench.measure.calibrate import Probe, choose_probes, measure_coarsely, plan_probes, write_undisturbed
+from wirebench.measure.calibration import Calibration, Conditions, read_calibration
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.ids import IdLayout, find_free, lay_out
 from wirebench.measure.record import Record
+from wirebench.measure.usage import Interference
 from wirebench.model.application import builtin
 from wirebench.progress import Everyone, Progress, ProgressFile, TimeLeft
 from wirebench.scenario import Cell, Plan, PlannedCell, ServiceSpec
 from wirebench.scenario.drivers import DRIVERS as CAN
 from wirebench.stats.names import counted
 from wirebench.store import RunInfo, RunWriter
-from wirebench.targets import Description, Disrupted, Endpoint, Target
+from wirebench.targets import Cores, Description, Disrupted, Endpoint, LoadPods, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 _VERIFIED_MILLICORES = 250
@@ -76,37 +77,60 @@ class _Execution:
     def calibrate(self) -> None:
         """Look up what the drivers' figures are worth, and measure it coarsely at loads where that isn't known.
 
-        A load from elsewhere, or on cores that it isn't bound to, is none that could be measured here. What goes wrong
-        is noted, and the run goes on without.
+        A load of several pods, or on cores that it isn't bound to, is none that could be measured beforehand. What goes
+        wrong is noted, and the run goes on without.
         """
-        cores, plan = self.target.cores, self.plan
-        if cores is None or self.target.load_pods:
-            return
+        load_pods = self.target.load_pods if self.plan.scenario.load.generators == 1 else None
+        if load_pods:
+            self.target.start(())  # makes the namespace that load pods run in
         try:
-            self.calibration, stale = read_calibration(Conditions.of(cores))
+            if load_pods:
+                self._calibrate_in_pod(load_pods)
+            elif self.target.cores:
+                self._calibrate_here(self.target.cores)
         except WirebenchError as error:
-            self._warn(f"the drivers aren't calibrated: {error.message}: {error.hint}")
-            return
+            self._warn(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
+
+    def _calibrate_here(self, cores: Cores) -> None:
+        """Keep what is measured for later runs, unless others disturbed it. Raises WirebenchError."""
+        self.calibration, stale = read_calibration(Conditions.of(cores))
+        probes, left_out = self._choose_probes(self.calibration, f"{stale}; " if stale else "")
+        if left_out:
+            self._warn(f"{counted(left_out, 'load')} left to calibrate for the next run, or `wirebench calibrate`")
+        if probes:
+            interference = Interference(cores.all)
+            points, problems = measure_coarsely(probes, cores)
+            self._warn_of_uncalibrated(problems)
+            self.calibration = self.calibration.with_points(points)
+            try:
+                write_undisturbed(self.calibration, interference)
+            except WirebenchError as error:
+                self._warn(f"the next run will calibrate again: {error.message}: {error.hint}")
+
+    def _calibrate_in_pod(self, load_pods: LoadPods) -> None:
+        """Measure for this run alone. Raises WirebenchError."""
+        probes, left_out = self._choose_probes(None, "in a load pod: ")
+        if left_out:
+            self._warn(f"no time to calibrate {counted(left_out, 'load')}")
+        if probes:
+            calibrated = pods.calibrate(load_pods, self.plan.scenario.load, probes)
+            self._warn_of_uncalibrated(calibrated.problems)
+            self.calibration = calibrated.calibration
+
+    def _choose_probes(self, known: Calibration | None, about: str) -> tuple[list[Probe], int]:
+        """Choose what there is time for, and say how long it takes; return also how many loads are left out."""
+        plan = self.plan
         cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.left_of(block))
-        probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, self.calibration))
-        left = f"{counted(left_out, 'load')} left for the next run or `wirebench calibrate`"
-        problems = [left] if left_out else []
+        probes, left_out = choose_probes(plan_probes(cells, plan.scenario.load, known))
         if probes:
             drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
             expected_s = sum(probe.expected_s for probe in probes)
-            self.progress.step(f"{stale}; " * bool(stale) + f"calibrating {drivers}, about {expected_s:.0f} s")
-            points, failed = measure_coarsely(probes, cores)
-            problems += failed
-            self.calibration = self.calibration.with_points(points)
-            self._keep_calibration(self.calibration)
+            self.progress.step(f"{about}calibrating {drivers}, about {expected_s:.0f} s")
+        return probes, left_out
+
+    def _warn_of_uncalibrated(self, problems: Sequence[str]) -> None:
         if problems:
             self._warn(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
-
-    def _keep_calibration(self, calibration: Calibration) -> None:
-        try:
-            write_calibration(calibration)
-        except WirebenchError as error:
-            self._warn(f"the next run will calibrate again: {error.message}: {error.hint}")
 
     def _warn(self, text: str) -> None:
         self.writer.note(text)

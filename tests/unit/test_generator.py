@@ -15,9 +15,18 @@ from wirebench.drivers.histogram_file import DriverVersion, PerSecond, Series, W
 from wirebench.errors import WirebenchError
 from wirebench.generator import main
 from wirebench.generator import together as rendezvous
-from wirebench.generator.task import MeasureTask, Verified, decode_answer, encode_answer, read_task
+from wirebench.generator.task import (
+    CalibrateTask,
+    MeasureTask,
+    Task,
+    Verified,
+    decode_answer,
+    encode_answer,
+    read_task,
+)
 from wirebench.generator.together import together
 from wirebench.measure import Observation
+from wirebench.measure.calibrate import Probe
 from wirebench.measure.observation import GeneratorUse, ServerUse
 from wirebench.scenario import Load
 from wirebench.targets.target import Containers, Replica
@@ -46,13 +55,17 @@ def free_port() -> int:
         return port
 
 
-def test_a_task_is_read_as_it_was_written(tmp_path: Path) -> None:
+MEASURE = MeasureTask(
+    cell=cell("rest", "k6", concurrency=2), load=Load(), address="rest:5000", addresses=(),
+    replicas=(Replica("a", "http://10.0.0.1:6000", containers=Containers("http://10.0.1.1:9110", "uid", ("c",))),),
+    seed=1, id_base=2, cores=1.0,
+)  # fmt: skip
+CALIBRATE = CalibrateTask(probes=(Probe("wireload", "grpc", 16, 0.5), Probe("k6", "rest", 64, 1, 500)), cores=1.0)
+
+
+@pytest.mark.parametrize("task", [MEASURE, CALIBRATE])
+def test_a_task_is_read_as_it_was_written(tmp_path: Path, task: Task) -> None:
     """What the harness asks for is what the pod does."""
-    replicas = (Replica("a", "http://10.0.0.1:6000", containers=Containers("http://10.0.1.1:9110", "uid", ("c",))),)
-    task = MeasureTask(
-        cell=cell("rest", "k6", concurrency=2), load=Load(), address="rest:5000", addresses=(), replicas=replicas,
-        seed=1, id_base=2, cores=1.0,
-    )  # fmt: skip
     path = tmp_path / "load.json"
     path.write_text(task.model_dump_json(), encoding="utf-8")
     assert task == read_task(path)

@@ -18,12 +18,24 @@ from wirebench.clients.address import parse_address
 from wirebench.drivers import Job
 from wirebench.drivers.live import Live
 from wirebench.errors import WirebenchError
-from wirebench.generator.task import MeasureTask, Task, Verified, VerifyTask, encode_answer, read_task
+from wirebench.generator.task import (
+    Calibrated,
+    CalibrateTask,
+    MeasureTask,
+    Task,
+    Verified,
+    VerifyTask,
+    encode_answer,
+    read_task,
+)
 from wirebench.generator.together import together
 from wirebench.interrupts import Interrupted, interruptible
 from wirebench.measure import observe
+from wirebench.measure.calibrate import measure_coarsely
+from wirebench.measure.calibration import Calibration, Conditions
 from wirebench.measure.conformance import check_services
 from wirebench.measure.containers import find_containers_beside
+from wirebench.targets import divide_cores
 from wirebench.targets.target import Containers, Replica
 
 TASK = Path("/etc/wirebench/load.json")
@@ -52,6 +64,16 @@ def _carry_out(task: Task) -> BaseModel:
         case VerifyTask():
             outcome = check_services(task.services, task.seed)
             return Verified(requests=outcome.requests, mismatches=outcome.mismatches)
+        case CalibrateTask():
+            return _calibrate(task)
+
+
+def _calibrate(task: CalibrateTask) -> Calibrated:
+    _limit_threads(task.cores)
+    cores = divide_cores()
+    calibration = Calibration(conditions=Conditions.of(cores))
+    points, problems = measure_coarsely(task.probes, cores)
+    return Calibrated(calibration=calibration.with_points(points), problems=tuple(problems))
 
 
 def _measure(task: MeasureTask) -> BaseModel:
@@ -75,10 +97,14 @@ def _measure(task: MeasureTask) -> BaseModel:
             tls=task.tls,
             live=live,
         )
-        # The drivers run on as many threads as the pod has cores: with more they would meet its limit in bursts.
-        os.environ["GOMAXPROCS"] = str(max(1, int(task.cores)))
+        _limit_threads(task.cores)
         observed = observe(job, _replicas(task) if index == 0 else (), task.cores, acting)
     return observed.model_copy(update={"live_problem": live.problem}) if live else observed
+
+
+def _limit_threads(cores: float) -> None:
+    """Have drivers run on as many threads as they have cores: with more they would meet the pod's limit in bursts."""
+    os.environ["GOMAXPROCS"] = str(max(1, int(cores)))
 
 
 def _replicas(task: MeasureTask) -> tuple[Replica, ...]:

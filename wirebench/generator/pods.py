@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from wirebench.drivers import Job
-from wirebench.generator.task import MeasureTask, ServiceAt, Verified, VerifyTask, decode_answer
+from wirebench.generator.task import (
+    Calibrated,
+    CalibrateTask,
+    MeasureTask,
+    ServiceAt,
+    Verified,
+    VerifyTask,
+    decode_answer,
+)
 from wirebench.measure import Observation
+from wirebench.measure.calibrate import Probe
 from wirebench.measure.conformance import Conformance
+from wirebench.scenario import Load
 from wirebench.targets import Endpoint, LoadPods
 
 
@@ -49,3 +59,10 @@ def verify(load_pods: LoadPods, endpoints: Iterable[Endpoint], seed: int) -> Con
     printed = load_pods.once(VerifyTask(services=services, seed=seed).model_dump(mode="json"))
     verified = Verified.model_validate(decode_answer(printed))
     return Conformance(verified.requests, verified.mismatches)
+
+
+def calibrate(load_pods: LoadPods, load: Load, probes: Iterable[Probe]) -> Calibrated:
+    """Have a pod calibrate drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
+    cores = load_pods.cores_of(load)
+    task = CalibrateTask(probes=tuple(probes), cores=cores)
+    return Calibrated.model_validate(decode_answer(load_pods.once(task.model_dump(mode="json"), 2 * cores)))

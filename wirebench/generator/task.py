@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.calibrate import Probe
+from wirebench.measure.calibration import Calibration
 from wirebench.scenario import Cell, Load, ServiceSpec
 from wirebench.targets.target import Replica
 from wirebench.timing import Recording
@@ -74,7 +76,23 @@ class Verified(_Frozen):
     mismatches: tuple[str, ...]
 
 
-Task = MeasureTask | VerifyTask
+class CalibrateTask(_Frozen):
+    """Measure drivers against a server of known latency in the same pod. Answered with a calibration."""
+
+    kind: Literal["calibrate"] = "calibrate"
+    probes: tuple[Probe, ...]
+    #: How many cores each of driver and server may use.
+    cores: float
+
+
+class Calibrated(_Frozen):
+    """The answer to CalibrateTask: what was measured, and what went wrong with the rest."""
+
+    calibration: Calibration
+    problems: tuple[str, ...]
+
+
+Task = MeasureTask | VerifyTask | CalibrateTask
 _TASKS: TypeAdapter[Task] = TypeAdapter(Annotated[Task, Field(discriminator="kind")])
 
 

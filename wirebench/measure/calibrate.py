@@ -91,7 +91,7 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
         yield measure_point(probe, cores, _REPETITIONS)
 
 
-def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> list[list[Probe]]:
+def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) -> list[list[Probe]]:
     """Return what it takes to calibrate a load of cells where it isn't, number of connections by number.
 
     Of several numbers of connections the least and the most come first: others lie between.
@@ -99,7 +99,7 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> list[l
     loads: dict[tuple[Driver, Transport], dict[tuple[int, int | None], None]] = {}
     for cell in cells:
         rate_per_s = cell.rate_per_s or rate_asked_per_s(load, cell)
-        if cell.connections is None and not known.covers(cell, rate_per_s):
+        if cell.connections is None and not (known and known.covers(cell, rate_per_s)):
             own = loads.setdefault((cell.driver, cell.transport), {})
             own[cell.concurrency, math.ceil(rate_per_s) if rate_per_s else None] = None
     probes = []

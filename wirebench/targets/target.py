@@ -89,8 +89,11 @@ class LoadPods(Protocol):
         can't be started, or fails.
         """
 
-    def once(self, task: Task) -> str:
-        """Have a single pod, anywhere, carry out the task, and return what it has printed. Raises WirebenchError."""
+    def once(self, task: Task, cores: float = 1.0) -> str:
+        """Have a single pod, which may use so many cores, carry out the task; return what it has printed.
+
+        Raises WirebenchError.
+        """
 
 
 class Target(Protocol):

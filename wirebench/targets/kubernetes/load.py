@@ -79,11 +79,13 @@ class KubernetesLoadPods:
 
         return self._run(cell.service, settings, attend)
 
-    def once(self, task: Task) -> str:
+    def once(self, task: Task, cores: float = 1.0) -> str:
         """Carry out a task in one pod. Raises WirebenchError."""
+        # It asks for one at most: a node of two has no more to give away.
+        resources = self._resources(cores, self.memory_mib) | {"cpuRequest": f"{min(cores, 1) * 1000:.0f}m"}
         settings = {
             "generators": 1,
-            "resources": self._resources(1.0, self.memory_mib),
+            "resources": resources,
             "nodeSelector": dict(self.node_selector),
             "tls": {"secretName": self.tls_secret},
             "plan": task,
