@@ -121,6 +121,7 @@ def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Pa
     [((-0.0123, 0.3), "-0.012 to +0.3"), ((95.4, 1234.5), "+95 to +1,200"), ((-1e-7, 3e-5), "-0 to +0"), (None, "–")],
 )
 def test_errors_are_written_without_exponents(error: Interval | None, said: str) -> None:
+    """Neither nanoseconds nor seconds make a reader count zeros."""
     assert said == signed(error)
 
 
