@@ -126,9 +126,10 @@ def test_the_error_of_an_open_load_is_on_the_response_clock() -> None:
         rest(16, driver="wireload"),
     ],
 )
-def test_nothing_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
+def test_no_error_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
     """More connections, a higher rate, users that share connections, another transport, another driver."""
-    assert KNOWN.look_up(unknown, float(unknown.rate_per_s or 1_000)) is None
+    found = KNOWN.look_up(unknown, float(unknown.rate_per_s or 1_000))
+    assert found is None or (found.p50_error_ms is None and found.ceiling_per_s == 8_000)  # noqa: PLR2004 - of KNOWN
     assert not KNOWN.covers(unknown, unknown.rate_per_s)
 
 
@@ -142,6 +143,16 @@ def test_coarse_points_are_used_where_there_are_no_others() -> None:
     found = known.look_up(rest(64), 3_000)
     assert found is not None
     assert ((0.0, 9.0), True) == (found.p50_error_ms, found.coarse)
+
+
+def test_a_load_that_the_driver_fell_behind_tells_nothing_of_slower_ones() -> None:
+    """Its error is that of a full driver. It isn't measured again all the same."""
+    behind = point(64, 1, 7_000, (90.0, 200.0), rate_asked_per_s=9_000)
+    known = KNOWN.with_points([behind])
+    found = known.look_up(rest(64, 2_500), 2_500)
+    assert found is not None
+    assert (None, 8_000) == (found.p50_error_ms, found.ceiling_per_s)
+    assert known.covers(rest(64, 2_500), 2_500)
 
 
 def test_streams_have_no_ceiling_of_requests() -> None:

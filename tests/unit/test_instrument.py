@@ -81,6 +81,16 @@ def test_a_verdict_needs_a_difference_beyond_the_error(
     assert ("instrument",) * (verdict == "withheld") == tuple(gate.name for gate in found.failed_gates)
 
 
+def test_the_spread_of_blocks_adds_to_the_error(tmp_path: Path) -> None:
+    """A difference that is beyond the error, but whose interval isn't, may be the driver's own."""
+    found = compared(tmp_path, (6.0, 5.0), ((0.0, 0.0), (0.0, 0.0)))
+    assert found.ratios["p99"].high is not None
+    ends_ms = 6.0 - 6.0 * found.ratios["p99"].high
+    just_within, just_beyond = 0.999 * ends_ms, 1.001 * ends_ms
+    assert "faster" == compared(tmp_path / "within", (6.0, 5.0), ((0.0, just_within), (0.0, 0.0))).verdict
+    assert "withheld" == compared(tmp_path / "beyond", (6.0, 5.0), ((0.0, just_beyond), (0.0, 0.0))).verdict
+
+
 def test_the_sentence_says_how_large_the_error_is(tmp_path: Path) -> None:
     """And not only which gate has failed."""
     found = compared(tmp_path, (6.0, 5.0), ((0.0, 1.5), (0.0, 0.25)))

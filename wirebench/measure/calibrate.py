@@ -86,7 +86,7 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
             yield point
     if FACTS[driver].no_open_load:
         return
-    for rate_per_s in sorted({_OPEN_RATE_PER_S, *(round(share * ceiling_per_s) for share in _OPEN_SHARES)}):
+    for rate_per_s in sorted({_OPEN_RATE_PER_S, *(math.ceil(share * ceiling_per_s) for share in _OPEN_SHARES)}):
         probe = Probe(driver, transport, _OPEN_CONNECTIONS, _OPEN_SERVER_MS, rate_per_s)
         yield measure_point(probe, cores, _REPETITIONS)
 

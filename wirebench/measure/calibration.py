@@ -31,6 +31,8 @@ from wirebench.targets import Cores
 FULL_CONNECTIONS = 16
 #: An open load may be so much faster than what was calibrated: its rate is never exactly the one asked for.
 _RATE_TOLERANCE = 1.1
+#: The share of its rate that an open load reaches, if the driver keeps up; the window is short.
+_KEPT_UP = 0.95
 
 
 class _Frozen(BaseModel):
@@ -72,6 +74,11 @@ class Point(_Frozen):
     def load_rate_per_s(self) -> float:
         """The rate that an open load was to have, or a closed load had."""
         return self.rate_asked_per_s or self.rate_per_s
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether the driver sent what it was asked for; if not, its error is that of a full driver."""
+        return self.rate_per_s >= _KEPT_UP * self.load_rate_per_s
 
     @property
     def is_ceiling(self) -> bool:
@@ -147,18 +154,18 @@ class Calibration(_Frozen):
     def look_up(self, cell: Cell, rate_per_s: float) -> Instrument | None:
         """Return what the driver's figures are worth at a cell's load; None where that isn't known.
 
-        The error is that of all calibrated loads next to it, below and above, together. Coarse points are used where
-        there are no others. A rate of streams says nothing of a driver whose ceiling is known in requests.
+        The error is that of all calibrated loads next to it, below and above, together, of those that the driver kept
+        up with. Coarse points are used where there are no others. A rate of streams says nothing of a driver whose ceiling is known in requests.
         """
-        known = self._points_of(cell)
+        known = [point for point in self._points_of(cell) if point.kept_up]
         fine = [point for point in known if not point.coarse]
         points = fine if _around(fine, cell, rate_per_s) else known
         used = _around(points, cell, rate_per_s)
         ceiling_per_s = None if cell.is_stream else _ceiling_per_s(points, cell.concurrency)
-        if not used:
+        if not used and ceiling_per_s is None:
             return None
         return Instrument(
-            coarse=any(point.coarse for point in used),
+            coarse=any(point.coarse for point in used or points),
             p50_error_ms=span(point.waited.p50_ms for point in used),
             p99_error_ms=span(point.waited.p99_ms for point in used),
             ceiling_per_s=ceiling_per_s,

@@ -95,9 +95,9 @@ def _key(cell: CellSummary) -> tuple[object, ...]:
 
 def _change(base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]) -> Change:
     measured = ratios(base, head, side_by_side)
-    gates = failed_gates(base, head, metric, margin)
-    reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
     ratio = measured.get(metric.name)
+    gates = failed_gates(base, head, metric, ratio, margin)
+    reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
     withheld = ratio is None or bool(gates or reasons)
     p_value = None
     if ratio is not None and not withheld:

@@ -93,7 +93,7 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
     measured = ratios(baseline, subject, block_by_block)
     # Between drivers, the instrument's error is what is looked for.
     beyond = None if factor == "driver" else margin
-    gates = failed_gates(baseline, subject, metric, beyond)
+    gates = failed_gates(baseline, subject, metric, measured.get(metric.name), beyond)
     return Comparison(
         subject=subject,
         baseline=baseline,

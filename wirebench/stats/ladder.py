@@ -69,11 +69,12 @@ def _climb(cells: list[CellSummary], margin: float) -> Ladder:
 
 
 def _step(before: CellSummary, cell: CellSummary, margin: float) -> Rung:
+    measured = ratios(before, cell, block_by_block)
     failed = {
-        name: tuple(gate.name for gate in failed_gates(before, cell, metric, margin))
+        name: tuple(gate.name for gate in failed_gates(before, cell, metric, measured.get(name), margin))
         for name, metric in METRICS.items()
     }
-    return Rung(cell, _words(before, cell), ratios(before, cell, block_by_block), failed)
+    return Rung(cell, _words(before, cell), measured, failed)
 
 
 def _words(before: CellSummary, cell: CellSummary) -> str:

@@ -36,7 +36,7 @@ class Pair:
 
     def unfit(self, metric: str) -> tuple[Gate, ...]:
         """Return the failed gates that this metric depends on, one of each name."""
-        return failed_gates(self.baseline, self.subject, METRICS[metric], self.margin)
+        return failed_gates(self.baseline, self.subject, METRICS[metric], self.ratios.get(metric), self.margin)
 
 
 def judged(cell: CellSummary) -> Metric:
@@ -69,13 +69,15 @@ def side_by_side(baseline: CellSummary, subject: CellSummary, metric: Metric) ->
     return unpaired_ratio(list(of_subject.values()), list(of_baseline.values()))
 
 
-def failed_gates(baseline: CellSummary, subject: CellSummary, metric: Metric, margin: float | None) -> tuple[Gate, ...]:
+def failed_gates(
+    baseline: CellSummary, subject: CellSummary, metric: Metric, ratio: Ratio | None, margin: float | None
+) -> tuple[Gate, ...]:
     """Return the gates that failed in either cell and that a metric depends on, one of each name.
 
     With a margin, the gate `instrument` between the two cells is among them.
     """
     failed = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
-    if margin is not None and (between := check_instrument(baseline, subject, metric, margin)):
+    if margin is not None and (between := check_instrument(baseline, subject, metric, ratio, margin)):
         failed[between.name] = between
     return tuple(failed.values())
 

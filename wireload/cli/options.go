@@ -312,6 +312,9 @@ type transportSetup struct {
 
 // apply has a load use the transport.
 func (s transportSetup) apply(load *engine.Load) error {
+	if s.h2c && (s.transport != "rest" || s.overTLS) {
+		return misused("h2c is for rest, and without TLS")
+	}
 	switch s.transport {
 	case "rest":
 		if s.h2c {
@@ -326,9 +329,6 @@ func (s transportSetup) apply(load *engine.Load) error {
 		load.NewClient = func(string) transport.Client { return socket.New(s.protobuf) }
 	default:
 		return misused("transport must be rest, grpc or socket, not %q", s.transport)
-	}
-	if s.h2c && (s.transport != "rest" || s.overTLS) {
-		return misused("h2c is for rest, and without TLS")
 	}
 	if !s.overTLS {
 		return nil

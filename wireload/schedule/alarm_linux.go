@@ -24,8 +24,10 @@ type Alarm struct {
 	// Kept so that no wait allocates: when the timer rings, whether it was set, and what is read of it.
 	once  unix.ItimerSpec
 	isSet bool
-	rung  [8]byte
-	wait  func(fd uintptr) bool
+	// Why the timer could not be set.
+	problem syscall.Errno
+	rung    [8]byte
+	wait    func(fd uintptr) bool
 }
 
 // NewAlarm returns an alarm that ends every wait when the context is done.
@@ -57,14 +59,15 @@ func (a *Alarm) Wait(moment time.Time) bool {
 
 func (a *Alarm) ring(after time.Duration) bool {
 	a.once.Value, a.isSet = unix.NsecToTimespec(int64(after)), false
-	return a.raw.Read(a.wait) == nil
+	return a.raw.Read(a.wait) == nil && a.problem == 0
 }
 
-// isRung sets the timer when it is called first, and reports whether it has rung after that.
+// isRung sets the timer when it is called first, and reports whether it has rung after that, or could not be set.
 func (a *Alarm) isRung(fd uintptr) bool {
 	if !a.isSet {
 		a.isSet = true
-		return raw.SetTimer(fd, &a.once) != 0
+		a.problem = raw.SetTimer(fd, &a.once)
+		return a.problem != 0
 	}
 	_, errno := raw.Read(fd, a.rung[:])
 	return errno != syscall.EAGAIN
