@@ -129,7 +129,7 @@ def test_the_error_of_an_open_load_is_on_the_response_clock() -> None:
 def test_no_error_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
     """More connections, a higher rate, users that share connections, another transport, another driver."""
     found = KNOWN.look_up(unknown, float(unknown.rate_per_s or 1_000))
-    assert found is None or (found.p50_error_ms is None and found.ceiling_per_s == 8_000)  # noqa: PLR2004 - of KNOWN
+    assert found is None or (found.p50_error_ms is None and found.ceiling_per_s == 8_000)
     assert not KNOWN.covers(unknown, unknown.rate_per_s)
 
 
@@ -148,7 +148,7 @@ def test_coarse_points_are_used_where_there_are_no_others() -> None:
 def test_a_load_that_the_driver_fell_behind_tells_nothing_of_slower_ones() -> None:
     """Its error is that of a full driver. It isn't measured again all the same."""
     behind = point(64, 1, 7_000, (90.0, 200.0), rate_asked_per_s=9_000)
-    known = KNOWN.with_points([behind])
+    known = Calibration(conditions=HERE, points=(*KNOWN.points, behind))
     found = known.look_up(rest(64, 2_500), 2_500)
     assert found is not None
     assert (None, 8_000) == (found.p50_error_ms, found.ceiling_per_s)

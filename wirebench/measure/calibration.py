@@ -155,7 +155,8 @@ class Calibration(_Frozen):
         """Return what the driver's figures are worth at a cell's load; None where that isn't known.
 
         The error is that of all calibrated loads next to it, below and above, together, of those that the driver kept
-        up with. Coarse points are used where there are no others. A rate of streams says nothing of a driver whose ceiling is known in requests.
+        up with. Coarse points are used where there are no others. A rate of streams says nothing of a driver whose
+        ceiling is known in requests.
         """
         known = [point for point in self._points_of(cell) if point.kept_up]
         fine = [point for point in known if not point.coarse]
