@@ -118,7 +118,7 @@ class Started:
 
     def end(self) -> int:
         """Wait for its end, and return its exit status."""
-        return self.process.wait(timeout=300)
+        return self.process.wait(timeout=540)  # less than a test may take; restarting three services takes minutes
 
     def run(self) -> Run:
         """Return the one run that it has left."""
