@@ -60,8 +60,8 @@ def _title(record: Record) -> str:
 def _figures(record: Record) -> Iterator[tuple[str, str]]:
     failed = sum(record.errors.values())
     yield "requests", f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_of_asked(record)}"
-    if record.rate_asked_per_s and record.factors["driver"] == "k6":
-        yield "dropped", f"{record.dropped_iterations:,} that were due while all connections were busy"
+    if record.dropped_iterations:
+        yield "dropped", f"{record.dropped_iterations:,} that were due and never sent"
     by_code = ", ".join(f"{count:,} {code}" for code, count in sorted(record.errors.items()))
     yield "errors", f"{failed:,} ({failed / record.requests:.2%}): {by_code}" if failed else "0"
     for text in record.error_texts[:_ERROR_TEXTS_SHOWN]:
