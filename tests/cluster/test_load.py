@@ -94,7 +94,6 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, driver: str, transport: 
     assert requests is not None, stdout
     assert 300 < int(requests[1]) <= 620
     assert all(word in stdout for word in ("errors", "p50", "p99", "CPU-ms a request", "replicas"))
-    assert ("dropped" in stdout) == (driver == "k6")  # wireload sends late what is due while all connections are busy
     assert "Prometheus: http://127.0.0.1:9090" in stdout
     assert re.search(r"\d:\d\d left", stderr)
     assert [] == values(seen)
