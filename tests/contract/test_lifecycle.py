@@ -347,5 +347,5 @@ def test_help_names_every_flag(kind: Kind, tmp_path: Path) -> None:
     status, lines = run_to_the_end(tmp_path, kind, "--help")
 
     assert 0 == status
-    for flag in ("host", "port", "admin-port", "runtime", "workers", "threads", "store", "seed-users", "tls-cert"):
+    for flag in ("host", "port", "admin-port", "runtime", "workers", "store", "seed-users", "tls-cert"):
         assert any(line.strip().startswith((f"--{flag}", f"-{flag}")) for line in lines), flag
