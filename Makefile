@@ -155,9 +155,9 @@ test: setup-dev ## lint, the Go tests, and all Python tests that need neither cl
 	@$(MAKE) --no-print-directory --keep-going lint test-wireload test-k6 test-go test-python
 	@scripts/test-with-engine --skip
 
-# These wait for processes half of the time, so that three at once are good for two cores. Tests of a group stay together:
-# tests/contract/conftest.py. Tests of accuracy have the machine to themselves.
-AT_ONCE := --numprocesses 3 --dist loadgroup
+# These wait for processes half of the time, so that three at once are good for two cores. A file's tests stay together:
+# they share the services that they start. Tests of accuracy have the machine to themselves.
+AT_ONCE := --numprocesses 3 --dist loadfile
 
 test-unit: setup-dev ## the tests that take milliseconds
 	@$(BIN)/python -m pytest tests/unit $(AT_ONCE) $(ARGS)

@@ -11,8 +11,6 @@ from tests.contract.services import KINDS, Service, fresh_ids, started
 from tests.postgres import PostgresServer, url_file
 from wirebench.clients import Client, ClientError
 
-HERE = Path(__file__).parent
-
 #: How long a service that failed a test may take to answer one more request.
 PROBE_TIMEOUT_S = 10.0
 
@@ -20,16 +18,6 @@ PROBE_TIMEOUT_S = 10.0
 _failed = pytest.StashKey[bool]()
 #: Services that don't answer any more.
 _dead: set[int] = set()
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group what one process has to run: a file's tests share services, and runs would wait for each other's cores."""
-    for item in items:
-        if isinstance(item, pytest.Function) and HERE in item.path.parents:
-            imported = {getattr(value, "__module__", "") for value in vars(item.module).values()}
-            group = "runs" if "tests.contract.runs" in imported else item.path.name
-            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.hookimpl(wrapper=True)
