@@ -6,7 +6,7 @@ import importlib
 import sys
 
 BENCHMARKS = (
-    "services", "settings", "streams", "connections", "network", "wireload", "k6", "progress", "report",
+    "services", "settings", "streams", "connections", "network", "wireload", "k6", "progress", "verdicts", "report",
     "index", "api", "overhead",
 )  # fmt: skip
 

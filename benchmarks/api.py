@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from benchmarks.index import RUNS, write_runs
-from wirebench.index import PAGE_ROWS_MAX, Index, database_url
+from wirebench.results.index import PAGE_ROWS_MAX, Index, find_database_url
 
 PAGE_MS_MAX = 200.0
 _TIMES = 5
@@ -41,7 +41,7 @@ def main() -> bool:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         print(f"{write_runs(folder):,} records of {RUNS} runs", flush=True)
-        with Index.open(database_url(folder)) as index:
+        with Index(find_database_url(folder)) as index:
             index.rebuild(folder)
         with _served(folder) as connection:
             pages_ms = {title: _ms(connection, path) for title, path in _pages()}

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
-from wirebench.places import TOOLS
+from wirebench.system.paths import TOOLS
 
 HOST = "127.0.0.1"
 USER = {"id": 1_000_001, "name": "User 1000001", "email": "user1000001@example.com"}
@@ -123,7 +123,16 @@ def grpc_aio(port: int) -> None:
     uvloop.run(serve())
 
 
-class _Echo(asyncio.Protocol):
+#: A reply frame (proto/socket.md) around the id of its request: its length before, and status, flags and body after.
+_BODY = b"\0\0\0\0" + json.dumps(USER).encode()
+_LENGTH = (4 + len(_BODY)).to_bytes(4, "big")
+
+
+def _answer(request: bytes) -> bytes:
+    return _LENGTH + request[4:8] + _BODY
+
+
+class _Constant(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._opened = False
@@ -131,25 +140,26 @@ class _Echo(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if not self._opened:
             self._opened, data = True, data[4:]  # the preface
-        self._transport.write(data)
+        if data:
+            self._transport.write(_answer(data))
 
 
 def socket_asyncio(port: int) -> None:
-    """Echo frames on uvloop."""
+    """Answer each frame on uvloop."""
     import uvloop  # noqa: PLC0415
 
     async def serve() -> None:
-        server = await asyncio.get_running_loop().create_server(_Echo, HOST, port)
+        server = await asyncio.get_running_loop().create_server(_Constant, HOST, port)
         await server.serve_forever()
 
     uvloop.run(serve())
 
 
-class _ThreadedEcho(socketserver.BaseRequestHandler):
+class _ThreadedConstant(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         self.request.recv(4)  # the preface
         while data := self.request.recv(65_536):
-            self.request.sendall(data)
+            self.request.sendall(_answer(data))
 
 
 class _ThreadedServer(socketserver.ThreadingTCPServer):
@@ -158,8 +168,8 @@ class _ThreadedServer(socketserver.ThreadingTCPServer):
 
 
 def socket_threaded(port: int) -> None:
-    """Echo frames in a thread for each connection."""
-    with _ThreadedServer((HOST, port), _ThreadedEcho) as server:
+    """Answer each frame in a thread for each connection."""
+    with _ThreadedServer((HOST, port), _ThreadedConstant) as server:
         server.serve_forever()
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.postgres import PostgresServer
-from tests.unit.report_run import cell, passed, run_info
-from wirebench.index import PAGE_ROWS_MAX, Filters, Index
-from wirebench.scenario import Cell
-from wirebench.scenario.contract import Transport
-from wirebench.store import Generator, Latency, Record, RunInfo, Server
-from wirebench.store.results import load_records
+from tests.support.postgres import PostgresServer
+from tests.support.report_run import cell, passed, run_info
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Transport
+from wirebench.model.record import Generator, Latency, Record, Server
+from wirebench.model.run_info import RunInfo
+from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index
+from wirebench.results.runs import load_records
 
 RECORDS_PER_S_MIN = 2_000
 PAGE_MS_MAX = 200.0
@@ -58,7 +59,7 @@ def main() -> bool:
 
 def _measure(folder: Path, name: str, url: str) -> bool:
     print(name)
-    with Index.open(url) as index:
+    with Index(url) as index:
         started = time.monotonic()
         per_s = index.rebuild(folder).records / (time.monotonic() - started)
         print(f"  rebuild {per_s:,.0f} records/s  limit {RECORDS_PER_S_MIN:,}", flush=True)
@@ -78,14 +79,14 @@ def _pages(index: Index) -> Iterator[tuple[str, Callable[[], object]]]:
         "all": Filters(),
         "a run": Filters(run_id=(index.runs(Filters(), limit=1).rows[0].run_id,)),
         "a scenario": Filters(scenario=("sweep",)),
-        "a protocol": Filters(protocol=("grpc",)),
-        "two clients": Filters(client=("k6", "ghz")),
+        "a transport": Filters(transport=("grpc",)),
+        "two drivers": Filters(driver=("k6", "ghz")),
         "a concurrency": Filters(concurrency=(16,)),
         "an operation": Filters(operation=("users.create",)),
         "a machine": Filters(machine=("Another CPU, 64 cores",)),
         "a target": Filters(target=("kubernetes",)),
         "a time": Filters(since=newest - timedelta(days=8), until=newest - timedelta(days=7)),
-        "many at once": Filters(scenario=("tls",), protocol=("rest", "grpc"), client=("ghz",), concurrency=(1,)),
+        "many at once": Filters(scenario=("tls",), transport=("rest", "grpc"), driver=("ghz",), concurrency=(1,)),
         "what isn't there": Filters(operation=("nothing",)),
     }
     for title, each in filters.items():
@@ -130,7 +131,7 @@ def write_runs(folder: Path) -> int:
         records.mkdir(parents=True)
         (records.parent / "run.json").write_text(info.model_dump_json(indent=1))
         for block, (order, each) in itertools.product(range(1, BLOCKS + 1), enumerate(cells)):
-            record = _record(random, info, each, block, order)
+            record = make_record(random, info, each, block, order)
             (records / f"{record.id}.json").write_text(record.model_dump_json(indent=1))
             count += 1
     return count
@@ -142,7 +143,8 @@ def _cells() -> Iterator[Cell]:
             yield cell(transport, driver=driver, operation=operation, concurrency=concurrency)
 
 
-def _record(random: np.random.Generator, info: RunInfo, of: Cell, block: int, order: int) -> Record:
+def make_record(random: np.random.Generator, info: RunInfo, of: Cell, block: int, order: int) -> Record:
+    """Return a record of a cell, at random."""
     median_ms = random.lognormal(0, 0.5)
     requests = int(random.integers(1_000, 100_000))
     return Record(
@@ -173,7 +175,7 @@ def _record(random: np.random.Generator, info: RunInfo, of: Cell, block: int, or
         histogram_file=f"histograms/b{block:03d}-{of.id}.json",
         server=Server(
             cpu_s=1.0,
-            cpu_ms_per_request=0.2 * median_ms,
+            cpu_us_per_request=200 * median_ms,
             memory_bytes=61_000_000,
             throttled_periods=0,
             requests_by_worker={"0": requests},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from wirebench.places import K6_SCRIPTS
+from wirebench.system.paths import K6_SCRIPTS
 
 _TIMEOUT_S = 900
 

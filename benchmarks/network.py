@@ -10,9 +10,9 @@ import threading
 import time
 from pathlib import Path
 
-from wirebench.network import Toxiproxy, toxiproxy
-from wirebench.ports import LOOPBACK
-from wirebench.scenario import Link
+from wirebench.model.cell import Link
+from wirebench.system.ports import LOOPBACK
+from wirebench.targets.toxiproxy import Toxiproxy, start_toxiproxy
 
 DELAYS_MS = (1, 2, 5, 20, 40, 100)
 JITTERY = Link(delay_ms=20, jitter_ms=5)
@@ -33,15 +33,15 @@ def main() -> bool:
     with (
         socket.create_server((LOOPBACK, 0)) as listener,
         tempfile.TemporaryDirectory() as folder,
-        toxiproxy(Path(folder) / "toxiproxy.log", cores=None, seed=1) as proxy,
+        start_toxiproxy(Path(folder) / "toxiproxy.log", cores=None, seed=1) as proxy,
     ):
         upstream = f"{LOOPBACK}:{listener.getsockname()[1]}"
         threading.Thread(target=_accept, args=(listener,), daemon=True).start()
-        plain_ms = statistics.median(_round_trips_ms(proxy.open_way(upstream), times=2000))
+        plain_ms = statistics.median(_round_trips_ms(proxy.open_route(upstream), times=2000))
         straight_ms = statistics.median(_round_trips_ms(upstream, times=2000))
         print(f"a round trip of {_SMALL_BYTES} bytes: {straight_ms:.2f} ms, through the proxy {plain_ms:.2f} ms")
         delays = [_delay(proxy, upstream, delay_ms, plain_ms) for delay_ms in DELAYS_MS]
-        jittered_ms = [each - plain_ms for each in _round_trips_ms(proxy.open_way(upstream, JITTERY), times=100)]
+        jittered_ms = [each - plain_ms for each in _round_trips_ms(proxy.open_route(upstream, JITTERY), times=100)]
         print(
             f"  {JITTERY.delay_ms} ms with a jitter of {JITTERY.jitter_ms}: {min(jittered_ms):.1f} to "
             f"{max(jittered_ms):.1f} ms, {statistics.mean(jittered_ms):.1f} on average"
@@ -50,14 +50,14 @@ def main() -> bool:
 
 
 def _delay(proxy: Toxiproxy, upstream: str, delay_ms: int, plain_ms: float) -> bool:
-    way = proxy.open_way(upstream, Link(delay_ms=delay_ms))
+    way = proxy.open_route(upstream, Link(delay_ms=delay_ms))
     added_ms = statistics.median(_round_trips_ms(way, times=max(30, 2000 // delay_ms))) - plain_ms
     print(f"  delay_ms {delay_ms:>7,}: {added_ms:.2f} ms are added")
     return added_ms >= delay_ms
 
 
 def _bandwidth(proxy: Toxiproxy, upstream: str, rate_kib_s: int) -> bool:
-    way = proxy.open_way(upstream, Link(delay_ms=0, bandwidth_kib_s=rate_kib_s))
+    way = proxy.open_route(upstream, Link(delay_ms=0, bandwidth_kib_s=rate_kib_s))
     size = round(rate_kib_s * 1024 * _TRANSFER_S)
     rates = []
     for sent, returned in ((size, 1), (1, size)):

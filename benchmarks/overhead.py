@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from wirebench.store import find_run
+from wirebench.results.runs import find_run
 
 LIMIT = 0.15
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import orjson
 
-from tests.unit.report_run import RunBuilder, cell
-from wirebench.places import SCENARIOS
-from wirebench.progress import ProgressFile, TimeLeft
-from wirebench.scenario import make_plan, read_scenario
-from wirebench.store.progress import HISTORY_MAX
+from tests.support.report_run import RunBuilder, cell
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import make_plan
+from wirebench.results.progress import HISTORY_MAX
+from wirebench.run.progress import ProgressFile, TimeLeft
+from wirebench.system.paths import SCENARIOS
 
 MS_MAX = 5.0
 _SECONDS = 20
@@ -28,8 +29,8 @@ def main() -> bool:
         record = RunBuilder(cells=[cell("rest")], blocks=1, samples=100).write(folder / "finished").records[0]
         with ProgressFile(folder, plan, TimeLeft.of(plan, "local")) as file:
             for done in range(1, HISTORY_MAX + 1):
-                file.measured(record, done, plan.cells_total)
-            file.measuring(plan.blocks[0][0], snapshot)
+                file.end_cell(record, done, plan.cells_total)
+            file.begin_cell(plan.blocks[0][0], snapshot)
             clock = _clock_of_teller()
             before_s = time.clock_gettime(clock)
             for second in range(1, _SECONDS + 1):

@@ -18,7 +18,7 @@ SAMPLES = 10_000_000
 _WRITE_REPORT = """
 import pathlib, sys
 from wirebench.report import write_report
-from wirebench.store import load_run
+from wirebench.results.runs import load_run
 write_report(load_run(pathlib.Path(sys.argv[1])))
 """
 
@@ -43,7 +43,7 @@ def main() -> bool:
 
 
 def _build(folder: Path) -> None:
-    from tests.unit.report_run import RunBuilder, quick_cells  # noqa: PLC0415 - only the builder needs numpy
+    from tests.support.report_run import RunBuilder, quick_cells  # noqa: PLC0415 - only the builder needs numpy
 
     RunBuilder(blocks=BLOCKS, samples=SAMPLES // (BLOCKS * len(quick_cells()))).write(folder)
 

@@ -9,18 +9,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import bare
-from wirebench import processes
-from wirebench.drivers import K6, Job
-from wirebench.measure.observe import CLOCK_INTERVAL_S
-from wirebench.measure.usage import Watch, of_processes, process_tree
-from wirebench.processes import Child
-from wirebench.scenario import Cell, Load, ServiceSpec
-from wirebench.scenario.contract import CLOSING_RUNTIMES, Implementation, Transport
+from benchmarks.load import send_load
+from wirebench.measure.usage import list_process_ids
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import Implementation, Transport
+from wirebench.model.scenario import Load
+from wirebench.system import processes
+from wirebench.system.processes import Child
 from wirebench.targets import Endpoint, LocalTarget, Replica, divide_cores
 
 REPETITIONS = 5
@@ -91,7 +90,7 @@ def started_bare(spec: ServiceSpec, log: Path, cores: frozenset[int]) -> Iterato
     with socket.socket() as probe:
         probe.bind((bare.HOST, 0))
         port = probe.getsockname()[1]
-    child = processes.start(f"bare {spec.runtime}", bare.make_command(spec.runtime, port), log, cores)
+    child = processes.start(f"bare {spec.runtime}", bare.make_command(str(spec.runtime), port), log, cores)
     try:
         _wait_for(port, child)
         yield Endpoint(spec, f"{bare.HOST}:{port}", (Replica("bare", None, child.pid),))
@@ -114,35 +113,16 @@ def _wait_for(port: int, child: Child) -> None:
 
 def measure_cpu_us(endpoint: Endpoint, folder: Path, cores: frozenset[int]) -> float:
     """Return the CPU time of one request, in microseconds."""
-    spec = endpoint.service
-    pids = process_tree(endpoint.replicas[0].root_pid or 0)
-    if spec.transport == "socket":
-        return _measure_socket_cpu_us(pids, endpoint.address, folder / "load.log", cores)
-    cell = Cell(
-        transport=spec.transport,
-        runtime=spec.runtime,
-        driver="k6",
-        operation="users.get",
-        concurrency=CONNECTIONS,
-        rate_per_s=None,
-        workers=1,
-        threads=None,
-        store="memory",
-        codec="protobuf" if spec.transport == "grpc" else "json",
-        connection="reopen" if spec.runtime in CLOSING_RUNTIMES else "keep",
-    )
-    load = Load(warmup_s=0.5, window_s=SECONDS)
-    job = Job(cell, load, endpoint.address, 1, 1, folder / "histograms.json", folder / "k6.log", cores)
-    with Watch(partial(of_processes, pids), CLOCK_INTERVAL_S) as server:
-        (file,) = K6().run(job, lambda _: None)
-    window = file.checked_window()
-    used = server.between(window.start_unix_ns, window.end_unix_ns)
-    return (used.cpu_s or 0.0 if used else 0.0) / sum(file.counts_by_code().values()) * 1e6
+    if endpoint.service.transport == "socket":
+        return _measure_socket_cpu_us(endpoint, folder / "load.log", cores)
+    observed = send_load(endpoint, folder, cores, Load(warmup_s=0.5, window_s=SECONDS), CONNECTIONS)
+    return (observed.server.cpu_s or 0.0) / sum(observed.file.count_by_code().values()) * 1e6
 
 
-def _measure_socket_cpu_us(pids: tuple[int, ...], address: str, log: Path, cores: frozenset[int]) -> float:
-    """Load with a client of our own: k6 can't saturate this server, and a server that waits costs more a request."""
-    host, _, port = address.rpartition(":")
+def _measure_socket_cpu_us(endpoint: Endpoint, log: Path, cores: frozenset[int]) -> float:
+    """Load with a client that never sleeps: waking one up costs the server more than answering it does."""
+    pids = list_process_ids(endpoint.replicas[0].root_pid or 0)
+    host, _, port = endpoint.address.rpartition(":")
     log.unlink(missing_ok=True)
     before = sum(processes.read_cpu_s(pid) or 0.0 for pid in pids)
     arguments = [host, port, str(CONNECTIONS), str(SECONDS)]

@@ -16,16 +16,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.services import REPETITIONS, measure_cpu_us
-from wirebench import clients, processes
-from wirebench.places import ROOT, TOOLS
-from wirebench.ports import LOOPBACK, free_ports
-from wirebench.readiness import wait_ready
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Transport
+from wirebench.drivers import clients
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import Transport
+from wirebench.system import processes
+from wirebench.system.paths import ROOT, TOOLS
+from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.readiness import answers_http, wait_ready
 from wirebench.targets import Endpoint, Replica, divide_cores
 
 PYTHON = ROOT / "services" / "python" / "wirebench_services"
@@ -101,7 +103,6 @@ _CONF, _FLASK, _STARLETTE = "rest/gunicorn.conf.py", "rest/flask_app.py", "rest/
 _COMMANDS, _CALLS, _SYNC, _AIO = "service_command.py", "grpc/calls.py", "grpc/sync_server.py", "grpc/aio_server.py"
 _ASYNCIO, _THREADED = "socket/asyncio_server.py", "socket/threaded_server.py"
 _NET_HTTP, _GRPC_GO = "internal/rest/server.go", "internal/rpc/server.go"
-_TASK = {r":= (call\.handle\(.*?\))": r":= asyncio.sleep(0, \1)"}
 _UVLOOP = {r"uvloop\.run\(": "asyncio.run("}
 SETTINGS = (
     Setting("rest", "gunicorn-gthread", "`threads`", _CONF, {r"^threads = .*": "threads = 1"}),
@@ -119,7 +120,7 @@ SETTINGS = (
     Setting("socket", "asyncio", "event loop uvloop", _ASYNCIO, _UVLOOP),
     Setting("socket", "asyncio", "`backlog=1024`", _ASYNCIO, {"^_BACKLOG = .*": "_BACKLOG = 100"}, late_connects),
     Setting("socket", "asyncio", "`reuse_port=True`", _ASYNCIO, {"reuse_port=True, ": ""}),
-    Setting("socket", "asyncio", "without a task", _ASYNCIO, _TASK),
+    Setting("socket", "asyncio", "without a task", _ASYNCIO, {"direct = .*": "direct = store"}),
     Setting(
         "socket", "threaded", "`request_queue_size = 1024`", _THREADED, {"^ *request_queue_size.*\n": ""}, late_connects
     ),
@@ -172,7 +173,7 @@ def copy_with_default(setting: Setting, folder: Path) -> Path:
 @contextlib.contextmanager
 def started(setting: Setting, copy: Path | None, folder: Path) -> Iterator[Endpoint]:
     """Start a service as it is, or from a copy, and yield where it is."""
-    with free_ports(2) as ports:
+    with reserve_ports(2) as ports:
         port, admin_port = ports
     environment = {}
     if setting.tree == GO:
@@ -184,7 +185,7 @@ def started(setting: Setting, copy: Path | None, folder: Path) -> Iterator[Endpo
     log = folder / f"{'default' if copy else 'ours'}.log"
     child = processes.start(setting.runtime, [*command, *map(str, flags)], log, _CORES.server, environment)
     try:
-        wait_ready(child, f"{LOOPBACK}:{admin_port}", "/readyz")
+        wait_ready(child, partial(answers_http, f"{LOOPBACK}:{admin_port}", "/readyz"))
         spec = ServiceSpec(setting.transport, setting.runtime, 1, None, "memory")
         yield Endpoint(spec, f"{LOOPBACK}:{port}", (Replica(setting.transport, None, child.pid),))
     finally:

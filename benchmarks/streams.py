@@ -6,24 +6,23 @@ that others use too a steadier one than items by second of the clock, which stan
 
 from __future__ import annotations
 
+import math
 import statistics
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
-from wirebench import processes
-from wirebench.measure.usage import process_tree
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import TRANSPORTS, Transport
+from benchmarks.load import send_load
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.scenario import Load
 from wirebench.targets import Cores, Endpoint, LocalTarget, divide_cores
 
 REPETITIONS = 3
 STREAMS = 2
-#: That a whole stream has.
+#: Of a whole stream.
 ITEMS = 100_000
-_TIMEOUT_S = 120.0
+SECONDS = 3.0
 
 #: Items a second that every runtime of a transport has to reach.
 LEAST_PER_S: dict[Transport, int] = {"socket": 50_000, "grpc": 15_000, "rest": 15_000}
@@ -36,7 +35,7 @@ class _Rates(NamedTuple):
 
 def main() -> bool:
     """Measure all runtimes; return whether all reach what is asked of them."""
-    print(f"{STREAMS} whole streams at once, {REPETITIONS} times; the server on one core, its readers on another")
+    print(f"{STREAMS} streams at once for {SECONDS:g} s, {REPETITIONS} times; server and readers on a core each")
     runtimes = [
         (transport, runtime) for transport in LEAST_PER_S for runtime in TRANSPORTS[transport].runtimes["python"]
     ]
@@ -52,7 +51,7 @@ def _reaches(transport: Transport, runtime: str) -> bool:
         target = LocalTarget(cores, lambda name: folder / f"{name}.log")
         try:
             (service,) = target.start([ServiceSpec(transport, runtime, 1, None, "memory")]).values()
-            rates = [_rates(transport, service, folder / "load.log", cores.generator) for _ in range(REPETITIONS)]
+            rates = [_rates(service, folder, cores.generator) for _ in range(REPETITIONS)]
         finally:
             target.stop()
     per_cpu_s = statistics.median(each.per_cpu_s for each in rates)
@@ -66,19 +65,9 @@ def _reaches(transport: Transport, runtime: str) -> bool:
     return per_cpu_s >= least
 
 
-def _rates(transport: Transport, service: Endpoint, log: Path, cores: frozenset[int]) -> _Rates:
-    pids = process_tree(service.replicas[0].root_pid or 0)
-    host, _, port = service.address.rpartition(":")
-    command = [sys.executable, "-m", "benchmarks.stream_load", transport, host, port, str(STREAMS)]
-    before_cpu_s, before_s = _cpu_s(pids), time.monotonic()
-    child = processes.start("stream load", command, log, cores)
-    try:
-        child.wait(_TIMEOUT_S)
-    finally:
-        child.stop()
-    items = STREAMS * ITEMS
-    return _Rates(items / (_cpu_s(pids) - before_cpu_s), items / (time.monotonic() - before_s))
-
-
-def _cpu_s(pids: tuple[int, ...]) -> float:
-    return sum(processes.read_cpu_s(pid) or 0.0 for pid in pids)
+def _rates(service: Endpoint, folder: Path, cores: frozenset[int]) -> _Rates:
+    load = Load(warmup_s=0.5, window_s=SECONDS)
+    operation = "ledger.stream_transactions"
+    observed = send_load(service, folder, cores, load, STREAMS, operation=operation, stream_items=ITEMS)
+    items = observed.file.items
+    return _Rates(items / (observed.server.cpu_s or math.inf), items / observed.window_s)

@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from wirebench import processes
-from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.measure.truth import run_server
-from wirebench.places import CONTRACT, TOOLS
-from wirebench.ports import LOOPBACK
-from wirebench.scenario.contract import TRANSPORTS
+from wirebench.model.contract import TRANSPORTS
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.system import processes
+from wirebench.system.paths import CONTRACT, TOOLS
+from wirebench.system.ports import LOOPBACK
 from wirebench.targets import divide_cores
 
 ROUNDS = 5
@@ -82,7 +82,7 @@ def _run_wireload(transport: str, address: str, folder: Path, cores: frozenset[i
     options = ["-c", str(CONNECTIONS), "-d", f"{DURATION_S}s", "--quiet", "--output", str(output)]
     _run([str(TOOLS / "wireload"), transport, *_WIRELOAD[transport](address), *options], r"([\d.]+)/s", folder, cores)
     file = HistogramFile.read(output)
-    return file.histogram("service").count / file.checked_window().duration_s
+    return file.merge_histograms("service").count / file.require_window().duration_s
 
 
 def _run_h2load(address: str, folder: Path, cores: frozenset[int]) -> float:

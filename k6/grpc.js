@@ -5,6 +5,7 @@
 //
 // All variables are in lib/settings.js.
 
+import encoding from 'k6/encoding';
 import grpc from 'k6/net/grpc';
 import load from 'k6/x/wirebench/load';
 import { PROTOSET, ownAddress, readSettings } from './lib/settings.js';
@@ -13,9 +14,10 @@ import { byName } from './lib/params.js';
 import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, compileExpectation, everyNth } from './lib/check.js';
+import { compileHeaders } from './lib/headers.js';
 import { compile, fixed } from './lib/template.js';
 
-const settings = readSettings({ address: '127.0.0.1:50051', codecs: ['protobuf'] });
+const settings = readSettings({ transport: 'grpc', address: '127.0.0.1:50051', codecs: ['protobuf'] });
 export const options = buildOptions(settings);
 
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
@@ -27,8 +29,8 @@ const timeoutMs = settings.timeoutS * 1000;
 const connectParams = { plaintext: settings.tls === null, timeout: timeoutMs, maxReceiveSize: REPLY_BYTES_MAX };
 
 // What goes with the calls that are counted under a name, and with those of them that are checked.
-const paramsOf = byName((name) => {
-  const paramsToCheck = { tags: { name }, timeout: timeoutMs };
+const paramsOf = byName((name, { metadata }) => {
+  const paramsToCheck = { tags: { name }, timeout: timeoutMs, metadata };
   return { params: { ...paramsToCheck, discardResponseMessage: true }, paramsToCheck };
 });
 
@@ -40,7 +42,7 @@ export default function () {
   load.due();
   work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
-  const { params, paramsToCheck } = paramsOf(step.name);
+  const { params, paramsToCheck } = paramsOf(step.name, step.request);
   const toCheck = isDue();
   const call = () => invoke(step, toCheck ? paramsToCheck : params);
   const reply = connected ? call() : load.opened(step.name, connect, call);
@@ -61,13 +63,31 @@ function connect() {
 }
 
 // makeRequest returns how an operation's inputs become a message, and what the reply should be.
-function makeRequest({ grpc: { call, message, expect } }, known) {
-  return { call, message: fixed(compile(message || {}, known)), isRight: compileExpectation(expect, known) };
+function makeRequest({ grpc: { call, metadata, message, expect } }, known) {
+  const { constant, vary } = compileHeaders(metadata, known);
+  return {
+    call,
+    metadata: encodeMetadata(constant),
+    vary: vary && ((inputs) => encodeMetadata(vary(inputs))),
+    message: fixed(compile(message || {}, known)),
+    isRight: compileExpectation(expect, known),
+  };
+}
+
+// k6 takes the bytes of keys that end in -bin, which the application has in base64.
+function encodeMetadata(metadata) {
+  if (Object.keys(metadata).length === 0) {
+    return undefined; // It costs nothing then.
+  }
+  const encode = (key, value) => (key.endsWith('-bin') ? new Uint8Array(encoding.b64decode(value)) : value);
+  return Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key.toLowerCase(), encode(key.toLowerCase(), value)]));
 }
 
 function invoke({ name, request, inputs }, params) {
+  const { vary } = request;
+  const used = vary ? { ...params, metadata: { ...params.metadata, ...vary(inputs) } } : params;
   const startMs = Date.now();
-  const reply = client.invoke(request.call, request.message(inputs), params);
+  const reply = client.invoke(request.call, request.message(inputs), used);
   if (reply.status !== grpc.StatusOK) {
     fail(name, reply, Date.now() - startMs);
   }

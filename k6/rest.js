@@ -13,10 +13,11 @@ import { buildOptions } from './lib/options.js';
 import { byName } from './lib/params.js';
 import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
-import { checkReply, compileExpectation, everyNth } from './lib/check.js';
-import { compile, compileTarget, fixed, map } from './lib/template.js';
+import { checkReply, compileContains, compileExpectation, everyNth } from './lib/check.js';
+import { compileHeaders, override } from './lib/headers.js';
+import { compile, compileTarget, fixed, map, resolve } from './lib/template.js';
 
-const settings = readSettings({ address: '127.0.0.1:5000', codecs: ['json', 'protobuf'] });
+const settings = readSettings({ transport: 'rest', address: '127.0.0.1:5000', codecs: ['json', 'protobuf'] });
 export const options = { ...buildOptions(settings), throw: true };
 
 // Whether a status is a success is decided by our output.
@@ -24,7 +25,6 @@ http.setResponseCallback(null);
 
 const MEDIA_TYPES = { json: 'application/json', protobuf: 'application/x-protobuf' };
 const messages = settings.codec === 'protobuf' ? codec.load(PROTOSET) : undefined;
-const decode = messages ? (call, reply) => messages.decode(call, reply.body) : (_, reply) => reply.json();
 
 let root;
 
@@ -32,32 +32,51 @@ let root;
 function makeRequest({ rest, grpc }, known) {
   const [method, target] = rest.request.split(' ');
   const url = fixed(map(compileTarget(target, known), (path) => root + path));
-  const body = fixed(compileBody(rest.body, grpc, known));
-  const { status = 200, json } = rest.expect || {};
-  const isExpected = compileExpectation(json, known);
+  const body = compileBody(rest.body, grpc, known);
+  const send = fixed(map(body, encode));
+  const { constant, vary } = compileHeaders(rest.headers, known);
+  const isRight = compileCheck(rest.expect || {}, grpc, known);
   return {
-    send: (inputs, params) => http.request(method, url(inputs), body(inputs), params),
-    isRight: (reply, inputs) => reply.status === status && isExpected(decode(grpc.call, reply), inputs),
+    vary,
+    // Of all requests of the operation, whose bodies are texts, or none is.
+    headers: (inputs) => ({ ...override(mediaTypes(rest, resolve(body, inputs)), rest.headers), ...constant }),
+    send: (inputs, params) => http.request(method, url(inputs), send(inputs), params),
+    isRight,
   };
 }
 
 // In JSON the path says what the body then doesn't; a protobuf body is the request message as it is.
-function compileBody(body, { call, message }, known) {
-  if (body === undefined) {
+function compileBody(body, grpc, known) {
+  if (body === undefined || body === null) {
     return { value: null };
   }
-  return messages
-    ? map(compile(message, known), (filled) => messages.encode(call, filled))
-    : map(compile(body, known), (filled) => JSON.stringify(filled));
+  return messages ? map(compile(grpc.message, known), (filled) => messages.encode(grpc.call, filled)) : compile(body, known);
+}
+
+// A text is sent as it is, and a message was encoded before.
+const encode = (body) => (body === null || messages || typeof body === 'string' ? body : JSON.stringify(body));
+
+function mediaTypes({ expect = {} }, body) {
+  const accept = messages || expect.json ? MEDIA_TYPES[settings.codec] : '*/*';
+  if (body === null) {
+    return { Accept: accept };
+  }
+  return { Accept: accept, 'Content-Type': typeof body === 'string' ? 'text/plain; charset=utf-8' : MEDIA_TYPES[settings.codec] };
+}
+
+function compileCheck({ status = 200, json, contains }, grpc, known) {
+  const isExpected = compileExpectation(json, known);
+  const hasText = compileContains(contains, known);
+  const decode = messages ? (reply) => messages.decode(grpc.call, reply.body) : (reply) => reply.json();
+  return (reply, inputs) =>
+    reply.status === status &&
+    (json === undefined || isExpected(decode(reply), inputs)) &&
+    (contains === undefined || hasText(reply.body, inputs));
 }
 
 // What goes with the requests that are counted under a name, and with those of them that are checked.
-const paramsOf = byName((name) => {
-  const params = {
-    tags: { name },
-    timeout: settings.timeoutS * 1000,
-    headers: { 'Content-Type': MEDIA_TYPES[settings.codec], Accept: MEDIA_TYPES[settings.codec] },
-  };
+const paramsOf = byName((name, { headers }, inputs) => {
+  const params = { tags: { name }, timeout: settings.timeoutS * 1000, headers: headers(inputs) };
   return { params, paramsToCheck: { ...params, responseType: messages ? 'binary' : 'text' } };
 });
 
@@ -69,7 +88,7 @@ export default function () {
   root = root || `${settings.tls ? 'https' : 'http'}://${ownAddress(settings)}`;
   work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
-  const { params, paramsToCheck } = paramsOf(step.name);
+  const { params, paramsToCheck } = paramsOf(step.name, step.request, step.inputs);
   const toCheck = isDue();
   const reply = attempt(step, toCheck ? paramsToCheck : params);
   const ok = reply !== undefined && reply.status >= 200 && reply.status < 300;
@@ -83,7 +102,8 @@ export default function () {
 // for each otherwise, and a service that is down makes many thousands a second.
 function attempt({ request, inputs }, params) {
   try {
-    return request.send(inputs, params);
+    const { vary } = request;
+    return request.send(inputs, vary ? { ...params, headers: { ...params.headers, ...vary(inputs) } } : params);
   } catch (error) {
     if (error.name !== 'GoError') {
       throw error;

@@ -15,7 +15,7 @@ import { makeWork } from './lib/work.js';
 import { checkReply, compileExpectation, everyNth } from './lib/check.js';
 import { compile, fixed, isConstant, map } from './lib/template.js';
 
-const settings = readSettings({ address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
+const settings = readSettings({ transport: 'socket', address: '127.0.0.1:9000', codecs: ['json', 'protobuf'] });
 export const options = buildOptions(settings);
 
 const client = new socket.Client({

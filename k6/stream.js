@@ -14,6 +14,7 @@ import { PROTOSET, ownAddress, readStreamSettings } from './lib/settings.js';
 import { buildOptions, loadMs } from './lib/options.js';
 import { secured } from './lib/tls.js';
 import { checkReply, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
+import { compileHeaders } from './lib/headers.js';
 import { makeInputs } from './lib/inputs.js';
 import { randomIntegers } from './lib/random.js';
 import { compile, compileTarget, fixed, map } from './lib/template.js';
@@ -22,7 +23,7 @@ const settings = readStreamSettings();
 export const options = buildOptions(settings);
 
 // Streams that are on their way when the load is over would keep it from ending: a moment later, when
-// nobody begins another one, they are cancelled.
+// no VU begins another one, they are cancelled.
 const OVERTIME_MS = 20;
 
 // Users that all began at once would ask for streams of equal length at the same moments ever after, and
@@ -33,6 +34,8 @@ const binary = settings.transport === 'grpc' || settings.codec === 'protobuf';
 const messages = binary ? codec.load(PROTOSET) : undefined;
 const isDue = everyNth(settings.checkEvery);
 const operation = settings.application.operations[settings.operation];
+// Whether the load decides how many items there are.
+const isCounted = Object.values(operation.inputs || {}).some((each) => each.stream === 'items');
 let client;
 let draw;
 let request;
@@ -52,12 +55,13 @@ export default function () {
     name: settings.operation,
     target: request.target(inputs),
     body: request.body(inputs),
+    headers: request.headers(inputs),
     items: settings.streamItems,
     until: exec.scenario.startTime + loadMs(settings) + OVERTIME_MS,
     check: isDue(),
   });
   if (reply.status === 0) {
-    checkReply(() => reply.items === settings.streamItems && (reply.first === null || isRight(reply, inputs)));
+    checkReply(() => (!isCounted || reply.items === settings.streamItems) && (reply.first === null || isRight(reply, inputs)));
   }
 }
 
@@ -66,21 +70,30 @@ const makeRequest = {
   rest: ({ rest }, known) => ({
     target: fixed(compileTarget(rest.request.split(' ')[1], known)),
     body: () => null,
-    ...expecting(rest.expect.json, known),
+    headers: compileAll(rest.headers, known),
+    ...expecting((rest.expect || {}).json, known),
   }),
   grpc: ({ grpc }, known) => ({
     target: () => grpc.call,
-    body: fixed(map(compile(grpc.message, known), (filled) => messages.encode(grpc.call, filled))),
+    body: fixed(map(compile(grpc.message || {}, known), (filled) => messages.encode(grpc.call, filled))),
+    headers: compileAll(grpc.metadata, known),
     ...expecting(grpc.expect, known),
   }),
   socket: ({ socket, grpc }, known) => ({
     target: () => socket.method,
     body: messages
       ? makeRequest.grpc({ grpc }, known).body
-      : fixed(map(compile(socket.body, known), (filled) => JSON.stringify(filled))),
+      : fixed(map(compile(socket.body || {}, known), (filled) => JSON.stringify(filled))),
+    headers: () => null,
     ...expecting(socket.expect, known),
   }),
 };
+
+// compileAll returns headers as a function of the inputs.
+function compileAll(headers, known) {
+  const { constant, vary } = compileHeaders(headers, known);
+  return vary ? (inputs) => ({ ...constant, ...vary(inputs) }) : () => constant;
+}
 
 const expecting = (expectation, known) => ({ expectation, isExpected: compileExpectation(expectation, known) });
 

@@ -16,7 +16,7 @@ import openapi
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from wirebench.errors import WirebenchError
-from wirebench.model.application import Application, builtin
+from wirebench.model.application import Application, load_builtin
 from wirebench.model.inputs import Drawing, Input, Seeded, draw
 
 #: How many records a request of many has in a configuration that runs by hand.
@@ -27,7 +27,7 @@ def main() -> None:
     """Read a set of descriptors, and write what is generated below a folder; stubs' descriptors beside the first."""
     annotated, output = map(Path, sys.argv[1:3])
     every = FileDescriptorSet.FromString(annotated.read_bytes()).file
-    application = builtin()
+    application = load_builtin()
     (output / "proto/openapi.yaml").write_text(openapi.describe(every, application), encoding="utf-8")
     files = [file for file in every if file.name.startswith("wirebench/")]
     for file in files:

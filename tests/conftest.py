@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import Any
+
+import pytest
 
 
 def pytest_configure() -> None:
@@ -17,3 +20,24 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test the group whose tests share a worker of pytest-xdist; begin with runs, which take longest."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: not any("runs" in mark.args[0] for mark in item.iter_markers("xdist_group")))
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return a group that starts each shared service once: by service where a test names one, or else by file.
+
+    Services on PostgreSQL share the server that their worker starts.
+    """
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    service: Any = parameters.get("service")
+    if not hasattr(service, "store"):
+        return item.nodeid.partition("::")[0]
+    return "postgres" if service.store == "postgres" else f"{service.transport}-{service}"

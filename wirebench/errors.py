@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+_SUGGESTED_MAX = 10
+
 
 class WirebenchError(Exception):
     """Something failed that the user can do something about. Exit status 1."""
@@ -20,3 +25,10 @@ class UsageError(WirebenchError):
     """Wrong usage or wrong input: nothing was started. Exit status 2."""
 
     exit_status = 2
+
+
+def suggest(wanted: str, known: Iterable[str]) -> str:
+    """Return the fix for a name that isn't known: the closest ones, or else the first."""
+    names = list(known)
+    close = difflib.get_close_matches(wanted, names, 3) or names[:_SUGGESTED_MAX]
+    return f"there are {', '.join(close)}" + (" …" if len(close) < len(names) else "") if close else "there are none"

@@ -14,16 +14,16 @@ from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
 from benchmarks.accuracy.measure import STALL_S, WARMUP_S, measure
 from benchmarks.accuracy.page import Result, make_rows, write_page
 from wirebench.cli import EXIT_FAILED, EXIT_INTERRUPTED
-from wirebench.cli.output import complain
+from wirebench.cli.output import print_error
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
-from wirebench.interrupts import STOPPING, Interrupted, interruptible
-from wirebench.measure.environment import commit, machine, warnings
+from wirebench.measure.environment import find_warnings, read_commit, read_machine
 from wirebench.measure.truth import Measurement
-from wirebench.places import ROOT
-from wirebench.progress import TimeLeft
-from wirebench.report.numbers import duration
-from wirebench.scenario.contract import TRANSPORTS
+from wirebench.model.contract import TRANSPORTS
+from wirebench.present.numbers import format_duration
+from wirebench.run.progress import TimeLeft
+from wirebench.system.paths import ROOT
+from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 from wirebench.targets import Cores, divide_cores
 
 #: The stall has to be in it, and the driver to write it in one part.
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and write the page; return the exit status."""
     options = _parse(arguments)
     try:
-        with interruptible(STOPPING):
+        with handle_interrupts(STOPPING):
             cases = select_cases(options.drivers, options.transports, options.behaviours, options.loads)
             cores = divide_cores()
             facts = _describe(options, arguments, cases, cores)
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{options.output} is written")
             return EXIT_FAILED if problems else 0
     except WirebenchError as error:
-        complain(error)
+        print_error(error)
         return error.exit_status
     except Interrupted:
         print("interrupted: no page was written", file=sys.stderr)
@@ -79,20 +79,20 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _describe(options: argparse.Namespace, arguments: Sequence[str], cases: Sequence[Case], cores: Cores) -> list[str]:
     """Return what is measured, on what and how often; on stderr say how long it takes, and what may disturb it."""
-    caveats = list(warnings(cores))
+    caveats = list(find_warnings(cores))
     total = len(cases) * options.repetitions
     seconds = total * (WARMUP_S + options.window + _OVERHEAD_S)
-    print(f"{len(cases)} cases × {options.repetitions} repetitions, about {duration(seconds)}", file=sys.stderr)
+    print(f"{len(cases)} cases × {options.repetitions} repetitions, about {format_duration(seconds)}", file=sys.stderr)
     for caveat in caveats:
         print(f"caveat: {caveat}", file=sys.stderr)
-    hardware = machine()
+    hardware = read_machine()
     names = dict.fromkeys(case.driver for case in cases)
-    absent = [driver for driver in DRIVERS.values() if driver.version() is None]
+    absent = [driver for driver in DRIVERS.values() if driver.read_version() is None]
     command = f"make accuracy ARGS={shlex.quote(shlex.join(arguments))}" if arguments else "make accuracy"
     return [
-        f"By: `{command}`, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {commit() or 'unknown'}.",
+        f"By: `{command}`, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {read_commit() or 'unknown'}.",
         f"On: {hardware['cpu']}, {hardware['cores']} cores, {hardware['memory']}, {hardware['kernel']}; {cores}.",
-        f"Drivers: {', '.join(f'{name} {DRIVERS[name].version()}' for name in names)}.",
+        f"Drivers: {', '.join(f'{name} {DRIVERS[name].read_version()}' for name in names)}.",
         *(f"Not installed: {driver.name} (`{driver.setup}`)." for driver in absent),
         f"How often: {options.repetitions} repetitions of {len(cases)} cases in a random order (seed {options.seed}).",
         f"How long: a warm-up of {WARMUP_S:g} s and a window of {options.window:g} s on a fresh server each time.",
@@ -112,13 +112,13 @@ def _measure_all(
     problems: dict[str, None] = {}
     shuffled = [case for _ in range(options.repetitions) for case in order.sample(cases, len(cases))]
     for done, case in enumerate(shuffled):
-        print(f"{done + 1}/{total} {case}, {duration(time_left.seconds())} left", file=sys.stderr, flush=True)
+        print(f"{done + 1}/{total} {case}, {format_duration(time_left.compute_s())} left", file=sys.stderr, flush=True)
         try:
             found[case].append(measure(case, options.seed + done, options.window, cores))
         except WirebenchError as error:
-            complain(error)
+            print_error(error)
             problems[f"{case}: {error}"] = None
-        time_left.measured(done + 1)
+        time_left.count_done(done + 1)
         if case not in shuffled[done + 1 :] and found[case]:
             for row in make_rows(Result.of(case, found[case])):
                 print(f"{case.behaviour} {case.load}:", *row, sep="  ", flush=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError
-from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
-from wirebench.scenario.drivers import DRIVERS as FACTS
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.plan.driver_support import DRIVER_FACTS as FACTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def select_cases(
     Without one of them the default conditions are reduced to the other. Raises UsageError if nothing is left.
     """
     for driver in drivers:
-        if DRIVERS[driver].version() is None:
+        if DRIVERS[driver].read_version() is None:
             raise UsageError(f"{driver} is not installed", f"run `{DRIVERS[driver].setup}`")
-    installed = [name for name, driver in DRIVERS.items() if driver.version() and name in (drivers or DRIVERS)]
+    installed = [name for name, driver in DRIVERS.items() if driver.read_version() and name in (drivers or DRIVERS)]
     conditions = itertools.product(behaviours, loads) if behaviours and loads else iter(_DEFAULT)
     cases = [
         Case(behaviour, load, transport, driver)

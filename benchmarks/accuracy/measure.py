@@ -7,10 +7,11 @@ from typing import Any
 
 from benchmarks.accuracy.conditions import FLAGS, LOADS, Case
 from wirebench.drivers import Histogram
-from wirebench.drivers.histogram_file import merge
 from wirebench.measure.truth import Measurement, measure_truth
-from wirebench.scenario import Cell, Load
-from wirebench.scenario.contract import defaults
+from wirebench.model.cell import Cell
+from wirebench.model.contract import find_defaults
+from wirebench.model.histogram_file import merge
+from wirebench.model.scenario import Load
 from wirebench.targets import Cores
 
 WARMUP_S = 1.0
@@ -32,7 +33,7 @@ def measure(case: Case, seed: int, window_s: float, cores: Cores) -> Measurement
     traffic = LOADS[case.load]
     stall = ["-stall-after", f"{WARMUP_S + (window_s - STALL_S) / 2}s", "-stall", f"{STALL_S}s"]
     levels: dict[str, Any] = {
-        **defaults(case.transport),
+        **find_defaults(case.transport),
         "transport": case.transport,
         "driver": case.driver,
         "concurrency": traffic.concurrency,

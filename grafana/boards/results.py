@@ -1,8 +1,9 @@
-"""Results: what runs have found over time, from the index of results in PostgreSQL (wirebench/index)."""
+"""Results: what runs have found over time, from the index of results in PostgreSQL (wirebench/results/index)."""
 
 from grafana_foundation_sdk.models import units
 
 from grafana.board import POSTGRESQL, Board, Chart, Query, Row, Variable
+from wirebench.model.metric import METRICS
 
 #: Grafana writes what is chosen as texts of SQL, whatever is in them.
 _SCENARIO = "scenario = ${scenario:sqlstring}"
@@ -33,10 +34,9 @@ _FAILED_GATES = Query(
     f" WHERE {_CHOSEN} AND NOT gates.passed GROUP BY time, metric ORDER BY time, metric"
 )
 
+_COLUMNS = ", ".join(f'{metric.field} AS "{metric.heading}"' for metric in METRICS.values())
 _CELLS = Query(
-    'SELECT started_at AS "started", run_id AS "run", cell, target, blocks, requests, failed,'  # noqa: S608 - ours
-    ' throughput_per_s AS "requests/s", p50_ms AS "p50, ms", p90_ms AS "p90, ms", p99_ms AS "p99, ms",'
-    ' cpu_ms_per_request AS "CPU-ms a request", item_rate_per_s AS "items/s",'
+    f'SELECT started_at AS "started", run_id AS "run", cell, target, blocks, {_COLUMNS},'  # noqa: S608 - ours
     " (SELECT string_agg(DISTINCT gates.name, ', ') FROM gates"
     ' WHERE gates.cell_id = results.cell_id AND NOT gates.passed) AS "failed gates"'
     f" FROM results WHERE {_CHOSEN} ORDER BY started_at DESC, operation, concurrency, cell LIMIT 1000"
@@ -50,7 +50,7 @@ _SPEED = Row(
             description="Requests a second of each cell, a point a run: the geometric mean of its blocks. Steps are "
             "changes of code or versions, or of what else the machine did. Streams have none; their items are below.",
             unit=units.RequestsPerSecond,
-            queries=(_by_run("throughput_per_s"),),
+            queries=(_by_run(METRICS["throughput"].field),),
             kind="points",
         ),
         Chart(
@@ -58,7 +58,7 @@ _SPEED = Row(
             description="Half of the requests took less: from when each was due under an open load, from the actual "
             "send under a closed one. Bad: it grows from run to run while the throughput stays.",
             unit=units.Milliseconds,
-            queries=(_by_run("p50_ms"),),
+            queries=(_by_run(METRICS["p50"].field),),
             kind="points",
         ),
         Chart(
@@ -66,7 +66,7 @@ _SPEED = Row(
             description="One request in 100 took longer. It replicates worse than p50 does: whether two runs differ "
             "is for `wirebench compare`, which knows how much blocks differ. Bad: far above the runs before.",
             unit=units.Milliseconds,
-            queries=(_by_run("p99_ms"),),
+            queries=(_by_run(METRICS["p99"].field),),
             kind="points",
         ),
     ),
@@ -76,11 +76,11 @@ _TRUST = Row(
     "At what cost, and is it to be trusted?",
     (
         Chart(
-            title="CPU time per request",
+            title="Server CPU per request",
             description="CPU time of all of a service's processes over the requests that it answered, in "
-            "milliseconds: what decides how much a cluster costs. Services that others run have none.",
-            unit=units.Milliseconds,
-            queries=(_by_run("cpu_ms_per_request"),),
+            "microseconds: what decides how much a cluster costs. Services that others run have none.",
+            unit=units.Microseconds,
+            queries=(_by_run(METRICS["cpu"].field),),
             kind="points",
         ),
         Chart(
@@ -88,7 +88,7 @@ _TRUST = Row(
             description="Share of requests with an error or no reply at all. Bad: anything that isn't 0, as a service "
             "that fails fast looks fast.",
             unit=units.PercentUnit,
-            queries=(_by_run("failed::float8 / NULLIF(requests, 0)"),),
+            queries=(_by_run("failed::float8 / NULLIF(total_samples, 0)"),),
             kind="points",
         ),
         Chart(

@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, client_service_time
-from wirebench.measure.gates import ERROR_RATE_MAX
+from wirebench.model.scenario import ERROR_SHARE_MAX
 
 _REQUESTS = f"sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}}})"
 
@@ -51,7 +51,7 @@ _CLIENT = Row(
                     f" / ({_REQUESTS} > 0)"
                 ),
             ),
-            limit=ERROR_RATE_MAX,
+            limit=ERROR_SHARE_MAX,
         ),
         _service_time(0.5, "p50", "Half of the requests took less: what the wire and the stack behind it cost."),
         _service_time(0.95, "p95", "One request in 20 took longer. Bad: far above p50 while the rate is moderate."),
@@ -71,7 +71,7 @@ _SERVICE = Row(
         Chart(
             title="Errors by code",
             description="Replies other than ok, by their code, which means the same on all transports. 0 where there "
-            "are none. Bad: internal, unavailable, resource_exhausted.",
+            "are no such replies. Bad: internal, unavailable, resource_exhausted.",
             unit=units.RequestsPerSecond,
             queries=(
                 Query(
@@ -112,14 +112,14 @@ _COST = Row(
     "What it costs",
     (
         Chart(
-            title="CPU time per request",
+            title="Server CPU per request",
             description="CPU time of all of a service's processes over the requests it answered: the figure that "
             "decides what a cluster costs. It depends on the load less than latency does. Nearly idle services seem "
             "dear: their background work is spread over few requests.",
-            unit=units.Milliseconds,
+            unit=units.Microseconds,
             queries=(
                 Query(
-                    "1000 * sum by (transport)"
+                    "1e6 * sum by (transport)"
                     f" (namespace_transport:wirebench_cpu_seconds_per_request:ratio_rate30s{{{CHOSEN}}})"
                 ),
             ),

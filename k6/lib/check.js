@@ -50,6 +50,12 @@ export function compileExpectation(expectation, known) {
   return (data, inputs) => checks.every(({ keys, test, expected }) => testAt(data, keys, 0, test, resolve(expected, inputs)));
 }
 
+// compileContains returns a function of a reply's text and the inputs that says whether the text has another in it.
+export function compileContains(contained, known) {
+  const expected = contained === undefined ? { value: '' } : compile(contained, known, String);
+  return (text, inputs) => text.includes(resolve(expected, inputs));
+}
+
 // isConsecutive says whether a stream's first and last item leave none of its items out.
 export function isConsecutive(expectation, first, last, items) {
   const paths = Object.keys(expectation || {}).filter((path) => expectation[path].consecutive);

@@ -3,7 +3,7 @@
 import { secureOptions } from './tls.js';
 
 // Where nothing is ever due, the window opens WARMUP_S after the first request was sent, a moment after
-// the scenario starts: the load goes on a little longer so that it covers the window to its end.
+// the scenario starts: the load lasts a little longer so that it covers the window to its end.
 const SLACK_S = 0.05;
 const K6_DURATION_S_MIN = 1;
 
@@ -21,6 +21,8 @@ export function buildOptions(settings) {
     systemTags: ['name', 'status', 'error', 'error_code'],
     discardResponseBodies: true,
     noCookiesReset: true,
+    // A redirect is the reply; the request that would follow isn't the application's.
+    maxRedirects: 0,
     noConnectionReuse: settings.reopen,
     ...secureOptions(settings),
   };

@@ -26,6 +26,7 @@
 //   TIMEOUT_S     a request that takes longer has failed
 //   SEED          of the random ids
 //   APPLICATION   what operations send and expect, if not application.json: another file of its form (its whole path)
+//   DESCRIPTORS   its messages, compiled, if not those of proto/contract.binpb (its whole path)
 //   SEEDED        what is there before the load, if not what the application says: {"users": {"first": 1, "count": 10}}
 //   ID_BASE       what is created takes ids from here on
 //   PAYLOAD       one of the application's (small, profile, list, batch, 512k), or a number of bytes or users
@@ -34,14 +35,15 @@
 // and stream.js, whose OPERATION is a stream, and which has no CLIENTS:
 //
 //   TRANSPORT     rest, grpc, socket
-//   STREAM_ITEMS  the items of each stream; TIMEOUT_S is then the longest time without one
+//   STREAM_ITEMS  the items of each stream, 0 where the service decides; TIMEOUT_S is then the longest time without one
 //   STREAM_RATE_LIMIT  items a second of each stream; without it as fast as they can be read
 
 import exec from 'k6/execution';
+import { checkVariables } from './headers.js';
 import { find } from './inputs.js';
 
 // PROTOSET are the messages of the application's protos, compiled.
-export const PROTOSET = '../proto/contract.binpb';
+export const PROTOSET = __ENV.DESCRIPTORS || '../proto/contract.binpb';
 
 const application = JSON.parse(open(__ENV.APPLICATION || import.meta.resolve('../application.json')));
 const [STREAMS, OPERATIONS] = [true, false].map((stream) =>
@@ -55,7 +57,22 @@ const MAX_INT32 = 2147483647;
 export function readSettings(own) {
   const settings = { ...common(own), clients: clients() };
   checkPhases(settings);
+  checkRequests(settings.clients.flatMap(operationsOf), own.transport);
   return settings;
+}
+
+function checkRequests(operations, transport) {
+  for (const name of operations) {
+    const request = application.operations[name][transport];
+    if (!request || request.line !== undefined) {
+      throw new Error(`${name} has no request on ${transport} that k6 can send`);
+    }
+    const { status = 200 } = request.expect || {};
+    if (transport === 'rest' && Math.floor(status / 100) !== 2) {
+      throw new Error(`${name} expects status ${status}, which k6 counts as a failure`);
+    }
+    checkVariables(request.headers || request.metadata);
+  }
 }
 
 function checkPhases({ clients, calls }) {
@@ -68,11 +85,13 @@ function checkPhases({ clients, calls }) {
 // readStreamSettings is readSettings for stream.js.
 export function readStreamSettings() {
   const transport = oneOf('TRANSPORT', Object.keys(ADDRESSES), 'rest');
+  const operation = oneOf('OPERATION', STREAMS, STREAMS[0]);
+  checkRequests([operation], transport);
   return {
     ...common({ address: ADDRESSES[transport], codecs: CODECS[transport] }),
     transport,
-    operation: oneOf('OPERATION', STREAMS, STREAMS[0]),
-    streamItems: whole('STREAM_ITEMS', 1, 100000, 1000),
+    operation,
+    streamItems: whole('STREAM_ITEMS', 0, 100000, 1000),
     streamRateLimit: whole('STREAM_RATE_LIMIT', 0, 1000000, 0),
   };
 }

@@ -2,7 +2,7 @@
 // same in every request, or else into JavaScript, so that a request costs no more than if it were written by hand.
 // wirebench/model/template.py renders them alike.
 
-const PLACEHOLDER = /\{([a-z_][a-z0-9_]*)(?:\|([a-z]+))?\}/g;
+const PLACEHOLDER = /\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}/g;
 const WHOLE = new RegExp(`^${PLACEHOLDER.source}$`);
 
 const FORMS = {

@@ -58,7 +58,7 @@ function orderOf({ sequence, phases, mix }, settings, random) {
   return phases ? inPhases(phases, settings) : atRandom(mix, random);
 }
 
-// A sequence begins anew after a request that failed: what would follow has nothing to work on.
+// A sequence begins again after a request that failed: what would follow has nothing to work on.
 function inTurn(sequence) {
   let at = 0;
   return {
@@ -69,7 +69,7 @@ function inTurn(sequence) {
   };
 }
 
-// All users make the calls of one phase, wait for each other, and go on with the next. They warm up on all in turn.
+// All users make the calls of one phase, wait for each other, and continue with the next. They warm up on all in turn.
 function inPhases(phases, { calls, warmupCalls, concurrency }) {
   const callsEach = calls / phases.length;
   let at = -warmupCalls;

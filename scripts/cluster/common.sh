@@ -26,7 +26,7 @@ require_engine() {
     "start yours; as root on Debian, make docker-up installs and starts one"
 }
 
-# runc refuses to start a privileged container, which a kind node is, where the capability bounding set of this machine
+# runc doesn't start a privileged container, which a kind node is, where the capability bounding set of this machine
 # lacks one of all capabilities. CAP_SYS_RESOURCE (bit 24) is what sandboxes are known to take away.
 lacks_sys_resource() {
   local bounding
@@ -52,8 +52,8 @@ folder_bytes() { # folder
 # Prints the name of an image of Debian with these packages, and makes it if the engine doesn't have it.
 debian() { # what it is for, packages with commas between
   local image
-  image=wirebench/debian:$(cat scripts/cluster/debian - <<<"$2" | short_hash)
+  image=wirebench/debian:$(cat images/offline/debian - <<<"$2" | short_hash)
   docker image inspect "$image" >/dev/null 2>&1 ||
-    scripts/step "$1: making Debian's root file system from packages" scripts/cluster/debian "$image" "$2" >&2
+    scripts/step "$1: making Debian's root file system from packages" images/offline/debian "$image" "$2" >&2
   echo "$image"
 }

@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.accuracy.servers import Delay, server
-from tests.accuracy.test_drivers import CASES, SETUP_CASES, cell
+from tests.support.driver_cases import CASES, SETUP_CASES
+from tests.support.jobs import cell
+from tests.support.latency_servers import Delay, server
 from wirebench.drivers import Job
-from wirebench.measure import Subject, make_record, observe
-from wirebench.scenario import Load
-from wirebench.scenario.contract import Driver, Transport
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.observe import observe
+from wirebench.model.contract import Driver, Transport
+from wirebench.model.scenario import Load
 
 CONCURRENCY = 8
+
+pytestmark = [pytest.mark.slow, pytest.mark.timing]
 
 
 def failed_gates(folder: Path, transport: Transport, driver: Driver, delay_s: Delay) -> set[str]:

@@ -11,19 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.accuracy.servers import server
-from tests.accuracy.test_drivers import SETUP_CASES, cell, quantiles_ms
-from wirebench import network
+from tests.support.driver_cases import SETUP_CASES, quantiles_ms
+from tests.support.jobs import cell
+from tests.support.latency_servers import server
 from wirebench.drivers import DRIVERS, Job
-from wirebench.measure import observe
-from wirebench.measure.proxy_cost import PAIRS_MAX
-from wirebench.network import toxiproxy
-from wirebench.scenario import Link, Load
-from wirebench.scenario.contract import Connection, Driver, Transport
+from wirebench.measure.observe import observe
+from wirebench.measure.proxy import PAIRS_MAX
+from wirebench.model.cell import Link
+from wirebench.model.contract import Connection, Driver, Transport
+from wirebench.model.scenario import Load
+from wirebench.targets import toxiproxy
+from wirebench.targets.toxiproxy import start_toxiproxy
 
-pytestmark = pytest.mark.skipif(
-    network.version() is None or DRIVERS["k6"].version() is None, reason="the tools are not built: make setup"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timing,
+    pytest.mark.skipif(
+        toxiproxy.read_version() is None or DRIVERS["k6"].read_version() is None,
+        reason="the tools are not built: make setup",
+    ),
+]
 
 #: What a connection of a server does, from its beginning to its end.
 Serve = Callable[[socket.socket], None]
@@ -60,8 +67,8 @@ def listening(serve: Serve) -> Iterator[str]:
 @contextmanager
 def connected(folder: Path, link: Link, serve: Serve) -> Iterator[socket.socket]:
     """Connect to a server through a link."""
-    with listening(serve) as upstream, toxiproxy(folder / "toxiproxy.log", None, seed=1) as proxy:
-        host, _, port = proxy.open_way(upstream, link).rpartition(":")
+    with listening(serve) as upstream, start_toxiproxy(folder / "toxiproxy.log", None, seed=1) as proxy:
+        host, _, port = proxy.open_route(upstream, link).rpartition(":")
         with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             yield connection
@@ -177,7 +184,7 @@ def through_a_delay(
     load = Load(model="closed", warmup_s=0.2, window_s=0.8)
     with server(transport, lambda _: 0.02) as address:
         observed = observe(Job(shaped, load, address, 1, 1, folder / "out.json", folder / "out.log", None), (), None)
-    assert {"ok"} == set(observed.file.counts_by_code())
+    assert {"ok"} == set(observed.file.count_by_code())
     assert observed.proxy is not None
     assert observed.proxy.added_ms is not None
     assert observed.proxy.cpu_s is not None

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.accuracy.servers import Pacing, stream_server
-from tests.accuracy.test_drivers import cell, quantiles_ms
+from tests.support.driver_cases import quantiles_ms
+from tests.support.jobs import cell
+from tests.support.latency_servers import Pacing, stream_server
 from wirebench.drivers import DRIVERS, HistogramFile, Job
-from wirebench.scenario import Load
-from wirebench.scenario.contract import TRANSPORTS, Transport
+from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.scenario import Load
 
 CONCURRENCY = 4
 
-pytestmark = pytest.mark.skipif(DRIVERS["k6"].version() is None, reason=f"k6 is not installed: {DRIVERS['k6'].setup}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timing,
+    pytest.mark.skipif(DRIVERS["k6"].read_version() is None, reason=f"k6 is not installed: {DRIVERS['k6'].setup}"),
+]
 
 
 def measure(tmp_path: Path, transport: Transport, pacing: Pacing, items: int) -> HistogramFile:

@@ -12,12 +12,16 @@ import pytest
 
 from benchmarks.accuracy.conditions import Case
 from benchmarks.accuracy.measure import measure
-from tests.accuracy.test_drivers import CASES
-from wirebench.places import ROOT, TOOLS
-from wirebench.scenario.contract import Driver, Transport
+from tests.support.driver_cases import CASES
+from wirebench.model.contract import Driver, Transport
+from wirebench.system.paths import ROOT, TOOLS
 from wirebench.targets import divide_cores
 
-pytestmark = pytest.mark.skipif(not (TOOLS / "truth").exists(), reason="make .tools/bin/truth")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timing,
+    pytest.mark.skipif(not (TOOLS / "truth").exists(), reason="make .tools/bin/truth"),
+]
 
 
 @pytest.mark.parametrize(("transport", "driver"), CASES)
@@ -25,14 +29,14 @@ def test_drivers_and_server_mean_the_same_window(transport: Transport, driver: D
     """They count the same requests, whose replies are right, and neither sees one that took less than its delay."""
     case = Case("constant", "closed-8", transport, driver)
     measured = measure(case, seed=1, window_s=2.0, cores=divide_cores())
-    service = measured.file.histogram("service")
-    assert {"ok": service.count} == measured.file.counts_by_code()
+    service = measured.file.merge_histograms("service")
+    assert {"ok": service.count} == measured.file.count_by_code()
     assert 0 == measured.file.mismatches
     # At each edge of the window a request of each connection may be on its way back; oha's window is a little early.
     assert measured.truth.count == pytest.approx(service.count, rel=0.1 if driver == "oha" else 0, abs=2 * 8)
-    assert min(measured.truth.quantiles_ns(0)[0], service.quantiles_ns(0)[0]) >= 4.99e6
+    assert min(measured.truth.compute_quantiles_ns(0)[0], service.compute_quantiles_ns(0)[0]) >= 4.99e6
     # No driver is faster than the server, but for a core that was taken from the server after it had replied.
-    assert measured.truth.quantiles_ns(0.5)[0] <= 1.1 * service.quantiles_ns(0.5)[0]
+    assert measured.truth.compute_quantiles_ns(0.5)[0] <= 1.1 * service.compute_quantiles_ns(0.5)[0]
 
 
 def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ test("a run is watched while it goes, and its page becomes that of the results",
   await figures.getByText(/^[\d,.]+ requests\/s$/).waitFor(PATIENCE);
   await figures.getByText(/^[\d.]+ ms$/).waitFor(PATIENCE);
   await page.getByText(/^about \d+:\d\d left$/).waitFor(PATIENCE);
-  await page.locator("[data-live=chart-1] :is(polyline, circle)").first().waitFor({ state: "attached", ...PATIENCE });
+  await page.locator("[data-live=chart-1] :is(polyline, .mark)").first().waitFor({ state: "attached", ...PATIENCE });
   assert.deepEqual(await barriers(page), []);
   await page.setViewportSize(PHONE);
   assert.equal(await movesSideways(page), false);

@@ -8,10 +8,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
-from wirebench.index import Index
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from wirebench.report import FILE_NAME
-from wirebench.web import Server, listen, make_app, url_of
+from wirebench.results.index import Index
+from wirebench.web import PageServer, format_url, listen, make_app
 
 #: More than one page of the table.
 TINY_RUNS = 30
@@ -38,12 +38,12 @@ def main() -> None:
 def serve(folder: Path) -> str:
     """Serve the runs of a folder in a thread that ends with the process; return the address."""
     url = f"sqlite:///{folder}/index.db"
-    with Index.open(url) as index:
+    with Index(url) as index:
         index.catch_up(folder)
     listener = listen("127.0.0.1", 0)
-    server = Server(make_app(folder, url))
+    server = PageServer(make_app(folder, url))
     threading.Thread(target=server.run, args=([listener],), daemon=True).start()
-    return url_of(listener)
+    return format_url(listener)
 
 
 def fill(folder: Path) -> None:

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from wirebench.places import ROOT, TOOLS
-
-KUBECONFIG = ROOT / "build/cluster/kubeconfig"
-CONTEXT = "kind-wirebench"
-NAMESPACE = "wirebench"
-TIMEOUT_S = 180.0
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """The cluster, by its own tools."""
-
-    def kubectl(self, *arguments: str) -> str:
-        """Return what kubectl prints."""
-        return _run("kubectl", "--kubeconfig", str(KUBECONFIG), "--context", CONTEXT, *arguments)
-
-    def helm(self, *arguments: str) -> str:
-        """Return what helm prints."""
-        return _run("helm", "--kubeconfig", str(KUBECONFIG), "--kube-context", CONTEXT, *arguments)
-
-    def get(self, *arguments: str, namespace: str = NAMESPACE) -> list[dict[str, Any]]:
-        """Return objects."""
-        text = self.kubectl("get", *arguments, "--namespace", namespace, "--output=json")
-        items: list[dict[str, Any]] = json.loads(text)["items"]
-        return items
+from tests.support.cluster import Cluster, list_namespaces, started_runs
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +24,13 @@ def cluster() -> Cluster:
     return found
 
 
-def wait_until(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not true():
-        assert time.monotonic() < deadline, f"{what}: not after {TIMEOUT_S:.0f} s"
-        time.sleep(0.5)
-
-
-def _run(tool: str, *arguments: str) -> str:
-    return subprocess.run([TOOLS / tool, *arguments], capture_output=True, text=True, check=True, timeout=300).stdout
+@pytest.fixture
+def no_namespace_is_left(cluster: Cluster) -> Iterator[None]:
+    """Check that after each test no namespace of a run is left, and that all others are there."""
+    before = list_namespaces(cluster)
+    yield
+    while started_runs:  # of a test that failed
+        process = started_runs.pop().process
+        process.terminate()
+        process.wait(timeout=120)
+    assert before == list_namespaces(cluster)

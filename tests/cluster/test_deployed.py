@@ -9,26 +9,14 @@ from typing import Any
 import pytest
 from wirebench_services.application.seed import FIRST_SEEDED_ID
 
-from tests.cluster.conftest import CONTEXT, KUBECONFIG, NAMESPACE, Cluster, wait_until
-from wirebench import clients
-from wirebench.places import ROOT
+from tests.support.cluster import CONTEXT, KUBECONFIG, NAMESPACE, OBSERVABILITY, Cluster, is_ready, pods, wait_until
+from wirebench.drivers import clients
+from wirebench.system.paths import ROOT
 
 #: By transport: the port of this machine that leads to the service.
 PORTS = {"rest": 30500, "grpc": 30051, "socket": 30900}
-OBSERVABILITY = "wirebench-observability"
 
 every_transport = pytest.mark.parametrize("transport", PORTS)
-
-
-def pods(cluster: Cluster, transport: str) -> list[dict[str, Any]]:
-    """Return the pods of a service that aren't on their way out."""
-    selector = f"--selector=app.kubernetes.io/instance=wirebench,app.kubernetes.io/component={transport}"
-    return [pod for pod in cluster.get("pods", selector) if "deletionTimestamp" not in pod["metadata"]]
-
-
-def is_ready(pod: dict[str, Any]) -> bool:
-    """Return whether a pod is an endpoint."""
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ()))
 
 
 @every_transport

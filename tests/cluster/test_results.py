@@ -15,13 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import CONTEXT, KUBECONFIG, Cluster
-from tests.cluster.test_deployed import OBSERVABILITY
-from tests.cluster.test_run import LONG, Started, nothing_is_left  # noqa: F401 - used by every test
-from wirebench.places import ROOT, TOOLS
+from tests.support.cluster import CONTEXT, KUBECONFIG, LONG, OBSERVABILITY, Cluster, Started
+from wirebench.system.paths import ROOT, TOOLS
 
 #: The image is built and loaded, the first time.
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.usefixtures("no_namespace_is_left")]
 SELECTOR = "--selector=app.kubernetes.io/name=results"
 TINY = """\
 question: Does it get there?

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Cluster, wait_until
-from wirebench.places import ROOT
-from wirebench.store import Record, Run, load_run
+from tests.support.cluster import LONG, Cluster, Started, wait_until
+from wirebench.model.record import Record
 from wirebench.targets.kubernetes.namespace import LABEL
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("no_namespace_is_left")]
 
 ALL = """\
 question: Does every placement work?
@@ -58,6 +55,14 @@ load: {warmup_s: 1, window_s: 2}
 blocks: 1
 compare: balancing
 """
+ZONES = """\
+question: Does a Service keep connections in their zone?
+factors: {transport: rest, traffic_distribution: [any, prefer-close], replicas: 2, placement: same-node,
+  connection: reopen, concurrency: 8, cpu_limit_millicores: 250}
+load: {warmup_s: 1, window_s: 2}
+blocks: 1
+compare: traffic_distribution
+"""
 CALIBRATED = """\
 question: What are the figures of a load pod worth?
 factors: {transport: [rest, grpc, socket], concurrency: 4, cpu_limit_millicores: 250}
@@ -79,71 +84,6 @@ load: {model: open, warmup_s: 1, window_s: 40}
 blocks: 1
 compare: transport
 """
-LONG = """\
-question: What becomes of a run that something happens to?
-factors: {transport: socket, concurrency: [1, 2], cpu_limit_millicores: 250}
-load: {warmup_s: 1, window_s: 10}
-blocks: 1
-"""
-
-
-class Started:
-    """A run in the background, with what it prints."""
-
-    def __init__(self, folder: Path, scenario: str, *flags: str) -> None:
-        (folder / "it.yaml").write_text(scenario, encoding="utf-8")
-        self.results = folder / "results"
-        self._log = folder / "printed"
-        arguments = ["run", str(folder / "it.yaml"), "--target", "kubernetes", "--out", str(self.results), *flags]
-        with self._log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "wirebench.cli", *arguments],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=ROOT,
-                # The user's own clusters are not taken by mistake.
-                env={**os.environ, "KUBECONFIG": str(folder / "somebody's")},
-            )
-        _started.append(self)
-
-    @property
-    def printed(self) -> str:
-        """All that it has printed so far."""
-        return self._log.read_text(encoding="utf-8")
-
-    def wait_for(self, text: str) -> None:
-        """Wait until it has printed this, or ended."""
-        wait_until(lambda: text in self.printed or self.process.poll() is not None, f"{text!r} is printed")
-        assert text in self.printed
-
-    def end(self) -> int:
-        """Wait for its end, and return its exit status."""
-        return self.process.wait(timeout=540)  # less than a test may take; restarting three services takes minutes
-
-    def run(self) -> Run:
-        """Return the one run that it has left."""
-        (info,) = self.results.glob("*/run.json")
-        return load_run(info.parent)
-
-
-_started: list[Started] = []
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(cluster: Cluster) -> Iterator[None]:
-    """See that after each test no namespace of a run is left, and that all others are there."""
-    before = names(cluster)
-    yield
-    while _started:  # of a test that failed
-        process = _started.pop().process
-        process.terminate()
-        process.wait(timeout=120)
-    assert before == names(cluster)
-
-
-def names(cluster: Cluster) -> set[str]:
-    """Return the names of all namespaces."""
-    return set(cluster.kubectl("get", "namespaces", "--output=jsonpath={.items[*].metadata.name}").split())
 
 
 def test_every_placement_measures_server_and_load(tmp_path: Path) -> None:
@@ -199,6 +139,17 @@ def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(
         shares[record.factors["balancing"]] = max(counts.values()) / sum(counts.values())
     assert 1 == shares["service"] == shares["pod"]
     assert 0.5 <= shares["headless"] < 0.6
+
+
+def test_a_service_that_prefers_close_endpoints_asks_only_the_replica_in_the_load_s_zone(tmp_path: Path) -> None:
+    """Each connection may go to either of two zones, or stays in its own; a replica counts who asked it."""
+    started = Started(tmp_path, ZONES)
+    assert 0 == started.end(), started.printed
+    shares = {each.factors["traffic_distribution"]: each.server.same_zone_share for each in started.run().records}
+    assert 1 == shares["prefer-close"]
+    assert shares["any"] is not None
+    assert 0.2 < shares["any"] < 0.8
+    assert "100 % with routing to the load's zone" in started.printed
 
 
 def test_load_pods_calibrate_their_drivers(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.conftest import Cluster, wait_until
-from tests.cluster.test_deployed import is_ready
-from wirebench.places import CHARTS, ROOT
+from tests.support.cluster import Cluster, is_ready, wait_until
+from wirebench.system.paths import CHARTS, ROOT
 
 pytestmark = pytest.mark.timeout(600)
 

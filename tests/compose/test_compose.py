@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from wirebench_services.application.seed import FIRST_SEEDED_ID
 
-from wirebench import clients
-from wirebench.places import ROOT
-from wirebench.store import load_run
+from wirebench.drivers import clients
+from wirebench.results.runs import load_run
+from wirebench.system.paths import ROOT
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.contract.services import KINDS, Service, fresh_ids, started
-from tests.postgres import PostgresServer, url_file
-from wirebench.clients import Client, ClientError
+from tests.support.postgres import PostgresServer, url_file
+from tests.support.runs import first_lane, second_lane
+from tests.support.services import FAST_KINDS, KINDS, Kind, Service, fresh_ids, started
+from wirebench.drivers.clients import Client, ClientError
 
 #: How long a service that failed a test may take to answer one more request.
 PROBE_TIMEOUT_S = 10.0
@@ -18,6 +21,15 @@ PROBE_TIMEOUT_S = 10.0
 _failed = pytest.StashKey[bool]()
 #: Services that don't answer any more.
 _dead: set[int] = set()
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is tested on other services than FAST_KINDS as slow."""
+    for item in items:
+        parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if any(isinstance(each, Kind) and each not in FAST_KINDS for each in parameters.values()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,6 +63,20 @@ def answers(service: Service) -> bool:
             return client.call("echo.upper", {"text": "alive"}).ok
     except ClientError:
         return False
+
+
+@pytest.fixture(scope="module", autouse=True)
+def half_of_the_cores(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep the runs of a lane on its half of the cores, so that those of the other lane needn't wait for them."""
+    group = request.node.get_closest_marker("xdist_group")
+    if group not in (first_lane.mark, second_lane.mark) or sys.platform != "linux":
+        yield
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    half = cores[::2] if group == first_lane.mark else cores[1::2]
+    os.sched_setaffinity(0, half or cores)
+    yield
+    os.sched_setaffinity(0, cores)
 
 
 @pytest.fixture(scope="session")

@@ -14,16 +14,18 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from pyarrow import parquet
 
-from tests.contract.web import Site, served
-from tests.postgres import PostgresServer
-from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
-from tests.unit.stream_run import stream_cell, write_run
-from wirebench.drivers.histogram import Histogram
-from wirebench.drivers.histogram_file import HistogramFile
-from wirebench.index import database_url
-from wirebench.scenario import Cell
-from wirebench.stats.across import across
-from wirebench.store import Gate, find_run
+from tests.support.postgres import PostgresServer
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from tests.support.stream_run import stream_cell, write_run
+from tests.support.web import Site, served
+from wirebench.analysis.compare_runs import compare_runs
+from wirebench.model.cell import Cell
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.model.metric import METRICS
+from wirebench.model.record import Gate
+from wirebench.results.index import find_database_url
+from wirebench.results.runs import find_run
 
 FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "20260103T000000Z-named"
 STREAMS = "20261121T101500Z-quick"
@@ -32,8 +34,7 @@ MACHINE = {"cpu": "Other CPU", "cores": "64"}
 #: What a name may hold, and nobody may take for more than a name.
 NAME = "=1+1'; DROP TABLE runs; -- <script>alert(1)</script>"
 #: Figures that a page lists and a run's own answer computes.
-FIGURES = ("throughput", "p50_latency_ms", "p90_latency_ms", "p95_latency_ms", "p99_latency_ms", "p99_9_latency_ms",
-           "cpu_ms_per_request", "item_rate_per_s", "first_item_ms", "p99_item_gap_ms", "cpu_us_per_item")  # fmt: skip
+FIGURES = tuple(metric.field for metric in METRICS.values())
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def site(request: pytest.FixtureRequest, results: Path) -> Iterator[Site]:
     """Return a server over those runs."""
-    url = database_url(results)
+    url = find_database_url(results)
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres")
         url = server.empty()
@@ -75,8 +76,9 @@ def test_results_are_rows_of_cells(site: Site) -> None:
     assert [STREAMS, NAMED, SECOND, FIRST] == list(dict.fromkeys(row["run_id"] for row in answer["results"]))
     named = answer["results"][1]
     assert {
-        "run_id": NAMED, "scenario": NAME, "started_at": "2026-01-03T00:00:00Z", "protocol": "rest",
-        "client": "wireload", "concurrency": 16, "operation": "users.get", "target": "local",
+        "run_id": NAMED, "scenario": NAME, "started_at": "2026-01-03T00:00:00Z", "transport": "rest",
+        "driver": "wireload", "protocol": "rest", "client": "wireload", "concurrency": 16,
+        "operation": "users.get", "target": "local", "errors": {},
         "machine": "Some CPU @ 2.50GHz, 2 cores", "total_samples": 20, "successful": 20, "failed": 0,
         "blocks": 1, "failed_gates": [],
     }.items() <= named.items()  # fmt: skip
@@ -103,6 +105,8 @@ def test_pages_lead_through_all_rows(site: Site) -> None:
         ({"run_id": [FIRST, SECOND]}, 2 * QUICK_CELLS),
         ({"run_id": f"{FIRST},{SECOND}", "protocol": "grpc", "client": "ghz"}, 8),
         ({"scenario": "quick", "protocol": ["rest", "socket"]}, 16),
+        ({"scenario": "quick", "transport": ["rest", "socket"]}, 16),
+        ({"run_id": f"{FIRST},{SECOND}", "transport": "grpc", "driver": "ghz"}, 8),
         ({"scenario": NAME}, 1),
         ({"concurrency": "1,4"}, 17),
         ({"operation": "users.create", "concurrency": 16}, 8),
@@ -124,16 +128,26 @@ def test_filters_leave_what_they_name(site: Site, query: dict[str, Any], total: 
     ("path", "query", "parameter", "message"),
     [
         ("/results", "foo=1", "foo", "foo: there is no such parameter"),
-        ("/results", "protocol=http", "protocol", "protocol: 'http' is none of rest, grpc, socket"),
-        ("/results", "limit=0", "limit", "limit: '0' is no whole number from 1 to 100,000"),
+        ("/results", "protocol=http", "protocol", "protocol: must be one of rest, grpc, socket (it is 'http')"),
+        ("/results", "limit=0", "limit", "limit: must be at least 1 (it is '0')"),
         ("/results", "limit=1001", "limit", "limit: 1,001 is more than the 1,000 rows that a page of JSON has"),
         ("/results", "limit=1&limit=2", "limit", "limit: given more than once"),
         ("/results", "cursor=x", "cursor", "cursor: no page of this list has given it"),
-        ("/results", "format=xml", "format", "format: 'xml' is none of json, csv, parquet"),
+        ("/results", "format=xml", "format", "format: must be one of json, csv, parquet (it is 'xml')"),
         ("/results", "machine=%00", "machine", "machine: has characters that can't be printed"),
-        ("/runs", "concurrency=many", "concurrency", "concurrency: 'many' is no whole number from 1 to 10,000"),
+        ("/runs", "concurrency=many", "concurrency", "concurrency: must be a whole number (it is 'many')"),
         (f"/runs/{FIRST}", "cell=x", "cell", "cell: there is no such parameter"),
         ("/compare", f"base={FIRST}", "head", "head: is missing"),
+        ("/history", "", "scenario", "scenario: is missing"),
+        ("/history", "scenario=none", None, "no run of a scenario 'none'"),
+        ("/history", "scenario=quick&cell=rest", "cell", "cell: 4 cells of quick match: one has to"),
+        ("/history", "scenario=quick&cell=none", "cell", "cell: 0 cells of quick match: one has to"),
+        (
+            "/history",
+            "scenario=quick&metric=gap&cell=REST%20users.get,%201%20connection",
+            None,
+            "no run of the cell has the figure",
+        ),
         ("/compare", f"base={FIRST}&head={FIRST}", None, f"{FIRST}: a run is no other than itself"),
         ("/compare", f"base={FIRST}&head={NAMED}&limit=1", "limit", "limit: there is no such parameter"),
     ],
@@ -211,7 +225,7 @@ def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
     chosen = run.records[0].cell
     (found,) = site.get(f"/runs/{FIRST}/histograms", cell=chosen)["histograms"]
     files = [HistogramFile.read(run.folder / record.histogram_file) for record in run.records if record.cell == chosen]
-    merged = sum((file.histogram("service") for file in files), start=Histogram.empty())
+    merged = sum((file.merge_histograms("service") for file in files), start=Histogram.empty())
     assert (chosen, "service", 2, merged.count) == (found["cell"], found["clock"], found["blocks"], found["count"])
     decoded = HdrHistogram.decode(found["hdr_histogram"])
     assert merged.count == decoded.total_count
@@ -225,7 +239,7 @@ def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
 
 def test_two_runs_are_compared(site: Site, results: Path) -> None:
     """By the cells that both have; figures of two machines are kept apart."""
-    found = across(find_run(FIRST, results), find_run(SECOND, results))
+    found = compare_runs(find_run(FIRST, results), find_run(SECOND, results))
     answer = site.get("/compare", base=FIRST, head=SECOND)
     assert [change.subject.cell for change in found.changes] == [each["cell"] for each in answer["changes"]]
     assert {"withheld"} == {each["verdict"] for each in answer["changes"]}
@@ -233,6 +247,20 @@ def test_two_runs_are_compared(site: Site, results: Path) -> None:
     estimates = [change.ratios["throughput"].estimate for change in found.changes]
     assert estimates == pytest.approx([each["ratios"]["throughput"]["estimate"] for each in answer["changes"]])
     assert len(found.only_in_head) == len(site.get("/compare", base=FIRST, head=NAMED)["only_in_head"])
+
+
+def test_a_cell_is_shown_over_its_runs(site: Site) -> None:
+    """By machine and target, with what has become of it, and with changes of its level, which two runs can't have."""
+    name = "REST users.get, 16 connections"
+    answer = site.get("/history", scenario="quick", cell=name, metric="p50", until="2026-01-31")
+    found = answer["history"]
+    assert ((name, "p50", "ms"), []) == ((found["name"], found["metric"], found["unit"]), answer["unreadable"])
+    assert [("local", [FIRST]), ("kubernetes", [SECOND])] == [
+        (line["target"], [run["run"] for run in line["runs"]]) for line in found["lines"]
+    ]
+    assert [[], []] == [line["changes"] for line in found["lines"]]
+    (run,) = found["lines"][0]["runs"]
+    assert run["low"] < run["figure"] < run["high"]
 
 
 @pytest.mark.parametrize("path", ["/results", "/runs"])

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.contract.services import (
+from tests.support.services import (
     ASYNCIO,
     GRPC_SYNC,
     GTHREAD,
@@ -34,7 +34,7 @@ from tests.contract.services import (
     wait_until,
 )
 from wirebench import cli
-from wirebench.places import ROOT
+from wirebench.system.paths import ROOT
 
 #: How response times are written: three digits.
 MS = r"(?:\d\.\d\d|\d\d\.\d|\d{3}|\d+,\d{3}|0\.0?\d{3}) ms"
@@ -452,7 +452,7 @@ def test_malformed_addresses(address: str) -> None:
     """An address that is none is shown, with the form of one."""
     done = call("socket", "--address", address)
 
-    assert (1, f"{address!r} is not an address") == (done.status, complaint(done))
+    assert (2, f"{address!r} is not an address") == (done.status, complaint(done))
 
 
 def test_wrong_values_are_told_in_plain_words() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.services import (
+from tests.support.services import (
     ASYNCIO,
     GO_KINDS,
     GOROUTINES,
@@ -22,8 +22,8 @@ from tests.contract.services import (
     Kind,
     started,
 )
-from wirebench.clients import Client, ClientError, ItemStream, Reply
-from wirebench.clients.client import Fields
+from wirebench.drivers.clients import Client, ClientError, ItemStream, Reply
+from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
 from wirebench.measure.conformance import check
 
@@ -83,6 +83,7 @@ def test_services_answer_alike(clients: list[Client], seed: int) -> None:
     assert before == [users_of(client) for client in clients]
 
 
+@pytest.mark.slow
 def test_all_runtimes_answer_alike(logs: Path, clients: list[Client]) -> None:
     """The other runtimes agree with the first ones."""
     with ExitStack() as stack:
@@ -112,6 +113,7 @@ def test_the_same_seed_sends_the_same(clients: list[Client]) -> None:
     assert check(pair, 7, requests=60, first_id=FIRST_ID) == check(pair, 7, requests=60, first_id=FIRST_ID)
 
 
+@pytest.mark.slow
 def test_services_that_share_a_store(logs: Path, tmp_path: Path) -> None:
     """Clients of one store don't get into each other's way."""
     shared = f"sqlite:{tmp_path / 'users.sqlite'}"

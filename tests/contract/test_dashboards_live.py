@@ -21,15 +21,17 @@ import pytest
 
 from grafana.board import PROMETHEUS, Board, Chart, Variable
 from grafana.boards import BOARDS
-from tests.contract.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S, Service, started, wait_until
-from tests.prometheus import Prometheus
-from tests.unit.report_run import cell
+from tests.support.prometheus import Prometheus
+from tests.support.report_run import cell
+from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S, Service, started, wait_until
 from wirebench.drivers import K6, Driver, Ghz, Job
-from wirebench.drivers.live import Live
+from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import Wireload
-from wirebench.places import ROOT, TOOLS
-from wirebench.scenario import Load
-from wirebench.scenario.contract import Transport
+from wirebench.model.contract import Transport
+from wirebench.model.scenario import Load
+from wirebench.system.paths import ROOT, TOOLS
+
+pytestmark = pytest.mark.slow
 
 CLUSTER_URL = os.environ.get("WIREBENCH_PROMETHEUS_URL")
 CLUSTER_RANGE_S = 15 * 60
@@ -113,16 +115,16 @@ def started_prometheus(services: list[Service], folder: Path) -> Iterator[str]:
 class K6ForSomeWhoAreNot(K6):
     """k6 as it is, but that one in six requests asks for nobody."""
 
-    def arguments(self, job: Job) -> list[str | Path]:
+    def build_arguments(self, job: Job) -> list[str | Path]:
         """Return the command line with more users than there are."""
-        *command, script = super().arguments(job)
+        *command, script = super().build_arguments(job)
         return [*command, "-e", 'SEEDED={"users": {"first": 1000001, "count": 12000}}', script]
 
 
 def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
     """Send requests at a fixed rate for a while, and tell Prometheus as a load pod does."""
     transport, name = service.kind.transport, f"{driver.name}-{service.kind.transport}"
-    live = Live(url, {"namespace": "local", "pod": f"load-{name}", "node": "localhost", "transport": transport})
+    live = MetricsPush(url, {"namespace": "local", "pod": f"load-{name}", "node": "localhost", "transport": transport})
     job = Job(
         cell=cell(cast("Transport", transport), driver=driver.name, concurrency=4, rate_per_s=RATE_PER_S),
         load=Load(model="open", warmup_s=0, window_s=LOAD_S),
@@ -132,7 +134,7 @@ def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
         output=folder / f"{name}.json",
         log=folder / f"{name}.log",
         cores=None,
-        live=live,
+        metrics_push=live,
     )
     driver.run(job, lambda _: None)
     assert ("", "") == (live.problem, job.log.read_text())

@@ -14,11 +14,11 @@ from sqlalchemy import make_url
 
 from grafana.board import POSTGRESQL, Board, Chart, Variable
 from grafana.boards import BOARDS
-from tests.postgres import PostgresServer
-from tests.unit.report_run import GENERATOR_GATE, RunBuilder, passed
+from tests.support.postgres import PostgresServer
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, passed
 from wirebench.errors import UsageError
-from wirebench.index import Filters, Index, IndexUnusableError
-from wirebench.index.reader import READER, let_read
+from wirebench.results.index import Filters, Index, IndexUnusableError
+from wirebench.results.index.reader import READER, grant_reading
 
 PASSWORD = "it's_$one"  # noqa: S105 - of this test alone
 SCENARIO = "quick, or 'not'"
@@ -72,8 +72,8 @@ def owner(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) ->
             "machine": {"cpu": "a CPU", "cores": "4"},
         }
         RunBuilder(blocks=2, gates=lambda _cell, _block: (passed(), GENERATOR_GATE), info=info).write(folder)
-    let_read(url, PASSWORD)
-    with Index.open(url) as index:
+    grant_reading(url, PASSWORD)
+    with Index(url) as index:
         assert 2 == index.catch_up(folder).runs
     return url
 
@@ -118,7 +118,7 @@ def test_points_are_the_figures_of_the_index(owner: str, reader: Reader) -> None
     """What a panel draws is what `wirebench` says of the cell."""
     (board,) = OURS
     (p99,) = (chart for chart in board.charts() if chart.title == "Latency, p99")
-    with Index.open(owner) as index:
+    with Index(owner) as index:
         found = index.results(Filters()).rows
     drawn = {
         (row["time"], row["metric"]): row["value"] for row in reader.query(reader.chosen(board, p99.queries[0].expr))
@@ -149,22 +149,22 @@ def test_the_reader_reads_the_index_and_does_nothing_else(reader: Reader, statem
 
 def test_a_reader_that_is_there_gets_the_new_password(owner: str, reader: Reader) -> None:
     """What was prepared is prepared again, as whenever the server starts; the runs stay."""
-    let_read(owner, "another")
+    grant_reading(owner, "another")
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         reader.query("SELECT 1")
-    let_read(owner, PASSWORD)
+    grant_reading(owner, PASSWORD)
     assert [{"count": 2}] == reader.query("SELECT count(*) FROM runs")
 
 
 def test_a_role_that_may_not_make_others_is_refused_in_one_line(reader: Reader) -> None:
     """The password is in no message."""
     with pytest.raises(IndexUnusableError, match="gets no reader: ") as refused:
-        let_read(reader.url, "x")
+        grant_reading(reader.url, "x")
     assert PASSWORD not in f"{refused.value.message} {refused.value.hint}"
 
 
 def test_sqlite_has_no_roles(tmp_path: Path) -> None:
     """It is refused as wrong usage, and nothing is made."""
     with pytest.raises(UsageError, match="only PostgreSQL has roles"):
-        let_read(f"sqlite:///{tmp_path}/index.db", "x")
+        grant_reading(f"sqlite:///{tmp_path}/index.db", "x")
     assert [] == list(tmp_path.iterdir())

@@ -10,10 +10,10 @@ import psutil
 import psycopg
 import pytest
 
-from tests.postgres import PostgresServer, url_file
-from wirebench.clients import connect
+from tests.support.postgres import PostgresServer, url_file
+from wirebench.drivers.clients import connect
 from wirebench.errors import UsageError
-from wirebench.scenario import ServiceSpec
+from wirebench.model.cell import ServiceSpec
 from wirebench.targets import LocalTarget, divide_cores, local
 from wirebench.targets.databases import Databases
 
@@ -77,6 +77,7 @@ def test_a_server_that_is_not_there_is_refused(server_file: Path, tmp_path: Path
     assert "s3cret" not in silent.value.message
 
 
+@pytest.mark.slow
 def test_services_of_a_target_have_databases_of_their_own(
     postgres: PostgresServer, server_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

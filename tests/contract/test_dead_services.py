@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from wirebench.places import ROOT
+from wirebench.system.paths import ROOT
 
 TIMEOUT_S = 60.0
 CASES = """
 import psutil
 import pytest
-from tests.contract.services import ASYNCIO
+from tests.support.services import ASYNCIO
 
 @pytest.mark.parametrize("number", range(20))
 @pytest.mark.parametrize("service", [ASYNCIO], ids=str, indirect=True)

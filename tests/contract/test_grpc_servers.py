@@ -13,7 +13,7 @@ import grpc
 import pytest
 from wirebench_proto import ledger_pb2, ledger_pb2_grpc, users_pb2
 
-from tests.contract.services import (
+from tests.support.services import (
     GRPC_AIO,
     GRPC_GO,
     GRPC_KINDS,
@@ -24,7 +24,7 @@ from tests.contract.services import (
     receive_all,
     started,
 )
-from wirebench.clients import Client
+from wirebench.drivers.clients import Client
 
 GRPCIO_KINDS = (GRPC_SYNC, GRPC_AIO)
 GET_USER = "/wirebench.v1.UserService/GetUser"
@@ -123,27 +123,36 @@ def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None
 
 
 @every_kind
-@pytest.mark.parametrize("opening", [b"", PREFACE[:8], OPENING], ids=["silent", "half a preface", "idle"])
-def test_connections_without_a_call(kind: Kind, opening: bytes, tmp_path: Path) -> None:
-    """They keep nobody waiting; a stop closes them by the drain timeout, or in Go by the end of the read timeout."""
+def test_connections_without_a_call(kind: Kind, tmp_path: Path) -> None:
+    """Whether silent, in the middle of the preface or idle, they keep nobody waiting.
+
+    A stop closes them by the drain timeout, or in Go by the end of the read timeout.
+    """
     read_timeout = ("--read-timeout-s", 4) if kind == GRPC_GO else ()
     with (
         started(kind, tmp_path, "--drain-timeout-s", 1, *read_timeout) as service,
-        socket.create_connection(service.address, TIMEOUT_S) as connection,
+        contextlib.ExitStack() as stack,
         connect(service) as channel,
     ):
-        connection.sendall(opening)
-        assert _SETTINGS == connection.recv(1024)[3]
-        connection.settimeout(1)
-        with contextlib.suppress(TimeoutError):
-            while True:
-                assert connection.recv(1024), "closed"
+        openings = (b"", PREFACE[:8], OPENING)
+        connections = [
+            stack.enter_context(socket.create_connection(service.address, TIMEOUT_S)) for _ in range(len(openings))
+        ]
+        for connection, opening in zip(connections, openings, strict=True):
+            connection.sendall(opening)
+        for connection in connections:
+            assert _SETTINGS == connection.recv(1024)[3]
+            connection.settimeout(0.5)
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    assert connection.recv(1024), "closed"
         assert "OK" == call(channel)
 
         assert 0 == service.stop()
 
-        connection.settimeout(TIMEOUT_S)
-        receive_all(connection)
+        for connection in connections:
+            connection.settimeout(TIMEOUT_S)
+            receive_all(connection)
         assert "killed" not in service.logged()
 
 

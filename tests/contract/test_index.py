@@ -12,17 +12,18 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from tests.index_rows import rows_of
-from tests.postgres import PostgresServer
-from tests.unit import stream_run
-from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support import stream_run
+from tests.support.index_rows import rows_of
+from tests.support.postgres import PostgresServer
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from wirebench.analysis.summary import summarise
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.index import Filters, Index, IndexFollower, IndexUnusableError, Result
-from wirebench.index.migrations import VERSION_TABLE
-from wirebench.index.url import parse
-from wirebench.interrupts import Interrupted
-from wirebench.stats import METRICS, summarise
-from wirebench.store import Run, RunWriter, load_run
+from wirebench.model.metric import METRICS
+from wirebench.results.index import Filters, Index, IndexFollower, IndexUnusableError, Result
+from wirebench.results.index.tables import SCHEMA, version
+from wirebench.results.index.url import parse
+from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.system.signals import Interrupted
 
 START = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
@@ -46,7 +47,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def index(url: str) -> Iterator[Index]:
     """Return an index with nothing in it."""
-    with Index.open(url) as opened:
+    with Index(url) as opened:
         yield opened
 
 
@@ -60,7 +61,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         started_at = START + timedelta(days=day)
         info = {"scenario": scenario, "started_at": started_at.isoformat(), **other}
         write_run(folder, f"{started_at:%Y%m%dT%H%M%SZ}-{scenario}", blocks=1, info=info)
-    with Index.open(empty(request, folder)) as opened:
+    with Index(empty(request, folder)) as opened:
         opened.catch_up(folder)
         yield opened
 
@@ -94,7 +95,7 @@ def test_a_run_written_live_is_the_same_as_one_made_anew(url: str, tmp_path: Pat
         cells = [stream_run.stream_cell("rest"), stream_run.stream_cell("socket")]
         stream_run.write_run(tmp_path, cells, {"rest": 1.0, "socket": 0.5}, blocks=2, follower=follower)
     live = rows_of(url)
-    with Index.open(url) as index:
+    with Index(url) as index:
         assert 0 == index.catch_up(tmp_path).runs
         index.rebuild(tmp_path)
     assert {"runs": 2, "cells": 18, "blocks": 36} == {name: len(live[name]) for name in ("runs", "cells", "blocks")}
@@ -108,13 +109,12 @@ def test_figures_are_those_of_the_typical_block(index: Index, tmp_path: Path) ->
     streams = stream_run.write_run(tmp_path, cells, {"rest": 1.0}, blocks=2)
     index.catch_up(tmp_path)
     found = {(row.run_id, row.cell): row for row in index.results(Filters()).rows}
-    of = {"throughput": "throughput", "p50_latency_ms": "p50", "p99_latency_ms": "p99", "cpu_ms_per_request": "cpu"}
-    of |= {"item_rate_per_s": "item_rate", "first_item_ms": "first_item", "p99_item_gap_ms": "gap"}
     for each in (run, streams):
         for summary in summarise(each.records):
             row = found.pop((each.info.id, summary.cell))
-            for field, metric in of.items():
-                assert pytest.approx(summary.typical(METRICS[metric])) == getattr(row, field)
+            for metric in METRICS.values():
+                assert pytest.approx(summary.figure(metric)) == getattr(row, metric.field)
+            assert summary.error_counts == row.errors
             assert sum(record.requests for record in summary.records) == row.total_samples
             assert sum(sum(record.errors.values()) for record in summary.records) == row.failed
             assert row.total_samples == row.successful + row.failed
@@ -168,9 +168,9 @@ def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) 
         ({"run_id": ("20261121T101500Z-quick",)}, 16),
         ({"run_id": ("20261121T101500Z-quick", "20261122T101500Z-slow", "nothing")}, 32),
         ({"scenario": ("slow",)}, 32),
-        ({"protocol": ("grpc",)}, 24),
-        ({"protocol": ("grpc", "socket"), "client": ("wireload",)}, 24),
-        ({"concurrency": (1, 10**30)}, 24),
+        ({"transport": ("grpc",)}, 24),
+        ({"transport": ("grpc", "socket"), "driver": ("wireload",)}, 24),
+        ({"concurrency": (1, 7)}, 24),
         ({"operation": ("users.create",), "concurrency": (16,), "scenario": ("quick",)}, 4),
         ({"target": ("kubernetes",)}, 16),
         ({"machine": ("Some CPU @ 2.50GHz, 2 cores",)}, 32),
@@ -179,7 +179,7 @@ def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) 
         ({"until": START + timedelta(days=1)}, 32),
         ({"since": datetime(1, 1, 1, tzinfo=EAST), "until": datetime(9999, 12, 31, 23, 59, tzinfo=WEST)}, 48),
         ({"since": START + timedelta(seconds=1), "until": START + timedelta(hours=1)}, 0),
-        ({"protocol": ("nothing",)}, 0),
+        ({"variant": ("nothing",)}, 0),
         ({"scenario": ("%", "_low", "' OR 1=1 --", "\x00", "\ud800")}, 0),
     ],
 )
@@ -215,7 +215,7 @@ def test_names_are_text(index: Index, tmp_path: Path) -> None:
     assert [("\ufffd%s %(x)s :x ?", '"; DELETE FROM cells')] == [
         (run.reason, run.question) for run in index.runs(Filters(operation=(name,))).rows
     ]
-    assert ((name,), (name,)) == (index.choices().scenarios, index.choices().operations)
+    assert ((name,), (name,)) == (index.choices()["scenario"], index.choices()["operation"])
 
 
 def test_pages_follow_each_other(index: Index, tmp_path: Path) -> None:
@@ -286,6 +286,7 @@ def follow(url: str, folder: Path, name: str) -> None:
         write_run(folder, name, follower=follower)
 
 
+@pytest.mark.slow
 def test_processes_that_begin_at_once_all_get_their_rows_in(url: str, tmp_path: Path) -> None:
     """They open a database that has no tables yet, and write at the same time."""
     names = [f"2026010{day}T120000Z-quick" for day in range(1, 5)]
@@ -296,7 +297,7 @@ def test_processes_that_begin_at_once_all_get_their_rows_in(url: str, tmp_path: 
     for process in processes:
         process.join()
     assert [0] * len(names) == [process.exitcode for process in processes]
-    with Index.open(url) as index:
+    with Index(url) as index:
         assert dict.fromkeys(names, 32) == {row.run_id: row.records for row in index.runs(Filters()).rows}
         assert 0 == index.catch_up(tmp_path).runs
 
@@ -328,11 +329,11 @@ def test_a_run_that_meets_a_rebuild_is_put_when_it_is_over(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who makes the index anew keeps others from writing: the run is told, waits no second time, and isn't lost."""
-    monkeypatch.setattr("wirebench.index.database._LOCK_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("wirebench.results.index.database._LOCK_TIMEOUT_S", 0.2)
     writer = RunWriter(tmp_path, write_run(tmp_path / "other").info.model_copy(update={"status": "running"}))
     records = load_run(tmp_path / "other" / writer.info.id).records
     warnings: list[WirebenchError] = []
-    with IndexFollower(url, tmp_path, warnings.append) as follower, Index.open(url) as index:
+    with IndexFollower(url, tmp_path, warnings.append) as follower, Index(url) as index:
         writer._follower = follower
         writer.update()
         writer.add(records[0])
@@ -345,15 +346,36 @@ def test_a_run_that_meets_a_rebuild_is_put_when_it_is_over(
         assert 0 == index.catch_up(tmp_path).runs
 
 
+def test_an_index_of_an_earlier_version_is_rebuilt(url: str, tmp_path: Path) -> None:
+    """Its tables give way to those of this version, whatever they were; the folder has all that was in them."""
+    write_run(tmp_path, cells=[cell("rest"), cell("grpc")])
+    with Index(url) as index:
+        index.catch_up(tmp_path)
+    new = rows_of(url)
+    set_schema(url, "0001", "ALTER TABLE cells RENAME COLUMN transport TO protocol", "DROP VIEW results",
+               "CREATE VIEW results AS SELECT id AS cell_id FROM cells")  # fmt: skip
+    with Index(url) as index:
+        assert (True, 0) == (index.is_new, index.contents().runs)
+        index.catch_up(tmp_path)
+    assert new == rows_of(url)
+
+
+def set_schema(url: str, schema: str, *changes: str) -> None:
+    """Have a database claim a schema, and change it."""
+    engine = create_engine(parse(url))
+    with engine.begin() as connection:
+        for change in changes:
+            connection.execute(text(change))
+        connection.execute(version.update().values(version_num=schema))
+    engine.dispose()
+
+
 def test_an_index_of_a_newer_version_is_refused(index: Index, url: str) -> None:
     """With its schema and ours, and nothing is changed."""
     index.close()
-    engine = create_engine(parse(url))
-    with engine.begin() as connection:
-        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608 - a constant
-    engine.dispose()
-    with pytest.raises(IndexUnusableError, match="its schema is 9999, this version's 0001") as error:
-        Index.open(url)
+    set_schema(url, "9999")
+    with pytest.raises(IndexUnusableError, match=f"its schema is 9999, this version's {SCHEMA}") as error:
+        Index(url)
     assert "use that version" in error.value.hint
 
 
@@ -384,5 +406,5 @@ def test_a_database_that_goes_away_in_mid_run_costs_one_warning(postgres: Postgr
         writer.update(status="complete")
     assert 1 == len(warnings)
     assert other.records == load_run(writer.folder).records
-    with Index.open(url) as index:
+    with Index(url) as index:
         assert len(other.records) == index.contents().records

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tests.contract.services import TIMEOUT_S, UVICORN, Service
-from wirebench.clients import Client, Reply
+from tests.support.services import TIMEOUT_S, UVICORN, Service
+from wirebench.drivers.clients import Client, Reply
 
 FIRST_BALANCE = {
     "account_id": 1,

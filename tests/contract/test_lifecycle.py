@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.contract.services import (
+from tests.support.services import (
     DEFAULT_KINDS,
     GO_KINDS,
     GTHREAD,
@@ -32,18 +32,19 @@ from tests.contract.services import (
     command,
     environment,
     locked,
+    mark_slow,
     run_to_the_end,
     started,
     wait_until,
 )
-from wirebench import clients
-from wirebench.clients import Reply
-from wirebench.places import ROOT
+from wirebench.drivers import clients
+from wirebench.drivers.clients import Reply
+from wirebench.system.paths import ROOT
 
 ADA = {"id": 1, "name": "Ada", "email": "ada@example.com"}
 
-every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
-every_python_runtime = pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
+every_runtime = pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
+every_python_runtime = pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
 every_transport = pytest.mark.parametrize("kind", [*DEFAULT_KINDS, *GO_KINDS], ids=str)
 
 
@@ -80,7 +81,11 @@ def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
         assert 0 == service.process.wait(TIMEOUT_S)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)],
+    ids=lambda number: number.name,
+)
 @every_runtime
 def test_nothing_is_left_behind(kind: Kind, tmp_path: Path, number: signal.Signals) -> None:
     """After a stop there are no processes and no files."""
@@ -95,7 +100,7 @@ def test_nothing_is_left_behind(kind: Kind, tmp_path: Path, number: signal.Signa
         assert [service.log] == list(tmp_path.iterdir())
 
 
-@every_runtime
+@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, GTHREAD, NET_HTTP), ids=str)
 def test_a_stop_while_starting(kind: Kind, tmp_path: Path) -> None:
     """However early a service is told to stop, it ends and leaves nothing behind."""
     chance = random.Random(1)  # noqa: S311 - no secret
@@ -133,7 +138,7 @@ def has_ipv6() -> bool:
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="there is no IPv6")
-@every_runtime
+@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, *GO_KINDS), ids=str)
 def test_ipv6(kind: Kind, tmp_path: Path) -> None:
     """A service listens on IPv6 as on IPv4, with both its ports."""
     with started(kind, tmp_path, host="::1") as service:
@@ -166,7 +171,7 @@ def is_ready(service: Service) -> bool:
     return service.admin("/readyz")[0] == 200
 
 
-@every_python_runtime
+@pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
 def test_a_killed_server_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """Workers whose server was killed end, too, and free the port."""
     with started(kind, tmp_path, "--workers", 2) as service:
@@ -179,7 +184,7 @@ def test_a_killed_server_leaves_nothing_running(kind: Kind, tmp_path: Path) -> N
         socket.create_server(service.address).close()
 
 
-@every_runtime
+@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
 def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """The server ends with the command that started it, even if it is killed, and the port is free."""
     with started(kind, tmp_path, *kind.doubled) as service:
@@ -196,7 +201,8 @@ def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> 
         socket.create_server(service.address).close()
 
 
-@every_python_runtime
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
 def test_the_printed_commands_can_be_pasted(kind: Kind, tmp_path: Path) -> None:
     """The server's command line, run by a shell alone, serves the same."""
     with started(kind, tmp_path) as service:
@@ -242,7 +248,7 @@ def test_an_admin_port_in_use(kind: Kind, tmp_path: Path) -> None:
     assert f"can't listen on {HOST}:{port}: " in lines[0]
 
 
-@every_transport
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)  # all transports of a language read them alike
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -264,7 +270,7 @@ def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_p
     assert expected in lines[-1]
 
 
-@every_transport
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
     """One line names the file and the next step; workers don't even start."""
     path = tmp_path / "missing" / "users.sqlite"

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.contract.web import Site, served
-from tests.unit.report_run import RunBuilder, cell
-from wirebench.index import database_url
-from wirebench.store import Run
-from wirebench.store.progress import Figures, RunProgress, remove_progress, write_progress
+from tests.support.report_run import RunBuilder, cell
+from tests.support.web import Site, served
+from wirebench.report.facts import list_facts
+from wirebench.results.index import find_database_url
+from wirebench.results.progress import Figures, RunProgress, remove_progress, write_progress
+from wirebench.results.runs import Run
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -46,7 +47,7 @@ def progress(**changes: Any) -> RunProgress:  # noqa: ANN401 - fields of RunProg
         left_s=83.4,
         cell="users.get, 16 connections: gRPC",
         driver="k6",
-        tells_each_second=True,
+        writes_snapshots=True,
         now=figures(),
         last=figures(cell="users.create, 1 connection: REST", rate_per_s=1234.5, p99_ms=20.0),
         history=(),
@@ -70,7 +71,7 @@ def run(folder: Path) -> Run:
 @pytest.fixture(scope="module")
 def site(folder: Path, run: Run) -> Iterator[Site]:
     """Return a server over that run."""
-    with served(folder, database_url(folder)) as running:
+    with served(folder, find_database_url(folder)) as running:
         running.until("/runs", 1, run_id=run.info.id)
         yield running
 
@@ -105,6 +106,16 @@ def test_a_run_without_news_is_told_of(site: Site, run: Run, content: str | None
     assert 'max="4" value="0"' in page
 
 
+def test_overrides_are_shown_as_in_the_report(tmp_path: Path) -> None:
+    """In the same words; a page of a run without any has no such line."""
+    overrides = ("--concurrency 1,4", "--set load.window_s=2")
+    info = {"status": "running", "pid": os.getpid(), "overrides": overrides}
+    changed = RunBuilder([cell("rest")], blocks=1, samples=20, info=info).write(tmp_path)
+    with served(tmp_path, find_database_url(tmp_path)) as site:
+        assert "overrides: --concurrency 1,4; --set load.window_s=2" in page_of(site, changed)
+    assert ("overrides", "; ".join(overrides)) in list_facts(changed)[0].terms
+
+
 def test_a_run_that_is_not_there_has_no_progress(site: Site) -> None:
     """As it has nothing else."""
     assert HTTPStatus.NOT_FOUND == site.ask("/api/v1/runs/20200101T000000Z-none/progress").status
@@ -114,7 +125,7 @@ def test_a_run_that_is_over_tells_no_more(tmp_path: Path) -> None:
     """Even if what it has told last has stayed."""
     over = RunBuilder([cell("rest")], blocks=1, samples=20).write(tmp_path)
     write_progress(over.folder, progress())
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         answer = site.get(f"/runs/{over.info.id}/progress")
         page = page_of(site, over)
     assert 'id="live"' not in page
@@ -147,7 +158,7 @@ def test_the_page_says_how_the_run_goes(site: Site, run: Run) -> None:
 def test_a_load_that_tells_nothing_says_so(site: Site, run: Run) -> None:
     """There are no figures until its cell is done; what failed and what is of streams is named."""
     last = figures(items_per_s=250_000.0, clock="gap", p99_ms=None, failed_per_s=2.0)
-    write_progress(run.folder, progress(driver="ghz", tells_each_second=False, now=None, last=last))
+    write_progress(run.folder, progress(driver="ghz", writes_snapshots=False, now=None, last=last))
     page = page_of(site, run)
     assert "ghz tells nothing before it ends" in page
     assert "<b>250,000</b> items/s" in page

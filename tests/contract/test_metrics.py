@@ -13,16 +13,18 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.contract.services import (
+from tests.support.services import (
+    DEFAULT_KINDS,
     PYTHON_KINDS,
     RUNTIME_KINDS,
     Kind,
     Service,
     fresh_ids,
+    mark_slow,
     started,
     wait_until,
 )
-from wirebench.clients import Client, GrpcClient, RestClient, SocketClient
+from wirebench.drivers.clients import Client, GrpcClient, RestClient, SocketClient
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
 BUCKETS_S = (
@@ -127,7 +129,7 @@ def test_what_the_service_uses(service: Service, client: Client) -> None:
     assert 10 * 2**20 < memory_bytes < 2**30
 
 
-@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
+@pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
 def test_two_workers(kind: Kind, tmp_path: Path) -> None:
     """Workers share the port, count for themselves, and nothing is lost or counted twice."""
 

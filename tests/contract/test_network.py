@@ -10,13 +10,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.contract.runs import only_run, running, wirebench
-from wirebench import network
+from tests.support.runs import first_lane, only_run, running, wirebench
 from wirebench.drivers import DRIVERS
+from wirebench.targets import toxiproxy
 
-pytestmark = pytest.mark.skipif(
-    network.version() is None or DRIVERS["wireload"].version() is None, reason="the tools are not built: make setup"
-)
+pytestmark = [
+    first_lane,
+    pytest.mark.skipif(
+        toxiproxy.read_version() is None or DRIVERS["wireload"].read_version() is None,
+        reason="the tools are not built: make setup",
+    ),
+]
 
 FAR = """\
 question: Does distance reach every request?
@@ -70,8 +74,8 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
         assert 3 <= record.service.min_ms
         assert 4 <= record.service.p50_ms
         assert record.proxy is not None
-        assert record.proxy.cpu_ms_per_request is not None
-        assert 0 < record.proxy.cpu_ms_per_request < 5
+        assert record.proxy.cpu_us_per_request is not None
+        assert 0 < record.proxy.cpu_us_per_request < 5000
     assert "The proxy itself adds at the median" in done.stdout
     assert "The proxy itself adds at the median" in (run.folder / "report.html").read_text()
 
@@ -83,6 +87,7 @@ def test_a_jitter_over_the_delay_is_refused(tmp_path: Path) -> None:
     assert "far.yaml:4: factors.network.jitter_ms: a jitter of 6 ms is more than the delay of 5 ms" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_proxy_that_dies_is_named(tmp_path: Path) -> None:
     """Not the load that then fails: one line names the proxy and its log, and nothing is left running."""
     with running(write(tmp_path, LONG), tmp_path / "results", records=1) as (process, _):
@@ -95,7 +100,7 @@ def test_a_proxy_that_dies_is_named(tmp_path: Path) -> None:
     assert "incomplete" == only_run(tmp_path / "results").info.status
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_proxy_ends_with_its_run(tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C ends it, and so does a kill that nobody can handle."""
     with running(write(tmp_path, LONG), tmp_path / "results", records=1) as (process, _):

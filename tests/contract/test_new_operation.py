@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.contract.runs import needs_tools
-from tests.contract.services import wait_until
+from tests.support.runs import needs_tools, second_lane
+from tests.support.services import wait_until
 from wirebench.drivers import DRIVERS
-from wirebench.places import ROOT
+from wirebench.system.paths import ROOT
 
-pytestmark = needs_tools
+pytestmark = [second_lane, needs_tools]
 
 #: What a new operation needs in the project.
 METHOD = """\
@@ -39,19 +39,20 @@ OPERATION = """
     socket: {method: echo.reverse, body: {text: "{text}"}, expect: {text: desserts}}
 """
 #: What makes it: the rest of the project doesn't matter here.
-PARTS = ("applications", "ghz", "k6", "locust", "proto", "scripts", "wirebench")
+PARTS = ("applications", "drivers", "ghz", "k6", "proto", "scripts", "wirebench")
 #: Drives each transport by each of its drivers, in the project's copy, and prints what was answered.
 PROGRAM = """
 import json, sys
 from pathlib import Path
 from wirebench.drivers import DRIVERS, Job
-from wirebench.scenario import Cell, Load
-from wirebench.scenario.contract import TRANSPORTS
+from wirebench.model.cell import Cell
+from wirebench.model.scenario import Load
+from wirebench.model.contract import TRANSPORTS
 
 told = {}
 for transport, address in json.loads(sys.argv[1]).items():
     facts = TRANSPORTS[transport]
-    for driver in (name for name in facts.drivers if DRIVERS[name].version()):
+    for driver in (name for name in facts.drivers if DRIVERS[name].read_version()):
         cell = Cell(
             transport=transport, runtime=facts.runtimes["python"][0], driver=driver, operation="echo.reverse",
             concurrency=2, rate_per_s=None, workers=1, threads=None, store="memory", codec=facts.codecs[0],
@@ -98,7 +99,7 @@ def environment(project: Path) -> dict[str, str]:
 def addresses(project: Path) -> Iterator[dict[str, str]]:
     """Return where a service of the new operation listens, by transport."""
     told = project / "addresses.json"
-    server = Path(__file__).with_name("reverse_service.py")
+    server = ROOT / "tests/support/reverse_service.py"
     process = subprocess.Popen([sys.executable, server, told], env=environment(project))
     try:
         wait_until(told.exists, "the service listens")
@@ -118,7 +119,7 @@ def test_every_driver_sends_it_on_every_transport(project: Path, addresses: dict
     assert 0 == done.returncode, done.stderr
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert {"rest-k6", "grpc-k6", "socket-k6", "grpc-ghz"} <= told.keys()
-    assert {name for name, driver in DRIVERS.items() if driver.version()} == {each.split("-")[1] for each in told}
+    assert {name for name, driver in DRIVERS.items() if driver.read_version()} == {each.split("-")[1] for each in told}
     assert {name: [["ok"], 0] for name in told} == told
 
 
@@ -126,7 +127,7 @@ def test_the_clients_and_the_description_have_it(project: Path, addresses: dict[
     """They need no change of their own."""
     program = """
 import json, sys
-from wirebench.clients import connect
+from wirebench.drivers.clients import connect
 for transport, address in json.loads(sys.argv[1]).items():
     with connect(transport, address) as client:
         print(client.call("echo.reverse", {"text": "drawer"}).data["text"])

@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.contract.services import REST_KINDS, Service, started
-from wirebench.places import ROOT
+from tests.support.services import REST_KINDS, Service, started
+from wirebench.system.paths import ROOT
 
 # The description can't say what a message looks like: any bytes are sent as one.
 schemathesis.openapi.media_type("application/x-protobuf", st.binary(max_size=100))
@@ -33,6 +33,7 @@ def own_service(request: pytest.FixtureRequest, logs: Path) -> Iterator[Service]
         yield running
 
 
+@pytest.mark.slow
 @schema.parametrize()
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_requests_made_from_the_description(case: schemathesis.Case[Any], own_service: Service) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.contract.services import fresh_ids
-from wirebench.clients import Client, Reply
+from tests.support.services import fresh_ids
+from wirebench.drivers.clients import Client, Reply
 
 ADA: dict[str, Any] = {"name": "Ada", "email": "ada@example.com"}
 #: A user with every field, at the limits of what is valid, and little of it ASCII.

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.web import Answer, served
-from tests.unit.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.index import database_url
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.web import Answer, served
+from wirebench.results.index import find_database_url
 
 RUN = "20260101T000000Z-quick"
 
@@ -33,7 +33,7 @@ def text(answer: Answer) -> str:
 def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None:
     """It is rendered for the answer, and may run and load nothing; pages keep their own policy."""
     write_run(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         report = site.ask(f"/runs/{RUN}/report")
         assert HTTPStatus.OK == report.status
         assert "wirebench report" in text(report)
@@ -46,14 +46,14 @@ def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None
 
 def test_empty_fields_of_the_form_are_left_out_of_the_address(tmp_path: Path) -> None:
     """So that an address that is shared says only what was asked for."""
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         answer = site.ask("/", (("scenario", ""), ("protocol", "rest"), ("since", "")))
         assert (HTTPStatus.SEE_OTHER, "/?protocol=rest") == (answer.status, answer.headers["location"])
 
 
 def test_two_ticked_runs_lead_to_their_comparison(tmp_path: Path) -> None:
     """The older one is the base, in whatever order they were ticked."""
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         answer = site.ask("/compare", (("run_id", "2026b"), ("run_id", "2026a")))
         assert "/compare?base=2026a&head=2026b" == answer.headers["location"]
 
@@ -69,7 +69,7 @@ def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
     }
     for day, (name, info) in enumerate(infos.items(), 1):
         write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z", **info)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", len(infos))
         page = text(site.ask("/compare", {"head": "20260104T000000Z-quick"}))
         chosen = re.findall(r'<option value="([^"]+)" selected>', page)
@@ -84,19 +84,19 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
     base, head = "20260101T000000Z-quick", "20260102T000000Z-quick"
     for seed, name in enumerate((base, head)):
         RunBuilder(cells=[cell("rest")], blocks=2, samples=300, seed=seed, info={"id": name}).write(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         page = text(site.ask("/compare", {"base": base, "head": head}))
-    intervals = re.findall(r'<line class="interval" x1="(.+?)%" x2="(.+?)%"', page)
-    assert [("0", "100")] == [(low, high) for low, high in intervals if low == "0" or high == "100"]
-    assert ["0", "100%"] == re.findall(r'<svg class="cut" x="(.+?)"', page)
+    intervals = re.findall(r'<line class="interval" x1="(.+?)" y1=".+?" x2="(.+?)"', page)
+    first, last = re.findall(r'<path class="cut" d="M(\d+) ', page)
+    assert [(first, last)] == [(low, high) for low, high in intervals if low == first or high == last]
 
 
 @pytest.mark.parametrize(
     ("path", "status", "word"),
     [
         ("/?nix=1", 400, "<h1>nix: there is no such parameter</h1>"),
-        ("/?concurrency=0", 400, "no whole number from 1"),
+        ("/?concurrency=0", 400, "concurrency: must be at least 1"),
         ("/compare?base=a&amp=b", 400, "there is no such parameter"),
         ("/compare?run_id=a", 400, "Only one run was chosen"),
         ("/compare?run_id=a&run_id=b&run_id=c", 400, "3 runs were chosen"),
@@ -112,7 +112,7 @@ def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -
     """With the status that says it to programs, and a way back."""
     (tmp_path / RUN / "records").mkdir(parents=True)
     (tmp_path / RUN / "run.json").write_text("{")
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         answer = site.ask(path)
         assert status == answer.status
         assert "text/html; charset=utf-8" == answer.headers["content-type"]
@@ -125,7 +125,7 @@ def test_where_runs_are_on_the_server_is_not_told(tmp_path: Path, prefix: str) -
     """A file that can't be read is named from the results folder on."""
     (tmp_path / RUN).mkdir()
     (tmp_path / RUN / "run.json").write_text("{")
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         answer = site.ask(f"{prefix}/runs/{RUN}")
         assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
         assert f"{RUN}/run.json" in text(answer)
@@ -138,7 +138,7 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
     for name in (RUN, f"{RUN}-2"):
         said = {"scenario": hostile, "question": hostile, "status": "incomplete", "reason": hostile}
         write_run(tmp_path, name, **said, machine={hostile: "1"})
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         for path in ("/", f"/runs/{RUN}", "/compare"):
             page = text(site.ask(path))
@@ -150,7 +150,7 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
 def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
     """Somebody else may have measured it: its folder isn't here, which is said where it would be needed."""
     write_run(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         assert f'href="/runs/{RUN}/report"' in text(site.ask("/"))
         shutil.rmtree(tmp_path / RUN)
@@ -172,7 +172,7 @@ def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
     names = [f"2026010{day}T000000Z-quick" for day in (1, 2, 3)]
     for day, name in enumerate(names, 1):
         write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z")
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 3)
         shutil.rmtree(tmp_path / names[1])
         page = text(site.ask("/compare", {"head": names[2]}))
@@ -188,7 +188,7 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
     names = ("20260101T000000Z-quick", "20260102T000000Z-other")
     write_run(tmp_path, names[0])
     RunBuilder(cells=[cell("socket")], blocks=1, samples=20, info={"id": names[1]}).write(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         answer = site.ask("/compare", {"base": names[0], "head": names[1]})
         assert HTTPStatus.OK == answer.status
@@ -204,12 +204,14 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
         info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z"}
         cells = (cell("rest"), cell("grpc"))
         RunBuilder(cells, 1, samples=20, gates=lambda *_: (passed(), GENERATOR_GATE), info=info).write(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         page = text(site.ask("/history"))
         assert "<h1>gRPC users.get, 16 connections</h1>" in page
         assert 2 == page.count('<tr><th scope="row">')
         assert '<td class="text">generator CPU</td>' in page
+        assert "2 cores: changes of level take 8 runs that can be compared: there are 0.</li>" in page
+        assert "Left out of the search: 2 runs with failed gates, or still running." in page
         page = text(site.ask("/history", {"cell": "rest users", "metric": "p99"}))
         assert "<h1>REST users.get, 16 connections</h1>" in page
         assert "quick has no cell streams" in text(site.ask("/history", {"cell": "streams"}))
@@ -229,7 +231,7 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
 def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice: str) -> None:
     """What doesn't fit what else is chosen is said, above a form that has kept it: one choice mends it."""
     write_run(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         answer = site.ask("/history", asked)
         assert HTTPStatus.OK == answer.status
@@ -243,10 +245,10 @@ def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice:
 
 def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many runs the newest are read, and how many there are is said."""
-    monkeypatch.setattr(sys.modules["wirebench.web.pages.history"], "_RUNS_MAX", 1)
+    monkeypatch.setattr(sys.modules["wirebench.web.pages.history"], "RUNS_MAX", 1)
     for day in (1, 2):
         write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         page = text(site.ask("/history"))
         assert "These are the newest 1 of 2 runs" in page
@@ -257,7 +259,7 @@ def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
     """It is kept as long as none has; a run that isn't whole is marked."""
     write_run(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         assert text(site.ask("/history")) == text(site.ask("/history"))
         assert '<span class="badge incomplete">' not in text(site.ask("/history"))
@@ -269,7 +271,7 @@ def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
 def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
     """Filters choose cells; what a run comes to rests on all of them. One block says how little that is."""
     write_run(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         whole, part = (text(site.ask("/", asked)) for asked in ({}, {"protocol": "rest"}))
     of_whole_run = "The whole run, of whose 2 cells 1 is shown, comes to this:"
@@ -281,7 +283,7 @@ def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
     """On the pages and in the API: nobody is told that there is nothing to compare."""
     cells = [cell("rest"), cell("rest", driver="fortio")]
     RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         (told,) = site.get(f"/runs/{RUN}")["summary"]
         assert told.startswith("fortio measured ")
@@ -295,7 +297,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
     """Neither here nor for programs: who sees verdicts come and go is tempted to stop where they please."""
     write_run(tmp_path, "20251231T000000Z-quick")
     write_run(tmp_path, status="running", pid=os.getpid())
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         report = site.ask(f"/runs/{RUN}/report")
         assert (HTTPStatus.SEE_OTHER, f"/runs/{RUN}") == (report.status, report.headers["location"])
@@ -304,7 +306,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
         assert 2 == len(found["cells"])
         compared = site.get("/compare", base="20251231T000000Z-quick", head=RUN)
         assert {"withheld"} == {cell["verdict"] for cell in compared["changes"]}
-        assert any("as a run goes on" in remark for remark in compared["remarks"])
+        assert any("as a run is still running" in remark for remark in compared["remarks"])
         page = text(site.ask("/"))
         assert "Its report" not in page
         assert "#gates" not in page
@@ -313,7 +315,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
 def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
     """Where its figures are drawn, which rest on some of its windows alone."""
     write_run(tmp_path, status="incomplete", reason="it was interrupted (SIGINT)", cells=6, blocks=4)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         chapter = text(site.ask("/")).partition('<section class="chapter"')[2]
         assert '<span class="badge incomplete">' in chapter.partition("</p>")[0]
@@ -324,7 +326,7 @@ def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
     """The address of the next page has the name of a run in it."""
     for number in range(26):
         write_run(tmp_path, f"20260101T0000{number:02}Z-{'a' * 170}")
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 26)
         (older,) = re.findall(r'<a href="([^"]*)#runs" rel="next">Older', text(site.ask("/")))
         answer = site.ask(older.replace("&amp;", "&"))
@@ -335,7 +337,7 @@ def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
 def test_the_page_of_a_run_shows_its_first_figures(tmp_path: Path) -> None:
     """With the way to all of them; and its machine is described in words."""
     write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         page = text(site.ask(f"/runs/{RUN}"))
         assert 1 == page.count(">Latency by percentile <")
         assert f'href="/?run_id={RUN}">All charts' in page
@@ -347,9 +349,42 @@ def test_the_page_of_a_run_shows_its_first_figures(tmp_path: Path) -> None:
 def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
     """However many cells a run has, all charts are there, and the first of them are open."""
     RunBuilder(cells=[cell("rest", concurrency=level) for level in range(1, 13)], blocks=1, samples=20).write(tmp_path)
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
         page = text(site.ask("/"))
         assert 12 == page.count(">Latency by percentile <")
         assert "users.get, over connections" in page
         assert "10 more: " in page
+
+
+def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:
+    """On pages, in the API and its exports, with two runs, whose history is theirs alone; nothing shows as None."""
+    unknown = {"runtime": None, "implementation": None, "store": None}
+    cells = [cell("rest", variant=name, operation="item", **unknown) for name in ("flask-v1", "flask-v2")]
+    for day in (1, 2):
+        info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z", "compare": "variant"}
+        RunBuilder(cells=cells, blocks=2, samples=50, info=info).write(tmp_path)
+    with served(tmp_path, find_database_url(tmp_path)) as site:
+        site.ask("/api/v1/results")  # once the index has both
+        compared = f"/compare?base={RUN}&head=20260102T000000Z-quick"
+        for address in ("/", f"/runs/{RUN}", f"/runs/{RUN}/report", "/history", compared):
+            page = re.sub(r"<(style|script).*?</\1>", "", text(site.ask(address)), flags=re.DOTALL)
+            assert "flask-v1" in page, address
+            assert "None" not in page.replace("None: every measurement passed all its gates", ""), address
+        rows = site.ask("/api/v1/results").json["results"]
+        assert {("rest", "flask-v1"), ("rest", "flask-v2")} == {
+            (row["protocol"], row["factors"]["variant"]) for row in rows
+        }
+        described = site.get("/openapi.json")["paths"]
+        for path in ("/results", "/runs"):
+            assert "variant" in {each["name"] for each in described[path]["get"]["parameters"]}
+        (only,) = site.get("/results", variant="flask-v2", run_id=RUN)["results"]
+        assert "flask-v2" == only["factors"]["variant"]
+        assert ({RUN}, 0) == (
+            {run["run_id"] for run in site.get("/runs", variant="flask-v1", until="2026-01-01")["runs"]},
+            site.get("/results", variant="flask-v3")["total"],
+        )
+        page = text(site.ask("/", {"variant": "flask-v1"}))
+        assert '<option value="flask-v1" selected>' in page
+        found = site.ask("/api/v1/runs/" + RUN).json
+        assert "flask-v2" in found["comparisons"][0]["sentence"]

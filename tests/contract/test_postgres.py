@@ -18,13 +18,13 @@ import pytest
 from wirebench_services.application import seed
 from wirebench_services.application.stores.tables import parse_url
 
-from tests.contract.services import (
+from tests.support.postgres import PostgresServer, url_file
+from tests.support.services import (
     ASYNCIO,
     GOROUTINES,
     GTHREAD,
     NET_HTTP,
     RUNTIME_KINDS,
-    TIMEOUT_S,
     UVICORN,
     Kind,
     Service,
@@ -34,9 +34,8 @@ from tests.contract.services import (
     started,
     wait_until,
 )
-from tests.postgres import PostgresServer, url_file
-from wirebench.clients import Client, ClientError
-from wirebench.places import ROOT
+from wirebench.drivers.clients import Client, ClientError
+from wirebench.system.paths import ROOT
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
 
@@ -49,7 +48,7 @@ def migrate(url: str, *flags: str) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=120,
         check=False,
     )
 
@@ -72,6 +71,7 @@ def says(client: Client) -> str:
     return f"{reply.code}: {reply.message}"
 
 
+@pytest.mark.slow
 def test_a_service_recovers_from_an_outage(postgres: PostgresServer, tmp_path: Path) -> None:
     """Without its database every runtime answers UNAVAILABLE and isn't ready; when it is back, so is the service."""
     with all_runtimes(tmp_path, postgres.fresh()) as services, contextlib.ExitStack() as stack:
@@ -135,6 +135,7 @@ def is_ready(service: Service) -> bool:
     return service.admin("/readyz")[0] == 200
 
 
+@pytest.mark.slow
 def test_a_restart_of_the_database_costs_a_request_a_connection(postgres: PostgresServer, tmp_path: Path) -> None:
     """The pool notices a closed connection when it is used; the request after that gets a new one."""
     with all_runtimes(tmp_path, postgres.fresh()) as services, contextlib.ExitStack() as stack:
@@ -326,7 +327,7 @@ def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("WIREBENCH_STORE_URL", url)
     services = [
         subprocess.run(
-            command(kind, "--store", "postgres"), cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+            command(kind, "--store", "postgres"), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
         )
         for kind in (ASYNCIO, NET_HTTP)
     ]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
-from tests.contract.runs import needs_tools, only_run, wirebench
-from wirebench.store.results import TIMING_FILE
+import pytest
+
+from tests.support.runs import needs_tools, only_run, second_lane, wirebench
+from wirebench.results.runs import TIMING_FILE
 
 SCENARIO = """\
 question: Which transport keeps a recorded pace?
@@ -15,20 +18,24 @@ load: {model: replay, timing: pace.json, warmup_s: 0.2}
 blocks: 2
 """
 
-pytestmark = needs_tools
+pytestmark = [second_lane, needs_tools]
 
 
+@pytest.mark.slow
 def test_a_bundle_is_run_again(tmp_path: Path) -> None:
     """With no file but the bundle: the scenario, its timing file, driver, seed and blocks; as a run like any other."""
     (tmp_path / "tiny.yaml").write_text(SCENARIO)
     (tmp_path / "pace.json").write_text(json.dumps({"inter_arrival_s": [0.005] * 120}))
-    done = wirebench("run", tmp_path / "tiny.yaml", "--out", tmp_path / "there", "--seed", "7", "--driver", "k6")
+    options = ("--seed", "7", "--driver", "k6", "--verbose")
+    done = wirebench("run", tmp_path / "tiny.yaml", "--out", tmp_path / "there", *options)
     assert 0 == done.returncode, done.stderr
+    assert re.search(r"(?m)^started .*; log: .*/logs/", done.stderr), done.stderr
     there, bundle = only_run(tmp_path / "there"), tmp_path / "tiny.tar.gz"
     assert 0 == wirebench("bundle", there.folder, "--output", bundle).returncode
     (tmp_path / "pace.json").unlink()
-    again = wirebench("reproduce", bundle, "--out", tmp_path / "here", "--json")
+    again = wirebench("reproduce", bundle, "--out", tmp_path / "here", "--json", "--quiet")
     assert again.returncode in (0, 1), again.stderr
+    assert [] == [line for line in again.stderr.splitlines() if not line.startswith("waiting for another run")]
     printed, here = json.loads(again.stdout), only_run(tmp_path / "here")
     assert (again.returncode == 1) == (printed["contradicted"] > 0)
     assert 1 == printed["held"] + printed["contradicted"] + printed["open"]

@@ -11,9 +11,9 @@ import pytest
 from wirebench_proto.echo_pb2 import EchoRequest, EchoResponse
 from wirebench_proto.users_pb2 import CreateUserRequest, CreateUserResponse, GetUserResponse, User
 
-from tests.contract.services import GUNICORN_SYNC, NET_HTTP, REST_KINDS, Service, exchange
-from wirebench.clients import RestClient, connect
-from wirebench.clients.rest import Response
+from tests.support.services import GUNICORN_SYNC, NET_HTTP, REST_KINDS, Service, exchange
+from wirebench.drivers.clients import RestClient, connect
+from wirebench.drivers.clients.rest import Response
 
 JSON = {"Content-Type": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
@@ -101,6 +101,7 @@ def test_bytes_are_base64(client: RestClient) -> None:
         ("name", 7, "Field 'name' must be a string."),
         ("email", ["a"], "Field 'email' must be a string."),
         ("phone", {}, "Field 'phone' must be a string."),
+        ("address", [], "Field 'address' must be a string."),
         ("tags", "tag", "Field 'tags' must be a list of strings."),
         ("tags", [1], "Field 'tags' must be a list of strings."),
         ("avatar", 7, "Field 'avatar' must be base64 text."),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.services import (
+from tests.support.services import (
     GTHREAD,
     GUNICORN_SYNC,
     TIMEOUT_S,
@@ -31,8 +31,8 @@ CLOSE = b"Connection: close\r\n"
 GET = b"GET /api/users/1000001 HTTP/1.1\r\n" + HOST
 LIMIT_BYTES = 4 * 1024 * 1024
 #: Twice the idle timeout: what is still open then, no timeout closes.
-OPEN_S = 4.0
-IDLE_S = 2
+OPEN_S = 2.0
+IDLE_S = 1
 THREADS = 2
 #: What clients may leave unfinished.
 UNFINISHED = {

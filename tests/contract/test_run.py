@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.runs import TINY, WIREBENCH, needs_tools, only_run, wirebench
-from wirebench.index import Filters, Index, database_url
-from wirebench.scenario import ServiceSpec
-from wirebench.store import Run
+from tests.support.runs import TINY, WIREBENCH, all_cores, needs_tools, only_run, watched, wirebench
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.model.cell import ServiceSpec
+from wirebench.results.index import Filters, Index, find_database_url
+from wirebench.results.runs import Run
 from wirebench.targets import LocalTarget, divide_cores
 
-pytestmark = needs_tools
+pytestmark = [all_cores, needs_tools]
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +32,10 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Any]]
 
 
 def test_a_run_is_complete_and_holds_every_cell_of_every_block(tiny: tuple[Run, dict[str, Any]]) -> None:
-    """Eight cells in two blocks are sixteen records, with a histogram file each, and a report."""
+    """Four cells in two blocks are eight records, with a histogram file each, and a report."""
     run, printed = tiny
     assert "complete" == run.info.status
-    assert 16 == len(run.records) == len({record.id for record in run.records}) == len(printed["records"])
+    assert 8 == len(run.records) == len({record.id for record in run.records}) == len(printed["records"])
     assert all((run.folder / record.histogram_file).is_file() for record in run.records)
     assert (run.folder / "report.html").read_text().startswith("<!doctype html>")
     assert run.info.conformance_requests > 0
@@ -44,9 +45,9 @@ def test_a_run_is_complete_and_holds_every_cell_of_every_block(tiny: tuple[Run, 
 def test_a_run_is_in_the_index_at_once(tiny: tuple[Run, dict[str, Any]]) -> None:
     """Every record was put in as it landed, with the figures that were printed; there is nothing to catch up with."""
     run, printed = tiny
-    with Index.open(database_url(run.folder.parent)) as index:
+    with Index(find_database_url(run.folder.parent)) as index:
         found = {row.cell: row.p99_latency_ms for row in index.results(Filters()).rows}
-        assert [(16, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
+        assert [(8, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
         assert 0 == index.catch_up(run.folder.parent).runs
     assert {cell["cell"]: pytest.approx(cell["p99"]) for cell in printed["cells"]} == found
 
@@ -73,8 +74,8 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
         in_flight_max = 4 * (1 + longest_s / record.window_s)
         assert record.rate_achieved_per_s * record.service.mean_ms / 1000 <= in_flight_max, record.id
         assert record.response is None
-        assert record.server.cpu_ms_per_request is not None
-        assert 0 < record.server.cpu_ms_per_request < 20
+        assert record.server.cpu_us_per_request is not None
+        assert 0 < record.server.cpu_us_per_request < 20_000
         assert record.server.memory_bytes is not None
         assert record.server.memory_bytes > 10_000_000
         assert record.server.throttled_periods is None
@@ -95,8 +96,36 @@ def test_results_and_report_can_be_had_again(tiny: tuple[Run, dict[str, Any]], t
     assert run.info.id in wirebench("list", "--out", run.folder.parent).stdout
 
 
-def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Services that somebody else started are measured by address; what can't be seen there is absent."""
+@pytest.mark.slow
+def test_a_run_repeats_blocks_until_its_verdicts_are_settled(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """It ends at a look, with the blocks that it has then, and is complete; until it ended, it could be resumed."""
+    text = TINY.replace("[rest, grpc, socket]", "[rest, socket]").replace("  driver: {grpc: [wireload, ghz]}\n", "")
+    out = tmp_path / "results"
+    options = ("--until-settled", "--max-blocks", "5", "--no-calibrate")
+    with watched([WIREBENCH, "run", scenario(text), "--out", out, *options], out, 1) as (process, _):
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    stopped = only_run(out).info
+    assert ("incomplete", 5, (2, 3, 5)) == (stopped.status, stopped.blocks, stopped.looks and stopped.looks.blocks)
+    done = wirebench("resume", "--out", out)
+    assert 0 == done.returncode, done.stderr
+    run = only_run(out)
+    assert run.info.looks is not None
+    assert ("complete", 2 * run.info.blocks) == (run.info.status, len(run.records))
+    assert run.info.blocks in (2, 3, 5)
+    undecided = [each for each in find_comparisons(run) if each.verdict == "inconclusive"]
+    assert ("blocks" if undecided else "settled") == run.info.looks.ended
+    assert "p-values are multiplied by 3" in done.stdout
+
+
+def test_an_external_target_is_loaded_but_not_restarted(
+    scenario: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Services that somebody else started are measured by address; what can't be seen there is absent.
+
+    The driver runs here, and so is calibrated here.
+    """
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "calibration.json"))
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
     services = [ServiceSpec("rest", "uvicorn", 1, None, "memory"), ServiceSpec("socket", "asyncio", 1, None, "memory")]
     try:
@@ -105,8 +134,9 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         addresses = ["--rest", f"http://{rest.address}", "--socket", socket.address]
         runs = []
         # Twice in the same order: the users that the first run has created are no hindrance to the second.
-        for out in (tmp_path / "first", tmp_path / "second"):
-            done = wirebench("run", scenario(text), "--seed", "1", "--target", "external", *addresses, "--out", out)
+        for out, calibrate in ((tmp_path / "first", "--no-calibrate"), (tmp_path / "second", "--calibrate")):
+            options = ["--seed", "1", "--target", "external", *addresses, calibrate]
+            done = wirebench("run", scenario(text), *options, "--out", out)
             assert 0 == done.returncode, done.stderr
             runs.append(only_run(out))
         target.check()
@@ -114,39 +144,55 @@ def test_an_external_target_is_loaded_but_not_restarted(scenario: Callable[[str]
         target.stop()
     for run in runs:
         assert "complete" == run.info.status
-        assert 8 == len(run.records)
+        assert 4 == len(run.records)
         assert any("services were not restarted" in note for note in run.info.notes)
         assert any("users that it creates stay" in note for note in run.info.notes)
         assert any("server CPU and memory are missing: the target external" in note for note in run.info.notes)
         for record in run.records:
             assert {} == record.errors
-            assert (None, None) == (record.server.cpu_ms_per_request, record.server.requests_by_worker)
+            assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_worker)
+            assert (run is runs[1]) == any(gate.name == "ceiling" for gate in record.gates)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["run", "nothing.yaml"], "no scenario 'nothing.yaml'"),
-        (["run", "quick", "--target", "moon"], "no target 'moon'"),
-        (["run", "quick", "--target", "external"], "no address is given"),
-        (["run", "quick", "--rest", "http://127.0.0.1:1"], "the local target starts its services itself"),
-        (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
-        (["run", "quick", "--timing", "bursts.json"], "quick.yaml has no replay"),
-        (["run", "quick", "--driver", "ghz"], "--driver ghz: rest has no such driver"),
-        (["run", "quick", "--blocks", "0"], "--blocks"),
-        (["run", "quick", "--blocks", "many"], "--blocks"),
-        (["run"], "missing argument 'scenario'"),
-        (["results", "--run", "nothing"], "no run 'nothing'"),
-        (["nothing"], "nothing"),
-    ],
-)
-def test_wrong_usage_ends_with_status_2(arguments: list[str], expected: str, tmp_path: Path) -> None:
-    """Wrong words are named in one line, and nothing is started or written."""
-    done = subprocess.run([WIREBENCH, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert 2 == done.returncode
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr
-    assert [] == list(tmp_path.iterdir())
+@pytest.mark.slow
+def test_options_override_the_scenario(
+    scenario: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was changed is printed, recorded and reported, and a resumed run measures the same, calibrated or not."""
+    options = (
+        *("--transport", "rest,socket", "--operation", "users.get", "--concurrency", "2", "--rate", "200"),
+        *("--duration", "1s", "--driver", "wireload", "--blocks", "1", "--set", "load.warmup_s=0.1"),
+    )
+    done = wirebench("run", scenario(TINY), *options, "--no-calibrate", "--out", tmp_path)
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path)
+    expected = {
+        "factors.transport rest, grpc, socket -> rest, socket",
+        "factors.operation users.create -> users.get",
+        "factors.concurrency 4 -> 2",
+        "factors.driver {grpc: wireload, ghz} -> wireload",
+        "factors.rate_per_s unset -> 200",
+        "load.model closed -> open",
+        "load.warmup_s 0.2 -> 0.1",
+        "load.window_s 0.5 -> 1.0",
+        "blocks 2 -> 1",
+    }
+    assert expected == set(run.info.overrides)
+    assert f"overrides: {'; '.join(run.info.overrides)}\n" in done.stderr
+    assert "factors.concurrency 4 -&gt; 2" in (run.folder / "report.html").read_text()
+    assert {("rest", 2, 200), ("socket", 2, 200)} == {
+        (record.factors["transport"], record.factors["concurrency"], record.factors["rate_per_s"])
+        for record in run.records
+    }
+    info = json.loads((run.folder / "run.json").read_text())
+    (run.folder / "run.json").write_text(json.dumps({**info, "status": "incomplete", "reason": "stopped"}))
+    (run.folder / "records" / f"{run.records[1].id}.json").unlink()
+    monkeypatch.delenv("WIREBENCH_CALIBRATE", raising=False)
+    done = wirebench("resume", run.folder)
+    assert (0, False) == (done.returncode, "calibrating" in done.stderr), done.stderr
+    resumed = only_run(tmp_path)
+    assert (False, {None}) == (resumed.info.calibrate, {record.instrument for record in resumed.records})
+    assert ("complete", 2, run.info.overrides) == (resumed.info.status, len(resumed.records), resumed.info.overrides)
 
 
 def test_doctor_says_what_is_there() -> None:
@@ -159,15 +205,9 @@ def test_doctor_says_what_is_there() -> None:
     assert "toxiproxy 2." in done.stdout
 
 
+@pytest.mark.slow
 def test_verify_compares_all_transports() -> None:
     """The quick scenario's services answer the same random requests alike."""
     done = wirebench("verify")
     assert 0 == done.returncode, done.stderr
     assert "requests were answered alike by rest-gunicorn-gthread" in done.stdout
-
-
-def test_help_names_every_command() -> None:
-    """`--help` helps."""
-    shown = wirebench("--help").stdout
-    for command in ("run", "list", "results", "report", "verify", "calibrate", "doctor", "client"):
-        assert command in shown

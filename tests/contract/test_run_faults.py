@@ -13,20 +13,30 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests import certificates
-from tests.contract.runs import LONG, ONE_CELL, WIREBENCH, interruptible_run, needs_tools, only_run, running, wirebench
-from tests.contract.services import ASYNCIO, started
-from wirebench.scenario import ServiceSpec
+from tests.support import certificates
+from tests.support.runs import (
+    LONG,
+    ONE_CELL,
+    WIREBENCH,
+    first_lane,
+    interruptible_run,
+    needs_tools,
+    only_run,
+    running,
+    wirebench,
+)
+from tests.support.services import ASYNCIO, started
+from wirebench.model.cell import ServiceSpec
 from wirebench.targets import LocalTarget, divide_cores
 
-pytestmark = needs_tools
+pytestmark = [first_lane, needs_tools]
 
 
 #: The page of a run, on any free port.
 SERVED = ("--serve", "--serve-port", "0")
 
 
-@pytest.mark.parametrize(("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGINT, SERVED)])
+@pytest.mark.parametrize(("number", "options"), [(signal.SIGTERM, ()), (signal.SIGINT, SERVED)])
 def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
     scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals, options: tuple[str, ...]
 ) -> None:
@@ -45,13 +55,10 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
     assert 0 == wirebench("results", "--run", "last", "--out", out).returncode
 
 
-@pytest.mark.parametrize("options", [(), SERVED])
-def test_a_killed_run_leaves_nothing_running(
-    scenario: Callable[[str], Path], tmp_path: Path, options: tuple[str, ...]
-) -> None:
+def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """Even SIGKILL, which nobody can handle, ends services, driver and page; the records stay readable."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, 1, *options) as (process, _):
+    with running(scenario(LONG), out, 1, *SERVED) as (process, _):
         process.kill()
     assert ("incomplete", "it was killed") == (only_run(out).info.status, only_run(out).info.reason)
 
@@ -100,12 +107,12 @@ def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
     assert [] == [each for each in family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
+@pytest.mark.slow
 def test_figures_that_cannot_be_printed_cost_no_report(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """Nobody reads, or the disk is full: the report is written all the same, and one line says what was lost."""
-    text = "question: Is it written?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [WIREBENCH, "run", scenario(text), "--out", tmp_path / "results"],
+            [WIREBENCH, "run", scenario(ONE_CELL), "--out", tmp_path / "results"],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=110,
         )  # fmt: skip
     assert 1 == done.returncode
@@ -114,6 +121,7 @@ def test_figures_that_cannot_be_printed_cost_no_report(scenario: Callable[[str],
     assert (only_run(tmp_path / "results").folder / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """The figures are printed before, the error says how to have the report written, and nothing half is left."""
     out = tmp_path / "results"
@@ -130,6 +138,7 @@ def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str
     assert [] == list(run.folder.glob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_an_interrupted_report_can_be_had_later(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """Ctrl-C after the last cell ends with status 130, and the next step is said: nothing has to be measured again."""
     out = tmp_path / "results"
@@ -193,6 +202,7 @@ def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_tls_that_can_not_be_had_ends_a_run_before_it_begins(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
     """Plain text where TLS is spoken, and the other way round: one line, and what to do."""
     certificate = certificates.make(tmp_path, "service")

@@ -27,10 +27,10 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from tests.contract.web import TIMEOUT_S, Site, description, served
-from tests.postgres import PostgresServer
-from tests.unit.report_run import RunBuilder, cell
-from wirebench.index import URL_VARIABLE, database_url
+from tests.support.postgres import PostgresServer
+from tests.support.report_run import RunBuilder, cell
+from tests.support.web import TIMEOUT_S, Site, description, served
+from wirebench.results.index import URL_VARIABLE, find_database_url
 from wirebench.web import server
 
 RUN = "20260101T000000Z-quick"
@@ -102,7 +102,7 @@ def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.
     """Whether nothing, half a request, or only the first of two has come, and however slowly it goes on."""
     monkeypatch.setattr(server, "REQUEST_S", 0.5)
     health = b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n"
-    with served(tmp_path, database_url(tmp_path)) as site, contextlib.ExitStack() as stack:
+    with served(tmp_path, find_database_url(tmp_path)) as site, contextlib.ExitStack() as stack:
         host, port = site.url.removeprefix("http://").rstrip("/").split(":")
         silent, half, slow = (
             stack.enter_context(socket.create_connection((host, int(port)), TIMEOUT_S)) for _ in range(3)
@@ -122,7 +122,7 @@ def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.
 
 def test_new_runs_show_up(tmp_path: Path) -> None:
     """Those that another process measures, record by record, and a damaged one hides no other."""
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         assert 0 == site.get("/results")["total"]
         write_run(tmp_path)
         assert RUN == site.until("/results", 1)["results"][0]["run_id"]
@@ -200,7 +200,7 @@ def test_a_lost_index_is_never_answered_with_nothing(tmp_path: Path) -> None:
     """A file that is removed is made anew, and meanwhile there is no answer; whoever asks waits a little."""
     for number in range(1, 6):
         write_run(tmp_path, f"2026010{number}T000000Z-quick")
-    with served(tmp_path, database_url(tmp_path)) as site:
+    with served(tmp_path, find_database_url(tmp_path)) as site:
         assert 5 == site.get("/runs")["total"]  # the first answer of all
         for path in tmp_path.glob("index.db*"):
             path.unlink()
@@ -211,7 +211,7 @@ def test_a_lost_folder_is_said_until_it_is_back(tmp_path: Path) -> None:
     """And isn't made anew: it may have been mounted there. So is another file system's in its place."""
     results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
     write_run(results)
-    with served(results, database_url(results)) as site:
+    with served(results, find_database_url(results)) as site:
         assert 1 == site.get("/runs")["total"]
         results.rename(elsewhere)
         for path in ("/api/v1/runs", "/api/v1/results", f"/api/v1/runs/{RUN}"):
@@ -233,7 +233,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Return a server over one run, for requests that are made up."""
     folder = tmp_path_factory.mktemp("served")
     write_run(folder)
-    with served(folder, database_url(folder)) as running:
+    with served(folder, find_database_url(folder)) as running:
         running.until("/runs", 1)
         yield running
 

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from tests.unit.test_cli_output import wirebench
-from wirebench import processes
-from wirebench.cli.serving import Served, served
+from tests.support.command_line import wirebench
+from wirebench.cli.serving import PageServer, serve_page
+from wirebench.system import processes
 
 
 def test_the_page_is_served_with_the_least_priority_and_ends_with_the_run(tmp_path: Path) -> None:
     """It answers before the run begins, and nothing is left of it."""
-    with served(tmp_path / "out", 0, "20260101T000000Z-x") as page:
+    with serve_page(tmp_path / "out", 0, "20260101T000000Z-x") as page:
         assert page.url.endswith("/runs/20260101T000000Z-x")
         address = urlsplit(page.url)
         connection = http.client.HTTPConnection(address.netloc, timeout=60)
@@ -72,7 +72,7 @@ def test_a_browser_opens_only_on_a_screen(
         monkeypatch.delenv(name, raising=False)
     for name, value in screen.items():
         monkeypatch.setenv(name, value)
-    Served("http://127.0.0.1:1/runs/x", None).open()  # type: ignore[arg-type]
+    PageServer("http://127.0.0.1:1/runs/x", None).open()  # type: ignore[arg-type]
     assert "page: http://127.0.0.1:1/runs/x\n" == capsys.readouterr().err
     assert ([[sys.executable, "-m", "webbrowser", "http://127.0.0.1:1/runs/x"]] if opened else []) == launched
 
@@ -83,7 +83,7 @@ def test_without_a_terminal_the_page_ends_with_the_run(tmp_path: Path) -> None:
     try:
         with patch.object(sys, "stdin") as stdin:
             stdin.isatty.return_value = False
-            Served("http://x/", child).stay()
+            PageServer("http://x/", child).stay()
         assert child.process.poll() is None
     finally:
         child.stop()
@@ -94,6 +94,6 @@ def test_at_a_terminal_it_stays_until_the_server_ends(tmp_path: Path, capsys: py
     child = processes.start("sleep", ["sleep", "0.3"], tmp_path / "log")
     with patch.object(sys, "stdin") as stdin:
         stdin.isatty.return_value = True
-        Served("http://x/", child).stay()
+        PageServer("http://x/", child).stay()
     assert child.process.poll() is not None
     assert "http://x/ until Ctrl-C" in capsys.readouterr().err

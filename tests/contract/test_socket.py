@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.services import SOCKET_KINDS, Service, exchange, receive_all, started
-from wirebench.clients import Client, ClientError, Reply, SocketClient
+from tests.support.services import SOCKET_KINDS, Service, exchange, receive_all, started
+from wirebench.drivers.clients import Client, ClientError, Reply, SocketClient
 
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024

@@ -11,7 +11,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from tests.contract.services import (
+from tests.support.services import (
     GO_KINDS,
     GOROUTINES,
     GRPC_GO,
@@ -24,7 +24,7 @@ from tests.contract.services import (
     started,
     wait_until,
 )
-from wirebench.clients import ClientError, RestClient
+from wirebench.drivers.clients import ClientError, RestClient
 
 STREAM = "ledger.stream_transactions"
 

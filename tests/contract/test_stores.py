@@ -14,9 +14,9 @@ from wirebench_services.application import seed
 from wirebench_services.application.errors import AlreadyExists, NotFound
 from wirebench_services.application.users import User
 
-from tests.contract.services import DEFAULT_KINDS, GO_KINDS, GTHREAD, NET_HTTP, Kind, started
-from tests.stores import StoreClient, make_settings, opened
-from wirebench.places import ROOT
+from tests.support.services import DEFAULT_KINDS, GO_KINDS, GTHREAD, NET_HTTP, Kind, mark_slow, started
+from tests.support.stores import StoreClient, make_settings, opened
+from wirebench.system.paths import ROOT
 
 VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/ledger.json").read_text())
 ADA = {"name": "Ada", "email": "ada@example.com"}
@@ -29,7 +29,8 @@ FULL: dict[str, Any] = {
     "tags": ("a", "b"),
     "avatar": b"\x00\xff",
 }
-every_transport = pytest.mark.parametrize("kind", [*DEFAULT_KINDS, *GO_KINDS], ids=str)
+#: A store is opened alike on all transports of a language.
+every_transport = pytest.mark.parametrize("kind", mark_slow([*DEFAULT_KINDS, *GO_KINDS], GTHREAD, NET_HTTP), ids=str)
 
 
 @pytest.fixture(scope="module")

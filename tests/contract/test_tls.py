@@ -21,28 +21,31 @@ import pytest
 from wirebench_proto.echo_pb2 import EchoRequest
 from wirebench_proto.echo_pb2_grpc import EchoServiceStub
 
-from tests import certificates
-from tests.certificates import Certificate
-from tests.contract.services import (
+from tests.support import certificates
+from tests.support.certificates import Certificate
+from tests.support.services import (
     DEFAULT_KINDS,
     GO_KINDS,
+    GTHREAD,
     HOST,
+    NET_HTTP,
     RUNTIME_KINDS,
     SOCKET_KINDS,
     TIMEOUT_S,
     Kind,
     Service,
     locked,
+    mark_slow,
     receive_all,
     run_to_the_end,
     started,
     wait_until,
 )
-from tests.contract.tls_clients import REPLY, SEEDED_ID, connected, frame, secured
-from wirebench.cli.options import given_tls
-from wirebench.clients import ClientError, connect
+from tests.support.tls_clients import REPLY, SEEDED_ID, connected, frame, secured
+from wirebench.cli.options import TlsFiles
+from wirebench.drivers.clients import ClientError, connect
 from wirebench.errors import UsageError
-from wirebench.tls import ClientTls
+from wirebench.system.tls import ClientTls
 
 #: The beginning of a handshake: a record of 200 bytes, a ClientHello, of which no more comes.
 HALF_A_HELLO = bytes.fromhex("160301 00c8 010000c4 0303".replace(" ", "")) + bytes(20)
@@ -52,7 +55,7 @@ GET = f"GET /api/users/{SEEDED_ID} HTTP/1.1\r\nHost: test\r\n\r\n".encode()
 #: end without one; then there is no header of a reply to unpack.
 REFUSED = r"(?i)alert|reset|broken pipe|closed|EOF|unpack requires|UNAVAILABLE"
 
-every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
+every_runtime = pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,7 @@ def identity(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return certificates.make(tmp_path_factory.mktemp("certificates"), "client")
 
 
-@pytest.fixture(scope="module", params=RUNTIME_KINDS, ids=str)
+@pytest.fixture(scope="module", params=mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
 def secure(request: pytest.FixtureRequest, certificate: Certificate, logs: Path) -> Iterator[Service]:
     """Return a running service with TLS."""
     with started(request.param, logs, *certificate.flags) as running:
@@ -89,6 +92,7 @@ def test_real_clients_are_served(secure: Service, certificate: Certificate) -> N
     assert ", TLS); admin on" in secure.logged()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [certificates.EC, certificates.RSA], ids=["ec", "rsa"])
 @every_runtime
 def test_kinds_of_keys(kind: Kind, key: tuple[str, ...], tmp_path: Path) -> None:
@@ -151,7 +155,7 @@ def test_clients_need_a_certificate_where_one_is_asked_for(
         assert ", mutual TLS); admin on" in service.logged()
 
 
-@every_runtime
+@pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)  # it is our client that says so
 def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certificate, tmp_path: Path) -> None:
     """Our client says whose certificate it is, the service's or its own, and what to do."""
     theirs, ours = certificates.expired(tmp_path, "service"), certificates.expired(tmp_path, "client")
@@ -162,7 +166,7 @@ def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certific
         assert "renew it, or set this machine's clock" == told.value.hint
 
         with pytest.raises(UsageError, match=rf"our certificate {ours.cert} expired at \d{{4}}-") as own:
-            given_tls(theirs.cert, ours.cert, ours.key)
+            TlsFiles(theirs.cert, ours.cert, ours.key).load()
         assert "renew it, or set this machine's clock" == own.value.hint
 
 
@@ -181,7 +185,8 @@ def test_plain_text_is_rejected(secure: Service, certificate: Certificate, sent:
         assert SEEDED_ID == calls.get()
 
 
-@every_runtime
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS), ids=str)
 def test_requests_in_flight_are_finished(kind: Kind, certificate: Certificate, tmp_path: Path) -> None:
     """A request that has begun when the service is told to stop still gets its reply, as without TLS."""
     database = tmp_path / "users.sqlite"
@@ -276,7 +281,7 @@ def test_the_preface_in_any_pieces(secure: Service, certificate: Certificate) ->
         assert 0 == REPLY.unpack(replies.read(REPLY.size))[2]
 
 
-@pytest.mark.parametrize("kind", [*DEFAULT_KINDS, *GO_KINDS], ids=str)
+@pytest.mark.parametrize("kind", mark_slow([*DEFAULT_KINDS, *GO_KINDS], GTHREAD, NET_HTTP), ids=str)
 def test_what_can_not_be_served_is_rejected(
     kind: Kind, certificate: Certificate, stranger: Certificate, tmp_path: Path
 ) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.services import REST_KINDS, SOCKET_KINDS, Service, fresh_ids
-from wirebench.clients import Client, Reply, RestClient, SocketClient
+from tests.support.services import REST_KINDS, SOCKET_KINDS, Service, fresh_ids
+from wirebench.drivers.clients import Client, Reply, RestClient, SocketClient
 
 # The fixtures are connections: keeping them for all examples is the point.
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,4 +1,4 @@
-"""The house's one direction: a module imports only what stands to its left."""
+"""What tests may import; `make lint` checks the imports of the package."""
 
 from __future__ import annotations
 
@@ -6,84 +6,25 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from wirebench.places import ROOT
-
-#: From left to right, as a measurement goes.
-STAGES = (
-    "model",
-    "timing",
-    "scenario",
-    "targets",
-    "network",
-    "clients",
-    "drivers",
-    "measure",
-    "generator",
-    "store",
-    "stats",
-    "index",
-    "selection",
-    "history",
-    "tables",
-    "report",
-    "progress",
-    "runner",
-    "resumption",
-    "share",
-    "web",
-    "cli",
-)
-#: What every stage may use.
-COMMON = (
-    "cgroup",
-    "cgroup_agent",
-    "errors",
-    "files",
-    "findings",
-    "interrupts",
-    "places",
-    "ports",
-    "processes",
-    "readiness",
-    "tls",
-)
+from wirebench.system.paths import ROOT
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    """Yield every name that a file imports."""
+def read_imports(path: Path) -> Iterator[str]:
+    """Yield every name that a file imports; a name from a package may be a module of it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def modules(package: str) -> list[Path]:
-    """Return the files of a package."""
-    return sorted((ROOT / package).rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", modules("wirebench"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_stage_imports_only_stages_to_its_left(path: Path) -> None:
-    """`scenario → targets → drivers → measure → store → stats → index → report`, and no way back."""
-    stage = path.relative_to(ROOT / "wirebench").parts[0].removesuffix(".py")
-    if stage == "__init__":
-        return
-    allowed = {*COMMON, *(STAGES[: STAGES.index(stage) + 1] if stage in STAGES else ())}
-    used = {name.split(".")[1] for name in imports_of(path) if name.startswith("wirebench.")}
-    assert set() == used - allowed
-
-
-@pytest.mark.parametrize(("folder", "other"), [("wirebench", "wirebench_services"), ("services/python", "wirebench")])
-def test_harness_and_services_meet_only_at_the_contract(folder: str, other: str) -> None:
-    """Neither imports the other."""
+def test_tests_import_only_helpers_from_each_other() -> None:
+    """What tests share is in tests/support: a test module can be moved, split or deleted alone."""
     crossing = {
-        str(path.relative_to(ROOT))
-        for path in modules(folder)
-        for name in imports_of(path)
-        if name == other or name.startswith(f"{other}.")
+        f"{path.relative_to(ROOT)}: {name}"
+        for folder in ("tests", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for name in read_imports(path)
+        if name.startswith("tests.") and not name.startswith("tests.support.")
     }
     assert set() == crossing

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from wirebench.errors import WirebenchError
-from wirebench.files import cannot_write
-from wirebench.interrupts import Interrupted, interruptible
+from wirebench.system.files import make_write_error
+from wirebench.system.signals import Interrupted, handle_interrupts
 
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
@@ -16,12 +16,12 @@ EXIT_INTERRUPTED = 130
 def main() -> None:
     """Run the command and exit: 0 done, 1 a check failed, 2 wrong usage or input, 130 interrupted."""
     try:
-        with interruptible():
+        with handle_interrupts():
             status = _run()
     except WirebenchError as error:
-        from wirebench.cli.output import complain  # noqa: PLC0415
+        from wirebench.cli.output import print_error  # noqa: PLC0415
 
-        complain(error)
+        print_error(error)
         sys.exit(error.exit_status)
     except Interrupted:
         sys.stderr.write("interrupted\n")
@@ -44,5 +44,5 @@ def _run() -> int:
         return EXIT_FAILED
     except stdout.StdoutError as error:
         stdout.drop()
-        raise cannot_write(Path("stdout"), error) from error
+        raise make_write_error(Path("stdout"), error) from error
     return status

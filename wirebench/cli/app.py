@@ -1,82 +1,146 @@
-"""All commands, one file each."""
+"""All commands, one module each. A module is imported when its command is called, so that help is there at once."""
 
 from __future__ import annotations
 
-from typing import cast
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from typing import Annotated, Any, cast
 
 import typer
-from pydantic import ValidationError
+from typer.core import TyperCommand
 
-from wirebench.cli import (
-    bundle,
-    calibrate,
-    client,
-    compare,
-    doctor,
-    export,
-    history,
-    import_,
-    index,
-    list_,
-    load,
-    report,
-    reproduce,
-    results,
-    resume,
-    run,
-    send,
-    serve,
-    timing,
-    verify,
-)
-from wirebench.cli.options import help_without_command
 from wirebench.errors import UsageError
-from wirebench.findings import in_words
 
-app = typer.Typer(
-    name="wirebench",
-    help="REST, gRPC or a plain socket? Measures one application behind all three, and says what the numbers support.",
-    callback=help_without_command,
-    invoke_without_command=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("run")(run.run)
-app.command("resume")(resume.resume)
-app.command("load")(load.load)
-app.command("list")(list_.list_)
-app.command("bundle")(bundle.bundle)
-app.command("import")(import_.import_)
-app.command("reproduce")(reproduce.reproduce)
-app.command("results")(results.results)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("history")(history.history)
-app.command("export")(export.export)
-app.command("serve")(serve.serve)
-app.command("send")(send.send)
-app.command("index")(index.index)
-app.command("calibrate")(calibrate.calibrate)
-app.command("verify")(verify.verify)
-app.command("doctor")(doctor.doctor)
-app.add_typer(timing.app, name="timing")
-app.add_typer(client.app, name="client")
+#: What `wirebench --help` shows. The modules are named after the commands, as are their functions or apps.
+COMMANDS = {
+    "init": "Write an application file and a scenario for your own service.",
+    "run": "Measure a scenario, and report what differs.",
+    "resume": "Continue an interrupted run.",
+    "load": "Send a plain load to a service in a cluster.",
+    "list": "List scenarios and runs.",
+    "bundle": "Export a run as one file, for others.",
+    "import": "Import a run that was bundled elsewhere.",
+    "reproduce": "Run a scenario again here, and check whether its verdicts hold.",
+    "results": "Show the figures and verdicts of a run.",
+    "report": "Write the report of a run: one HTML file.",
+    "compare": "Compare two runs by the cells that both have.",
+    "check": "Check the figures of a run against a budget.",
+    "size": "Compute how many replicas a rate needs.",
+    "history": "Show a cell's figure over all runs.",
+    "export": "Export results or runs, for spreadsheets and notebooks.",
+    "serve": "Serve results as pages and as an API, until Ctrl-C.",
+    "send": "Send a run to a cluster's results server.",
+    "index": "Update the index of runs, and show what it holds.",
+    "calibrate": "Measure how accurate each driver is on this machine.",
+    "verify": "Check that all services answer the same requests alike.",
+    "doctor": "Check this machine for what would spoil runs or their figures.",
+    "timing": "Show, generate or fetch timing files, which loads can replay.",
+    "client": "Talk to a service: one call, an interactive menu, or a demo.",
+    "completion": "Print a script that makes a shell complete commands.",
+}
+_MODULES = {"list": "list_", "import": "import_"}
+#: Set by a shell that asks for completions, which typer then prints.
+COMPLETE_VARIABLE = "_WIREBENCH_COMPLETE"
+
+
+class GroupedCommand(TyperCommand):
+    """Groups options by `rich_help_panel`, which typer itself ignores in plain text."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - types that typer doesn't export
+        """Write arguments and options, each group under its heading."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            if (record := each.get_help_record(ctx)) is not None:
+                default = "Arguments" if each.param_type_name == "argument" else "Options"
+                groups.setdefault(getattr(each, "rich_help_panel", None) or default, []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def show_version(is_asked: bool) -> None:  # noqa: FBT001 - a callback of typer
+    """Print the version and exit."""
+    if is_asked:
+        sys.stdout.write(f"wirebench {metadata.version('wirebench')}\n")
+        raise typer.Exit
+
+
+def show_help_without_command(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 - show_version has acted on it
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Handle the options before a command."""
+    help_without_command(context)
+
+
+def help_without_command(context: typer.Context) -> None:
+    """Show the help where there should be a command; nothing was done, so the exit status is that of wrong usage."""
+    if context.invoked_subcommand is None:
+        sys.stderr.write(f"{context.get_help()}\n")
+        raise typer.Exit(UsageError.exit_status)
+
+
+def make_app(arguments: Sequence[str]) -> typer.Typer:
+    """Make the application with the command that the arguments name; of all others it has the summary only."""
+    called = next((argument for argument in arguments if not argument.startswith("-")), None)
+    app = typer.Typer(
+        name="wirebench",
+        help="REST, gRPC or a plain socket? Measures one application behind all three, or your own services, and "
+        "reports only the differences that the data supports.",
+        callback=show_help_without_command,
+        invoke_without_command=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for name, summary in COMMANDS.items():
+        if name != called:
+            app.command(name, short_help=summary)(lambda: None)
+            continue
+        module_name = _MODULES.get(name, name)
+        module = import_module(f"wirebench.cli.{module_name}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            from wirebench.cli.options import expand_groups  # noqa: PLC0415 - help needs none of it
+
+            app.command(name, cls=GroupedCommand)(expand_groups(getattr(module, module_name)))
+    return app
 
 
 def run_app() -> int:
     """Run the command that the arguments name, and return its exit status. Raises WirebenchError."""
+    app = make_app(_read_completed_words() if COMPLETE_VARIABLE in os.environ else sys.argv[1:])
     try:
         return cast("int | None", app(prog_name="wirebench", standalone_mode=False)) or 0
     except typer.TyperException as error:
-        raise _usage_error(error) from None
+        raise _describe_usage_error(error) from None
 
 
-def _usage_error(error: typer.TyperException) -> UsageError:
-    """Say wrong usage in our words: typer would show how the command is used, and pydantic's."""
+def _read_completed_words() -> Sequence[str]:
+    """Return the arguments that a shell has so far."""
+    # Imported late: it registers the shells, in a way that help needn't wait for.
+    from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415
+
+    completion_init()
+    words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    return words.split()[1:]
+
+
+def _describe_usage_error(error: typer.TyperException) -> UsageError:
+    """Return the error in our words: typer would show the usage, and pydantic's words."""
+    from pydantic import ValidationError  # noqa: PLC0415 - help needs none of it
+
+    from wirebench.model.validation_messages import describe_error  # noqa: PLC0415
+
     context: typer.Context | None = getattr(error, "ctx", None)
-    message = error.format_message().removesuffix(".")
+    message = " ".join(error.format_message().split()).removesuffix(".")
     if isinstance(error.__cause__, ValidationError):
-        message = f"{message.partition(': ')[0]}: {in_words(error.__cause__.errors()[0])}"
+        message = f"{message.partition(': ')[0]}: {describe_error(error.__cause__.errors()[0])}"
     command = context.command_path if context else "wirebench"
     return UsageError(f"{message[:1].lower()}{message[1:]}", f"`{command} --help` shows what there is")

@@ -10,15 +10,15 @@ import typer
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.interrupts import STOPPING, Interrupted, interruptible
-from wirebench.measure.calibrate import climb_ladder, expected_s, transports_of, write_undisturbed
+from wirebench.measure.calibrate import climb_ladder, estimate_duration_s, list_transports, write_undisturbed
 from wirebench.measure.calibration import Conditions, Point, read_calibration
-from wirebench.measure.environment import warnings
+from wirebench.measure.environment import find_warnings
 from wirebench.measure.usage import Interference
-from wirebench.progress import TimeLeft
-from wirebench.report.numbers import duration
-from wirebench.scenario.contract import TRANSPORTS, Driver, Transport
-from wirebench.stats.names import signed
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.labels import format_error
+from wirebench.present.numbers import format_duration
+from wirebench.run.progress import TimeLeft
+from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 from wirebench.targets import divide_cores
 from wirebench.targets.cores import CoreClaim
 
@@ -34,11 +34,10 @@ def calibrate(
         list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
     ] = None,
 ) -> None:
-    """Measure what each driver's figures are worth.
+    """Measure how accurate each driver is on this machine.
 
     Each driver loads a server that logs when every request arrives and when its reply has been written. Error is what
-    the driver measures minus what the log says. Per transport, wireload takes about 25 s and other
-    drivers about a minute.
+    the driver measures minus the log. Per transport, wireload takes about 25 s and other drivers about a minute.
 
     Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
     loads that were not calibrated by itself, in up to 20 s and coarsely.
@@ -46,26 +45,26 @@ def calibrate(
     pairs = _choose(driver or [], transport or [])
     cores = divide_cores()
     path = None
-    with interruptible(STOPPING), CoreClaim(cores.all, _note):
+    with handle_interrupts(STOPPING), CoreClaim(cores.all, _note):
         # Not before: a run that had the cores until now may have added to it.
         calibration, problem = read_calibration(Conditions.of(cores))
-        for caveat in filter(None, (problem, *warnings(cores))):
+        for caveat in filter(None, (problem, *find_warnings(cores))):
             _note(caveat)
-        left = TimeLeft(len(pairs), sum(expected_s(name) for name, _ in pairs) / len(pairs))
-        _note(f"{cores}; about {duration(left.seconds())}")
+        left = TimeLeft(len(pairs), sum(estimate_duration_s(name) for name, _ in pairs) / len(pairs))
+        _note(f"{cores}; about {format_duration(left.compute_s())}")
         sys.stdout.write(_ROW.format(*_HEADINGS))
         failed: list[str] = []
         try:
             for done, (name, spoken) in enumerate(pairs, start=1):
                 try:
                     interference = Interference(cores.all)
-                    measured = calibration.with_points(tuple(_show(climb_ladder(name, spoken, cores))))
+                    measured = calibration.add_points(tuple(_show(climb_ladder(name, spoken, cores))))
                     path = write_undisturbed(measured, interference)
                     calibration = measured
                 except WirebenchError as error:
                     failed.append(f"{name} {spoken} ({error.message})")
-                left.measured(done)
-                _note(f"{done}/{len(pairs)}: {name} {spoken}; {duration(left.seconds())} left")
+                left.count_done(done)
+                _note(f"{done}/{len(pairs)}: {name} {spoken}; {format_duration(left.compute_s())} left")
         except Interrupted:
             _note(f"{path} has what was complete" if path else "nothing was kept")
             raise
@@ -85,13 +84,13 @@ def _choose(drivers: Sequence[str], transports: Sequence[str]) -> list[tuple[Dri
             if name not in known:
                 raise UsageError(f"--{option}: no {option} {name!r}", f"one of {', '.join(known)}")
     for name in drivers:
-        if DRIVERS[name].version() is None:
+        if DRIVERS[name].read_version() is None:
             raise UsageError(f"the driver {name} is not installed", f"run `{DRIVERS[name].setup}`")
     chosen = [
         (name, transport)
         for name in get_args(Driver)
-        if name in (drivers or DRIVERS) and DRIVERS[name].version()
-        for transport in transports_of(name)
+        if name in (drivers or DRIVERS) and DRIVERS[name].read_version()
+        for transport in list_transports(name)
         if transport in (transports or TRANSPORTS)
     ]
     if not chosen:
@@ -104,7 +103,7 @@ def _show(points: Iterable[Point]) -> Iterator[Point]:
     for point in points:
         load = f"{point.rate_asked_per_s:,}/s" if point.rate_asked_per_s else "closed"
         figures = (load, point.concurrency, f"{point.server_ms:g}", f"{point.rate_per_s:,.0f}")
-        errors = (signed(each) for each in (point.waited.p50_ms, point.waited.p99_ms))
+        errors = (format_error(each) for each in (point.waited.p50_ms, point.waited.p99_ms))
         sys.stdout.write(_ROW.format(point.driver, point.transport, *figures, *errors))
         sys.stdout.flush()
         yield point

@@ -12,19 +12,18 @@ from typing import get_args
 
 import typer
 
-from wirebench import network
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
 from wirebench.measure import environment
-from wirebench.measure.calibrate import transports_of
+from wirebench.measure.calibrate import list_transports
 from wirebench.measure.calibration import Conditions, Point, read_calibration
-from wirebench.measure.record import span
-from wirebench.report.numbers import moment, number
-from wirebench.scenario.contract import Driver
-from wirebench.stats.names import signed
-from wirebench.store.results import DEFAULT_FOLDER
-from wirebench.targets import divide_cores
+from wirebench.model.contract import Driver
+from wirebench.model.labels import format_error
+from wirebench.model.record import join_intervals
+from wirebench.present.numbers import format_moment, format_number
+from wirebench.results.runs import DEFAULT_FOLDER
+from wirebench.targets import divide_cores, toxiproxy
 
 _DISK_BYTES_MIN = 200 * 2**20
 
@@ -39,8 +38,8 @@ class Finding:
 
 
 def doctor() -> None:
-    """Look for what would spoil runs, or the trust in their figures."""
-    findings = [*_tools(), *_calibration(), *_machine()]
+    """Check this machine for what would spoil runs or their figures."""
+    findings = [*_check_tools(), *_check_calibration(), *_check_machine()]
     for finding in findings:
         mark = "ok" if finding.good else "FAIL" if finding.fatal else "warn"
         sys.stdout.write(f"{mark:5} {finding.text}\n")
@@ -48,11 +47,11 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-def _tools() -> Iterator[Finding]:
-    versions = environment.versions()
+def _check_tools() -> Iterator[Finding]:
+    versions = environment.read_versions()
     yield Finding(f"Python {versions['python']}")
-    tools = [(name, driver.path(), driver.setup) for name, driver in DRIVERS.items()]
-    for name, path, setup in (*tools, ("toxiproxy", network.path(), SETUP)):
+    tools = [(name, driver.path, driver.setup) for name, driver in DRIVERS.items()]
+    for name, path, setup in (*tools, ("toxiproxy", toxiproxy.PROGRAM, SETUP)):
         found, optional = name in versions, name != "wireload"
         text = f"{name} {versions[name]}" if found else f"{name} is not at {path}: run `{setup}`"
         yield Finding(f"{text}, if a scenario asks for it" if optional and not found else text, found, not optional)
@@ -62,8 +61,7 @@ def _tools() -> Iterator[Finding]:
         yield Finding(text, command.exists(), fatal=True)
 
 
-def _calibration() -> Iterator[Finding]:
-    """Say what is known of the drivers' own error."""
+def _check_calibration() -> Iterator[Finding]:
     try:
         calibration, problem = read_calibration(Conditions.of(divide_cores()))
     except WirebenchError as error:
@@ -73,8 +71,8 @@ def _calibration() -> Iterator[Finding]:
         yield Finding(f"{problem}: run `wirebench calibrate`", good=False)
     unknown = []
     for name in get_args(Driver):
-        for transport in transports_of(name) if DRIVERS[name].version() else ():
-            if points := calibration.points_of(name, transport):
+        for transport in list_transports(name) if DRIVERS[name].read_version() else ():
+            if points := calibration.find_points(name, transport):
                 yield Finding(_describe(points))
             else:
                 unknown.append(f"{name} {transport}")
@@ -83,23 +81,26 @@ def _calibration() -> Iterator[Finding]:
 
 
 def _describe(points: Sequence[Point]) -> str:
-    """Say what is known of a driver on a transport: at its ceiling its error is of no use."""
+    """Describe the calibration of a driver on a transport; its error at its ceiling is left out."""
     first, coarse = points[0], all(point.coarse for point in points)
     ceiling_per_s = max((point.rate_per_s for point in points if point.is_ceiling), default=None)
     below = [point.waited for point in points if not point.is_ceiling]
-    p50_ms, p99_ms = span(each.p50_ms for each in below), span(each.p99_ms for each in below if each.p99_ms)
-    measured_at = moment(max(point.measured_at for point in points).isoformat())
-    errors = f"error of p50 {signed(p50_ms)} ms, of p99 {signed(p99_ms)} ms"
+    p50_ms, p99_ms = (
+        join_intervals(each.p50_ms for each in below),
+        join_intervals(each.p99_ms for each in below if each.p99_ms),
+    )
+    measured_at = format_moment(max(point.measured_at for point in points).isoformat())
+    errors = f"error of p50 {format_error(p50_ms)} ms, of p99 {format_error(p99_ms)} ms"
     how = f"{'coarsely ' * coarse}calibrated {measured_at}"
-    return f"{first.driver} {first.transport}: up to {number(ceiling_per_s)} requests/s; {errors} ({how})"
+    return f"{first.driver} {first.transport}: up to {format_number(ceiling_per_s)} requests/s; {errors} ({how})"
 
 
-def _machine() -> Iterator[Finding]:
-    facts = environment.machine()
+def _check_machine() -> Iterator[Finding]:
+    facts = environment.read_machine()
     yield Finding(f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['kernel']}")
     cores = divide_cores()
     yield Finding(str(cores), not cores.shared)
-    for warning in environment.warnings(cores):
+    for warning in environment.find_warnings(cores):
         yield Finding(warning, good=False)
     with socket.socket() as probe:
         try:

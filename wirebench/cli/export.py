@@ -10,11 +10,11 @@ from typing import Annotated, BinaryIO, Literal, get_args
 
 import typer
 
-from wirebench.cli.options import STDOUT, Out, existing
+from wirebench.cli.options import STDOUT, Out, check_folder
 from wirebench.cli.output import warn_of_damaged
 from wirebench.errors import UsageError
-from wirebench.files import whole_file
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.results.runs import DEFAULT_FOLDER
+from wirebench.system.files import open_atomic
 
 _Levels = list[str] | None
 _FormatName = Literal["csv", "parquet", "json"]
@@ -27,10 +27,11 @@ def export(  # noqa: PLR0913 - one parameter an option
     *,
     run: Annotated[_Levels, typer.Option("--run", metavar="RUN", help="Runs. Filters can be repeated: any.")] = None,
     scenario: Annotated[_Levels, typer.Option(metavar="NAME", help="Scenarios.")] = None,
-    protocol: Annotated[
-        _Levels, typer.Option(metavar="NAME", help="Transports, under the API's name: rest, grpc …")
+    transport: Annotated[
+        _Levels, typer.Option("--transport", "--protocol", metavar="NAME", help="Transports: rest, grpc, socket.")
     ] = None,
-    client: Annotated[_Levels, typer.Option(metavar="NAME", help="Drivers, under the API's name: k6, ghz …")] = None,
+    variant: Annotated[_Levels, typer.Option(metavar="NAME", help="Variants of your own services.")] = None,
+    driver: Annotated[_Levels, typer.Option("--driver", "--client", metavar="NAME", help="Drivers: k6, ghz …")] = None,
     concurrency: Annotated[_Levels, typer.Option(metavar="N", help="Connections at a time.")] = None,
     operation: Annotated[_Levels, typer.Option(metavar="NAME", help="Operations.")] = None,
     machine: Annotated[_Levels, typer.Option(metavar="NAME", help="Machines.")] = None,
@@ -49,8 +50,9 @@ def export(  # noqa: PLR0913 - one parameter an option
     given = {
         "run_id": run,
         "scenario": scenario,
-        "protocol": protocol,
-        "client": client,
+        "transport": transport,
+        "variant": variant,
+        "driver": driver,
         "concurrency": concurrency,
         "operation": operation,
         "machine": machine,
@@ -62,19 +64,15 @@ def export(  # noqa: PLR0913 - one parameter an option
     if chosen == "parquet" and output == STDOUT and sys.stdout.isatty():
         raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
     # Imported late: no other command needs them.
-    from wirebench.index import Index, database_url  # noqa: PLC0415
-    from wirebench.selection.filters import FILTERS, filters_of  # noqa: PLC0415
-    from wirebench.selection.parameters import read  # noqa: PLC0415
-    from wirebench.tables import results_table, runs_table, write_table  # noqa: PLC0415
+    from wirebench.results.export import make_table, write_table  # noqa: PLC0415
+    from wirebench.results.index import Filters, Index, find_database_url  # noqa: PLC0415
 
-    pairs = [(name, level) for name, levels in given.items() for level in levels or ()]
-    selected = filters_of(read(pairs, FILTERS))
-    with Index.open(database_url(existing(out))) as index:
+    selected = Filters.read((name, level) for name, levels in given.items() for level in levels or ())
+    with Index(find_database_url(check_folder(out))) as index:
         for damaged in index.catch_up(out).damaged:
             warn_of_damaged(damaged)
-        table = results_table(index, selected) if rows == "results" else runs_table(index, selected)
-        with _opened(output) as file:
-            write_table(chosen, file, table)
+        with _open_output(output) as file:
+            write_table(chosen, file, make_table(index, rows, selected))
     if output != STDOUT:
         sys.stdout.write(f"{output}\n")
 
@@ -84,10 +82,10 @@ def _format_of(output: Path) -> _FormatName:
 
 
 @contextlib.contextmanager
-def _opened(output: Path) -> Iterator[BinaryIO]:
+def _open_output(output: Path) -> Iterator[BinaryIO]:
     """Open the file. Raises WirebenchError if it can't be written."""
     if output != STDOUT:
-        with whole_file(output) as file:
+        with open_atomic(output) as file:
             yield file
         return
     yield sys.stdout.buffer

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import sys
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from wirebench.cli.options import Json, Out, existing
-from wirebench.cli.output import stdout_console, visible, warn_of_damaged
-from wirebench.cli.strips import Strip
+from wirebench.analysis.change_points import LineChanges, find_changes
+from wirebench.analysis.history import History, HistoryPoint, Line
+from wirebench.cli.options import Json, Out, check_folder, complete_scenarios
+from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
-from wirebench.report.numbers import ABSENT, number
-from wirebench.stats import METRICS, Metric
-from wirebench.stats.across_words import brief
-from wirebench.stats.history import History, Line, Point
-from wirebench.stats.names import counted, in_common
-from wirebench.store import DamagedRun
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.model.labels import describe_common_factors, pluralise
+from wirebench.model.metric import COMPARED, Metric
+from wirebench.present.escape import escape_controls
+from wirebench.present.history_data import make_history_data
+from wirebench.present.level_changes import describe_line_changes, list_change_caveats
+from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.run_comparison_sentences import summarise_change
+from wirebench.present.text_plot import Strip
+from wirebench.results.runs import DEFAULT_FOLDER, DamagedRun
 
 if TYPE_CHECKING:
-    from wirebench.history import FoundCell, Results
+    from wirebench.analysis.history_search import FoundCell, Results
 
 _LISTED_MAX = 40
 _VERSION_LENGTH = 18
@@ -34,7 +36,10 @@ _VERDICT_STYLES = {"faster": "green", "slower": "red"}
 
 def history(  # noqa: PLR0913 - one parameter an option
     *,
-    scenario: Annotated[str, typer.Option(metavar="NAME", help="The scenario whose runs are looked at.")],
+    scenario: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The scenario whose runs are looked at.", autocompletion=complete_scenarios),
+    ],
     cell: Annotated[str, typer.Option(metavar="TEXT", help="A cell's name or id, or a part of it.")] = "",
     factor: Annotated[
         list[str] | None,
@@ -42,49 +47,51 @@ def history(  # noqa: PLR0913 - one parameter an option
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"The figure: {', '.join(METRICS)}; default: what verdicts are on."),
+        typer.Option(metavar="NAME", help=f"The figure: {', '.join(COMPARED)}; default: what verdicts are on."),
     ] = None,
     machine: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these machines.")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these targets.")] = None,
     since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
     until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date counts whole.")] = "",
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Find since which run the figure has been at another level.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as well, into an .svg or a .png.")] = None,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
     """Show a cell's figure over all runs.
 
-    It has intervals, and what has changed from one run to the next; machines and targets are kept apart.
+    It has intervals, and what has changed from one run to the next; machines and targets are kept apart. --changes
+    finds the runs since which the figure has been at another level.
     """
     # Imported late, here and below: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.history import none_here, paths_of, read_history  # noqa: PLC0415
+    from wirebench.analysis.history_search import explain_missing_runs, find_run_folders, read_history  # noqa: PLC0415
 
-    figure = _metric(metric)
+    figure = _choose_metric(metric)
     given = {"scenario": [scenario], "machine": machine, "target": target, "since": [since], "until": [until]}
-    told: set[Path] = set()
-
-    def tell(damaged: DamagedRun) -> None:
-        if damaged.folder not in told:
-            warn_of_damaged(damaged)
-        told.add(damaged.folder)
-
-    chosen = _choose(existing(out), given, cell, factor or [], tell)
-    paths = [paths_of(results, out) for results in chosen]
+    warn_once = functools.cache(warn_of_damaged)
+    chosen = _choose(check_folder(out), given, cell, factor or [], warn_once)
+    paths = [find_run_folders(results, out) for results in chosen]
     if not any(paths):
-        raise none_here(scenario)
-    histories = [read_history(each, figure, tell) for each in paths]
+        raise explain_missing_runs(scenario)
+    histories = [read_history(each, figure, warn_once) for each in paths]
     found = [each for each in histories if each]
     if not found:
         raise UsageError(f"no run has {figure.label if figure else 'figures'} there", "choose another figure, or cell")
+    of_levels = [find_changes(each) for each in found] if changes else None
     if plot:
-        _draw(found, plot)
+        _draw(found, of_levels or (), plot)
+    missing: list[tuple[LineChanges, ...] | None] = [None] * len(found)
+    both = list(zip(found, of_levels or missing, strict=True))
     if json:
-        data = {"scenario": scenario, "cells": [_as_data(each) for each in found]}
-        sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json({"scenario": scenario, "cells": [make_history_data(*each) for each in both]})
         return
-    console = stdout_console()
-    for each in found:
+    console = make_console()
+    for each, of_each in both:
         _print(each, console)
+        if of_each:
+            _print_changes(of_each, each.metric, console)
     if plot:
         console.print(f"\n{plot}")
 
@@ -97,60 +104,67 @@ def _choose(
     on_damaged: Callable[[DamagedRun], None],
 ) -> Sequence[Results]:
     """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
-    from wirebench.history import CELLS_MAX, find_cells, levels_by_factor, named, results_of  # noqa: PLC0415
-    from wirebench.index import Index, database_url  # noqa: PLC0415
-    from wirebench.selection.filters import FILTERS, filters_of  # noqa: PLC0415
-    from wirebench.selection.parameters import read  # noqa: PLC0415
+    from wirebench.analysis.history_search import CELLS_MAX, find_cells, find_results, match_cells, parse_levels  # noqa: PLC0415
+    from wirebench.results.index import Filters, Index, find_database_url  # noqa: PLC0415
 
-    levels = levels_by_factor(factors)
-    filters = filters_of(read([(name, level) for name, each in given.items() for level in each or ()], FILTERS))
+    levels = parse_levels(factors)
+    filters = Filters.read((name, level) for name, each in given.items() for level in each or ())
     (scenario,) = filters.scenario
-    with Index.open(database_url(out)) as index:
+    with Index(find_database_url(out)) as index:
         for damaged in index.catch_up(out).damaged:
             on_damaged(damaged)
         cells = find_cells(index, filters, levels)
-        chosen = named(cells, text)
+        chosen = match_cells(cells, text)
         if not chosen:
-            raise UsageError(f"no cell of {scenario} is like {text!r}", "choose one of these", _listed(cells))
+            raise UsageError(f"no cell of {scenario} is like {text!r}", "choose one of these", _list_cells(cells))
         if len(chosen) > CELLS_MAX:
             hint = "choose with --cell, by a part of the name or id, or with --factor NAME=LEVEL"
-            raise UsageError(f"{counted(len(chosen), 'cell')} of {scenario} match", hint, _listed(chosen))
-        return [results_of(index, filters, cell) for cell in chosen]
+            raise UsageError(f"{pluralise(len(chosen), 'cell')} of {scenario} match", hint, _list_cells(chosen))
+        return [find_results(index, filters, cell) for cell in chosen]
 
 
-def _listed(cells: Sequence[FoundCell]) -> str:
-    lines = [f"{cell.name}  ({cell.ids[-1]}; {counted(cell.runs, 'run')})" for cell in cells]
+def _list_cells(cells: Sequence[FoundCell]) -> str:
+    lines = [f"{cell.name}  ({cell.ids[-1]}; {pluralise(cell.runs, 'run')})" for cell in cells]
     more = [f"and {len(lines) - _LISTED_MAX} more"] if len(lines) > _LISTED_MAX else []
     return "\n".join((*lines[:_LISTED_MAX], *more))
 
 
-def _metric(name: str | None) -> Metric | None:
+def _choose_metric(name: str | None) -> Metric | None:
     """Return the metric of a name. Raises UsageError."""
-    if name is not None and name not in METRICS:
-        raise UsageError(f"--metric: no figure {name!r}", f"figures are {', '.join(METRICS)}")
-    return METRICS[name] if name else None
+    if name is not None and name not in COMPARED:
+        raise UsageError(f"--metric: no figure {name!r}", f"figures are {', '.join(COMPARED)}")
+    return COMPARED[name] if name else None
 
 
-def _draw(found: Sequence[History], path: Path) -> None:
-    # Imported late: matplotlib takes longer to load than the rest to run.
-    from wirebench.report.charts import file, history  # noqa: PLC0415
+def _draw(found: Sequence[History], changes: Sequence[Sequence[LineChanges]], path: Path) -> None:
+    # Imported late: few ask for a plot.
+    from wirebench.present.charts import file, history  # noqa: PLC0415
 
-    file.write(history.draw(found), path, history.describe(found))
+    file.write(history.arrange(found, changes), path)
 
 
 def _print(found: History, console: Console) -> None:
     """Print a table a machine and target; all of them have one scale."""
     metric = found.metric
     heading = metric.heading
-    better = "more" if metric.higher_is_better else "less"
-    console.print(f"\n{in_common(found.factors)}: {heading} ({better} is better)", style="bold")
+    console.print(f"\n{describe_common_factors(found.factors)}: {heading} ({metric.better})", style="bold")
     strip = Strip.of([point.figure for line in found.lines for point in line.points])
     for line in found.lines:
-        console.print(_table(line, heading, strip))
+        console.print(_make_table(line, heading, strip))
 
 
-def _table(line: Line, heading: str, strip: Strip) -> Table:
-    table = Table(title=visible(line.name), title_justify="left")
+def _print_changes(found: Sequence[LineChanges], metric: Metric, console: Console) -> None:
+    """Print what has changed on each line, and what to know besides."""
+    for line_changes in found:
+        where = f"{line_changes.line.name}: " if len(found) > 1 else ""
+        for sentence in describe_line_changes(line_changes, metric):
+            console.print(f"• {escape_controls(where + sentence)}", soft_wrap=True)
+    for caveat in list_change_caveats(found):
+        console.print(f"! {caveat}", style="yellow", soft_wrap=True)
+
+
+def _make_table(line: Line, heading: str, strip: Strip) -> Table:
+    table = Table(title=escape_controls(line.name), title_justify="left")
     table.add_column("run")
     table.add_column("began (UTC)")
     table.add_column("version")
@@ -165,56 +179,18 @@ def _table(line: Line, heading: str, strip: Strip) -> Table:
         table.add_row(
             f"{point.run.id}{'' if point.run.status == 'complete' else f' ({point.run.status})'}",
             f"{point.started_at:%Y-%m-%d %H:%M}",
-            visible(point.version[:_VERSION_LENGTH]),
+            escape_controls(point.version[:_VERSION_LENGTH]),
             str(point.figure.blocks),
-            number(point.figure.estimate),
-            _interval(point),
+            format_number(point.figure.estimate),
+            _format_interval(point),
             strip.draw(point.figure, fit=not point.failed_gates),
-            visible(brief(change)) if change else ABSENT,
+            escape_controls(summarise_change(change)) if change else ABSENT,
             ", ".join(gate.name for gate in point.failed_gates) or "ok",
             style=_VERDICT_STYLES.get(change.verdict) if change else None,
         )
     return table
 
 
-def _interval(point: Point) -> str:
+def _format_interval(point: HistoryPoint) -> str:
     figure = point.figure
-    return ABSENT if figure.low is None else f"{number(figure.low)}–{number(figure.high)}"
-
-
-def _as_data(found: History) -> dict[str, Any]:
-    return {
-        "name": in_common(found.factors),
-        "factors": found.factors,
-        "metric": found.metric.name,
-        "unit": found.metric.unit,
-        "higher_is_better": found.metric.higher_is_better,
-        "lines": [
-            {"target": line.target, "machine": line.machine, "runs": [_point(point) for point in line.points]}
-            for line in found.lines
-        ],
-    }
-
-
-def _point(point: Point) -> dict[str, Any]:
-    change = point.change
-    return {
-        "run": point.run.id,
-        "started_at": point.started_at,
-        "status": point.run.status,
-        "commit": point.run.commit,
-        "versions": point.run.versions,
-        "cell": point.cell.cell,
-        "blocks": point.figure.blocks,
-        "figure": point.figure.estimate,
-        "low": point.figure.low,
-        "high": point.figure.high,
-        "failed_gates": [gate.name for gate in point.failed_gates],
-        "change": change
-        and {
-            "verdict": change.verdict,
-            "ratio": change.ratios[change.metric.name],
-            "failed_gates": [gate.name for gate in change.failed_gates],
-            "reasons": list(change.reasons),
-        },
-    }
+    return ABSENT if figure.low is None else f"{format_number(figure.low)}–{format_number(figure.high)}"

@@ -11,11 +11,12 @@ from typing import Annotated, BinaryIO
 import typer
 
 from wirebench.cli.options import Out
-from wirebench.cli.output import visible
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure import environment
-from wirebench.share import import_bundle
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.present.escape import escape_controls
+from wirebench.report import write_report
+from wirebench.results.bundle.importing import import_bundle
+from wirebench.results.runs import DEFAULT_FOLDER
 
 STDIN = "-"
 
@@ -25,39 +26,43 @@ def import_(
     *,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Take in a run that was bundled elsewhere.
+    """Import a run that was bundled elsewhere.
 
-    Everything in it is checked first; its report is drawn anew, from its records.
+    Everything in it is checked first; its report is drawn again from its records.
     """
-    with opened(file) as stream:
-        taken = import_bundle(stream, file, out)
+    with open_input(file) as stream:
+        taken = import_bundle(stream, file, out, write_report)
     info = taken.run.info
     _put_into_index(out, taken.run.folder)
     if not taken.is_new:
         sys.stdout.write(f"{taken.run.folder} is here already, the same\ndigest {taken.digest}\n")
         return
-    machine = visible(f"{info.machine.get('cpu', 'a machine without a name')}, {info.machine.get('cores', '?')} cores")
-    elsewhere = "" if environment.machine().items() <= info.machine.items() else ", which isn't this one as it is now"
+    machine = escape_controls(
+        f"{info.machine.get('cpu', 'a machine without a name')}, {info.machine.get('cores', '?')} cores"
+    )
+    elsewhere = (
+        "" if environment.read_machine().items() <= info.machine.items() else ", which isn't this one as it is now"
+    )
     sys.stdout.write(f"{taken.run.folder}\nmeasured on {machine}{elsewhere}\n")
     if info.status != "complete":
-        sys.stdout.write(f"this run is {info.status}: {visible(info.reason)}\n")
+        sys.stdout.write(f"this run is {info.status}: {escape_controls(info.reason)}\n")
     sys.stdout.write(f"{len(taken.run.records)} of {info.cells * info.blocks} records; digest {taken.digest}\n")
 
 
 def _put_into_index(results: Path, folder: Path) -> None:
     """Have the run found by its figures; where that fails it is here all the same."""
     # Imported late: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.index import Index, database_url  # noqa: PLC0415
+    from wirebench.results.index import Index, find_database_url  # noqa: PLC0415
 
     try:
-        with Index.open(database_url(results)) as index:
+        with Index(find_database_url(results)) as index:
             index.catch_up_run(folder)
     except WirebenchError as error:
-        sys.stderr.write(f"warning: {visible(error.message)}; the run is in {folder}, and not in the index\n")
+        sys.stderr.write(f"warning: {escape_controls(error.message)}; the run is in {folder}, and not in the index\n")
 
 
 @contextlib.contextmanager
-def opened(file: str) -> Iterator[BinaryIO]:
+def open_input(file: str) -> Iterator[BinaryIO]:
     """Yield a file, or stdin for `-`, to be read. Raises UsageError if it can't be."""
     if file == STDIN:
         if sys.stdin.isatty():

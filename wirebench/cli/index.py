@@ -1,58 +1,53 @@
-"""`wirebench index`: what the index of the runs holds, caught up or made anew."""
+"""`wirebench index`: what the index of the runs holds, updated or rebuilt."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from wirebench.cli.options import Json, Out
-from wirebench.cli.output import warn_of_damaged
+from wirebench.cli.options import Json, Out, check_folder
+from wirebench.cli.output import print_json, warn_of_damaged
+from wirebench.cli.progress import ProgressBar, format_left
 from wirebench.errors import UsageError
-from wirebench.interrupts import Interrupted
-from wirebench.stats.names import counted
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.model.labels import pluralise
+from wirebench.results.runs import DEFAULT_FOLDER
+from wirebench.system.signals import Interrupted
 
 if TYPE_CHECKING:
-    from wirebench import index as indexes
-
-_PLAIN_INTERVAL_S = 5.0
+    from wirebench.results import index as indexes
 
 
 def index(
     *,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make it anew from the runs in the folder.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild it from the runs in the folder.")] = False,
     take_out: Annotated[
         bool, typer.Option("--take-out", help="With --rebuild: also if a shared database loses others' runs by it.")
     ] = False,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Put into the index what it lacks, and say what it holds.
+    """Update the index of runs, and show what it holds.
 
     The index is index.db in the folder, unless WIREBENCH_DATABASE_URL names a database: postgresql://…
     """
     # Imported late: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.index import Index, database_url, is_own  # noqa: PLC0415
+    from wirebench.results.index import Index, find_database_url, is_own  # noqa: PLC0415
 
-    if not out.is_dir():
-        raise UsageError(f"--out {out}: no such folder", "name the folder that the runs are in")
+    check_folder(out)
     if take_out and not rebuild:
-        raise UsageError("--take-out: nothing is made anew", "add --rebuild")
-    with Index.open(database_url(out), damaged_aside=rebuild) as found:
+        raise UsageError("--take-out: nothing is rebuilt", "add --rebuild")
+    with Index(find_database_url(out), damaged_aside=rebuild) as found:
         try:
-            with _progress() as progress:
+            with ProgressBar("reading runs", None) as bar:
+                show = _show_progress(bar)
                 if rebuild:
-                    changes = found.rebuild(out, progress, take_out=take_out or is_own(out))
+                    changes = found.rebuild(out, show, take_out=take_out or is_own(out))
                 else:
-                    changes = found.catch_up(out, progress)
+                    changes = found.catch_up(out, show)
         except Interrupted:
             sys.stderr.write(f"the index is {'what it was' if rebuild else 'whole, and may lack runs'}\n")
             raise
@@ -62,12 +57,12 @@ def index(
     for damaged in changes.damaged:
         warn_of_damaged(damaged)
     if json:
-        sys.stdout.write(orjson.dumps(_as_json(name, contents, changes), option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(_describe_index(name, contents, changes))
     else:
-        sys.stdout.write("\n".join(_lines(name, contents, changes, rebuilt=rebuild)) + "\n")
+        sys.stdout.write("\n".join(_describe_changes(name, contents, changes, rebuilt=rebuild)) + "\n")
 
 
-def _as_json(name: str, contents: indexes.Contents, changes: indexes.Changes) -> dict[str, object]:
+def _describe_index(name: str, contents: indexes.Contents, changes: indexes.Changes) -> dict[str, object]:
     return {
         "database": name,
         "runs": contents.runs,
@@ -79,45 +74,29 @@ def _as_json(name: str, contents: indexes.Contents, changes: indexes.Changes) ->
     }
 
 
-def _lines(name: str, contents: indexes.Contents, changes: indexes.Changes, *, rebuilt: bool) -> Iterator[str]:
-    of = f"{counted(contents.runs, 'run')}, {counted(contents.cells, 'cell')}, {counted(contents.records, 'record')}"
+def _describe_changes(
+    name: str, contents: indexes.Contents, changes: indexes.Changes, *, rebuilt: bool
+) -> Iterator[str]:
+    counts = {"run": contents.runs, "cell": contents.cells, "record": contents.records}
+    of = ", ".join(pluralise(count, noun) for noun, count in counts.items())
     yield f"{name}: {of}"
     if rebuilt:
-        yield "made anew"
+        yield "rebuilt"
     elif changes.runs:
-        yield f"put in now: {counted(changes.runs, 'run')}, {counted(changes.records, 'record')}"
+        yield f"put in now: {pluralise(changes.runs, 'run')}, {pluralise(changes.records, 'record')}"
     else:
         yield "nothing was missing"
     if changes.elsewhere:
-        those = f"{counted(len(changes.elsewhere), 'run')} not in the folder"
+        those = f"{pluralise(len(changes.elsewhere), 'run')} not in the folder"
         yield f"{those}, and taken out" if rebuilt else f"{those}: --rebuild takes them out"
 
 
-@contextmanager
-def _progress() -> Iterator[indexes.Progress]:
-    """Show how far it is: a bar on a terminal, plain lines elsewhere if it takes long."""
-    console = Console(stderr=True)
-    last_line = time.monotonic()
-    with Progress(
-        TextColumn("reading runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[records]:,} records"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("", total=None, records=0)
+def _show_progress(bar: ProgressBar) -> indexes.Progress:
+    started = time.monotonic()
 
-        def looked_at(done: int, total: int, records: int) -> None:
-            nonlocal last_line
-            bar.update(task, completed=done, total=total, records=records)
-            if not console.is_terminal and time.monotonic() - last_line >= _PLAIN_INTERVAL_S:
-                last_line = time.monotonic()
-                left_s = round((last_line - started) / done * (total - done))
-                so_far = f"{done:,} of {counted(total, 'run')}, {counted(records, 'record')}"
-                sys.stderr.write(f"{so_far}; {left_s // 60}:{left_s % 60:02d} left\n")
+    def update(done: int, total: int, records: int) -> None:
+        left_s = (time.monotonic() - started) / done * (total - done)
+        note = f"{pluralise(records, 'record')}; {format_left(left_s)} left"
+        bar.update(f"{done:,} of {pluralise(total, 'run')}, {note}", completed=done, total=total, note=note)
 
-        started = time.monotonic()
-        yield looked_at
+    return update

@@ -2,57 +2,75 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
-import orjson
+import typer
 from rich.table import Table
 
-from wirebench.cli.options import Json, Out
-from wirebench.cli.output import stdout_console
+from wirebench.cli.options import Json, Out, list_scenario_files
+from wirebench.cli.output import make_console, print_json
 from wirebench.errors import UsageError
-from wirebench.places import SCENARIOS
-from wirebench.scenario import Plan, Scenario, make_plan, read_scenario
-from wirebench.scenario.contract import TargetName
-from wirebench.scenario.words import describe_load
-from wirebench.store import DamagedRun, list_runs
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.model.contract import TargetName
+from wirebench.model.scenario import Scenario
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import Plan, make_plan
+from wirebench.present.remarks import describe_load
+from wirebench.results.runs import DEFAULT_FOLDER, DamagedRun, list_runs
 
 
-def list_(*, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
-    """List the scenarios, and the runs so far."""
-    scenarios, runs = list(_scenarios()), list(_runs(out))
+def list_(
+    what: Annotated[Literal["scenarios", "runs"] | None, typer.Argument(help="Default: both.")] = None,
+    *,
+    out: Out = DEFAULT_FOLDER,
+    json: Json = False,
+) -> None:
+    """List scenarios and runs."""
+    sources: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
+        "scenarios": _read_scenarios,
+        "runs": lambda: _read_runs(out),
+    }
+    rows = {name: list(read()) for name, read in sources.items() if what in (None, name)}
     if json:
-        data = {"scenarios": scenarios, "runs": runs}
-        sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(rows)
         return
-    console = stdout_console()
+    console = make_console()
+    if "scenarios" in rows:
+        console.print(_make_scenario_table(rows["scenarios"]))
+    if runs := rows.get("runs"):
+        console.print(_make_run_table(runs, out))
+        if any(row["status"] == "incomplete" for row in runs):
+            console.print("`wirebench resume RUN` measures what an incomplete run has left.")
+    elif what == "runs":
+        console.print(f"no runs in {out}/: `wirebench run` makes one")
+
+
+def _make_scenario_table(scenarios: Iterable[Mapping[str, Any]]) -> Table:
     table = Table("scenario", "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
     for row in scenarios:
         cells, blocks = str(row["cells"]), str(row["blocks"])
         load = f"{row['load']}; {'≤ ' if row['model'] == 'calls' else ''}{row['load_s']:.0f} s"
         targets = "all" if row["targets"] == list(get_args(TargetName)) else ", ".join(row["targets"])
         table.add_row(row["scenario"], targets, cells, blocks, load, row["question"])
-    console.print(table)
-    if runs:
-        table = Table("run", "status", "records", "question", title=f"Runs in {out}/", title_justify="left")
-        for row in runs:
-            if row["status"] == "damaged":
-                table.add_row(row["run"], "damaged", "–", f"can't be read: {row['reason']}")
-            else:
-                table.add_row(row["run"], row["status"], f"{row['records']} of {row['expected']}", row["question"])
-        console.print(table)
-    if any(row["status"] == "incomplete" for row in runs):
-        console.print("`wirebench resume RUN` measures what an incomplete run has left.")
+    return table
 
 
-def _scenarios() -> Iterator[dict[str, Any]]:
-    for path in sorted(SCENARIOS.glob("*.yaml")):
+def _make_run_table(runs: Iterable[Mapping[str, Any]], out: Path) -> Table:
+    table = Table("run", "status", "records", "question", title=f"Runs in {out}/", title_justify="left")
+    for row in runs:
+        if row["status"] == "damaged":
+            table.add_row(row["run"], "damaged", "–", f"can't be read: {row['reason']}")
+        else:
+            table.add_row(row["run"], row["status"], f"{row['records']} of {row['expected']}", row["question"])
+    return table
+
+
+def _read_scenarios() -> Iterator[dict[str, Any]]:
+    for name, path in list_scenario_files().items():
         plan, targets = plan_anywhere(read_scenario(path))
         yield {
-            "scenario": path.stem,
+            "scenario": name,
             "targets": list(targets),
             "cells": len(plan.cells),
             "blocks": len(plan.blocks),
@@ -66,18 +84,18 @@ def _scenarios() -> Iterator[dict[str, Any]]:
 def plan_anywhere(scenario: Scenario) -> tuple[Plan, tuple[TargetName, ...]]:
     """Return a scenario's plan, and the targets that it can be run on. Raises UsageError if there is none."""
     plans: dict[TargetName, Plan] = {}
-    refusals: list[UsageError] = []
+    errors: list[UsageError] = []
     for target in get_args(TargetName):
         try:
             plans[target] = make_plan(scenario, 0, target)
         except UsageError as error:
-            refusals.append(error)
+            errors.append(error)
     if not plans:
-        raise refusals[0]
+        raise errors[0]
     return next(iter(plans.values())), tuple(plans)
 
 
-def _runs(folder: Path) -> Iterator[dict[str, Any]]:
+def _read_runs(folder: Path) -> Iterator[dict[str, Any]]:
     for run in list_runs(folder):
         if isinstance(run, DamagedRun):
             unknown = dict.fromkeys(("records", "expected", "question"))

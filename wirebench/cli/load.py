@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import re
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
+from rich.console import Console
 
-from wirebench.cli.countdown import Countdown
-from wirebench.cli.load_result import print_load
-from wirebench.cli.options import OUR_CONTEXT, Context, Kubeconfig, ValuesFiles, cluster_access
-from wirebench.cli.output import stdout_console
+from wirebench.cli.options import Cluster, Verbosity
+from wirebench.cli.output import make_console
+from wirebench.cli.progress import Countdown
+from wirebench.cli.verbosity import note
 from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
-from wirebench.drivers.every_call import PART_S_MAX
-from wirebench.drivers.live import Live
+from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.per_request import PART_S_MAX
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.generator import pods
-from wirebench.interrupts import STOPPING, interruptible
-from wirebench.measure import Observation, Subject, make_record
-from wirebench.measure.record import Record
-from wirebench.model.application import builtin
-from wirebench.scenario import Cell, Load
-from wirebench.scenario.contract import (
-    CLOSING_RUNTIMES,
-    TRANSPORTS,
-    Balancing,
-    Driver,
-    Transport,
-)
-from wirebench.scenario.drivers import DRIVERS
-from wirebench.scenario.model import CONCURRENCY_MAX
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.gates import FAIRNESS_MIN
+from wirebench.measure.observe import Observation
+from wirebench.model.application import load_builtin
+from wirebench.model.cell import Cell
+from wirebench.model.contract import CLOSING_RUNTIMES, TRANSPORTS, Balancing, Driver, Transport
+from wirebench.model.labels import pluralise
+from wirebench.model.record import Record
+from wirebench.model.scenario import Load
+from wirebench.model.variant import CONNECTIONS_MAX
+from wirebench.plan.driver_support import DRIVER_FACTS
+from wirebench.present.escape import escape_controls
+from wirebench.present.numbers import format_number
+from wirebench.run.load_pod import pods
+from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets import Endpoint
-from wirebench.targets.kubernetes import Deployed
+from wirebench.targets.kubernetes import OUR_CONTEXT, Deployed, find_access
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 
 _WARMUP_S = 1.0
@@ -53,18 +53,23 @@ _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _SEED_MAX = 2**31 - 1
 #: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
 _OBSERVERS = {"Prometheus": "http://127.0.0.1:9090", "Grafana": "http://127.0.0.1:3000/d/wirebench-generators"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The load that is asked for; `rate_per_s` is None where it is as fast as replies come."""
-
-    driver: Driver
-    operation: str
-    concurrency: int
-    rate_per_s: int | None
-    balancing: Balancing
-    window_s: float
+_ERROR_TEXTS_SHOWN = 5
+_LABEL_WIDTH = 11
+#: Gates whose figure has a line of its own.
+_SHOWN_ELSEWHERE = frozenset({"error_rate", "dropped_iterations"})
+#: What to do about gates whose own advice is for scenarios: a load has options.
+_ADVICE = {
+    "generator_cpu": "the generator was the bottleneck: lower --concurrency or --rate",
+    "rate_error": "the load was not what was asked for: lower --rate, or raise --replicas or --workers",
+    "connections": "some were not open yet, or got no reply: lower --concurrency, or raise --replicas or --workers",
+    "warmup": "requests took longer than the second of warm-up: lower --concurrency, or raise --replicas or --workers",
+    "samples": "too few for a p99: raise --duration",
+    "drift": "it had not settled: send it again, now that the service is warm, and see what else runs there",
+    "shared_host": "the nodes are one machine, which hasn't the cores for all limits at once: lower --replicas",
+    "replica_balance": "some replicas had most of the connections: make --concurrency a multiple of --replicas",
+    "throttled_generator": "the generator met its CPU limit: lower --concurrency or --rate",
+}
+_OF_MAKE = "  make load-* takes these options as RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS"
 
 
 def load(  # noqa: PLR0913 - one parameter an option
@@ -74,7 +79,7 @@ def load(  # noqa: PLR0913 - one parameter an option
         int | None, typer.Option(min=1, max=1_000_000, help="Requests per second; default: as fast as replies come.")
     ] = None,
     concurrency: Annotated[
-        int, typer.Option(min=1, max=CONCURRENCY_MAX, help="Connections, with one request at a time each.")
+        int, typer.Option(min=1, max=CONNECTIONS_MAX, help="Connections, with one request at a time each.")
     ] = 8,
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s",
     driver: Annotated[Driver | None, typer.Option(help="Default: ghz for grpc, k6 for the others.")] = None,
@@ -88,61 +93,66 @@ def load(  # noqa: PLR0913 - one parameter an option
     workers: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes in each of them; default: as it is.")
     ] = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    values: ValuesFiles = None,
+    cluster_options: Cluster,
+    verbosity: Verbosity,
 ) -> None:
-    """Send a plain load to a service of a cluster.
+    """Send a plain load to a service in a cluster.
 
     `make deploy` has installed it. It is a load and no measurement: one window on a service as it is, without
     repetitions and without a verdict.
     """
-    chosen = _checked_driver(transport, driver, operation)
-    asked = _Asked(chosen, operation, concurrency, rate, balancing, duration_s(duration))
-    access, images = cluster_access(context, kubeconfig, values or [])
+    verbosity.apply()
+    make_cell = functools.partial(
+        Cell,
+        driver=_choose_driver(transport, driver, operation),
+        operation=operation,
+        concurrency=concurrency,
+        rate_per_s=rate,
+        balancing=balancing,
+    )
+    window_s = parse_duration_s(duration)
+    access, images = find_access(cluster_options.context, cluster_options.kubeconfig, cluster_options.values or ())
     cluster = Deployed(access, images)
-    with interruptible(STOPPING):
+    with handle_interrupts(STOPPING):
         cluster.check(transport)
-        load_pods = cluster.load_pods(transport)
+        load_pods = cluster.make_load_pods(transport)
         cluster.scale(transport, replicas, workers)
-        endpoint = cluster.endpoint(transport)
-        prometheus = cluster.observer("prometheus")
+        endpoint = cluster.find_endpoint(transport)
+        prometheus = cluster.find_observer("prometheus")
         if prometheus is None:
-            sys.stderr.write(
-                "note: no Prometheus is ready in the cluster, so nothing is live; make deploy installs it\n"
-            )
-        record, problem = _carry_out(cluster, load_pods, endpoint, _job(endpoint, asked, prometheus))
-        notes = list(_where_to_look(cluster, is_ours=access.context == OUR_CONTEXT))
+            note("note: no Prometheus is ready in the cluster, so nothing is live; make deploy installs it")
+        record, problem = _send_load(cluster, load_pods, endpoint, _make_job(endpoint, make_cell, window_s, prometheus))
+        notes = list(_find_observers(cluster, is_ours=access.context == OUR_CONTEXT))
     if record.server.cpu_s is None:
         notes.append(
             f"server CPU and memory are missing: {endpoint.usage_problem or 'an agent did not answer in time'}"
         )
     if problem:
         notes.append(f"live metrics are incomplete: {problem}")
-    print_load(record, notes, stdout_console())
+    print_load(record, notes, make_console())
     if record.service is None:
         hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
         raise WirebenchError("not one request succeeded", hint)
 
 
-def duration_s(text: str) -> float:
+def parse_duration_s(text: str, most_s: float = DURATION_S_MAX) -> float:
     """Return how long `30s`, `1m30s`, `5m` or plain seconds are, in seconds. Raises UsageError."""
     found = _DURATION.fullmatch(text)
     seconds = int(found[1] or 0) * 60 + float(found[2] or 0) if found else math.nan
-    if not DURATION_S_MIN <= seconds <= DURATION_S_MAX:
+    if not DURATION_S_MIN <= seconds <= most_s:
         raise UsageError(
-            f"the duration {text!r} is no time from {DURATION_S_MIN:.0f} s to {DURATION_S_MAX / 60:.0f} min",
+            f"the duration {text!r} is no time from {DURATION_S_MIN:.0f} s to {most_s / 60:.0f} min",
             "write it like 30s, 1m30s or 5m",
         )
     return seconds
 
 
-def _checked_driver(transport: Transport, driver: Driver | None, operation: str) -> Driver:
-    possible = [name for name in TRANSPORTS[transport].drivers if DRIVERS[name].in_clusters]
+def _choose_driver(transport: Transport, driver: Driver | None, operation: str) -> Driver:
+    possible = [name for name in TRANSPORTS[transport].drivers if DRIVER_FACTS[name].in_clusters]
     if driver is not None and driver not in possible:
         raise UsageError(f"{transport} has no driver {driver!r}", f"choose from {', '.join(possible)}")
-    # Writing loads need ids that nobody has had, on a service that has had other loads: `wirebench run` sees to it.
-    reading = [name for name, each in builtin().operations.items() if not (each.writes or each.stream)]
+    # Writing loads need unused ids on a service that has had other loads: `wirebench run` chooses them.
+    reading = [name for name, each in load_builtin().operations.items() if not (each.writes or each.stream)]
     if operation not in reading:
         raise UsageError(
             f"--operation: {operation!r} is not one of {', '.join(reading)}",
@@ -151,16 +161,12 @@ def _checked_driver(transport: Transport, driver: Driver | None, operation: str)
     return driver or ("ghz" if transport == "grpc" else "k6")
 
 
-def _job(endpoint: Endpoint, asked: _Asked, prometheus: str | None) -> Job:
-    """Return the job that a pod does on a service as it is."""
+def _make_job(endpoint: Endpoint, make_cell: functools.partial[Cell], window_s: float, prometheus: str | None) -> Job:
+    """Return the job that a pod does on a service as it is; `make_cell` has the levels that were asked for."""
     service = endpoint.service
-    cell = Cell(
+    cell = make_cell(
         transport=service.transport,
         runtime=service.runtime,
-        driver=asked.driver,
-        operation=asked.operation,
-        concurrency=asked.concurrency,
-        rate_per_s=asked.rate_per_s,
         workers=service.workers,
         threads=service.threads,
         store=service.store,
@@ -168,23 +174,22 @@ def _job(endpoint: Endpoint, asked: _Asked, prometheus: str | None) -> Job:
         codec=TRANSPORTS[service.transport].codecs[0],
         connection="reopen" if service.runtime in CLOSING_RUNTIMES else "keep",
         replicas=service.replicas,
-        balancing=asked.balancing,
         cpu_limit_millicores=service.cpu_limit_millicores,
     )
     return Job(
         cell=cell,
-        load=Load(model="open" if asked.rate_per_s else "closed", warmup_s=_WARMUP_S, window_s=asked.window_s),
+        load=Load(model="open" if cell.rate_per_s else "closed", warmup_s=_WARMUP_S, window_s=window_s),
         address=endpoint.address,
         seed=random.SystemRandom().randrange(_SEED_MAX),
         id_base=CREATED_FIRST_ID,
         output=Path("histograms.json"),
         log=Path("driver.log"),
         cores=None,
-        live=Live(prometheus, {}) if prometheus else None,
+        metrics_push=MetricsPush(prometheus, {}) if prometheus else None,
     )
 
 
-def _carry_out(cluster: Deployed, load_pods: KubernetesLoadPods, endpoint: Endpoint, job: Job) -> tuple[Record, str]:
+def _send_load(cluster: Deployed, load_pods: KubernetesLoadPods, endpoint: Endpoint, job: Job) -> tuple[Record, str]:
     """Send the load from a pod, of which nothing is left; return its record, and why its metrics weren't live if so."""
     cell, asked = job.cell, job.load
     parts = math.ceil(asked.window_s / PART_S_MAX) if cell.driver == "ghz" else 1
@@ -194,12 +199,15 @@ def _carry_out(cluster: Deployed, load_pods: KubernetesLoadPods, endpoint: Endpo
             observed = pods.observe(load_pods, job, endpoint, lambda: None)
     finally:
         cluster.remove(load_pods)
-    return _record(job, observed, cluster.shared_cores(), load_pods.cores_of(job.load)), observed[0].live_problem
+    record = _make_load_record(job, observed, cluster.count_shared_cores(), load_pods.count_cores(job.load))
+    return record, observed[0].metrics_push_problem
 
 
-def _record(job: Job, observed: Sequence[Observation], shared_cores: int | None, generator_cores: float) -> Record:
+def _make_load_record(
+    job: Job, observed: Sequence[Observation], shared_cores: int | None, generator_cores: float
+) -> Record:
     cell = job.cell
-    limits = (cell.cpu_limit_millicores or 0) / 1000 * cell.replicas + generator_cores
+    limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + generator_cores
     subject = Subject(
         run="",
         scenario="load",
@@ -219,12 +227,87 @@ def _record(job: Job, observed: Sequence[Observation], shared_cores: int | None,
         return make_record(subject, observed, Path(folder) / job.output)
 
 
-def _where_to_look(cluster: Deployed, *, is_ours: bool) -> Iterator[str]:
-    """Say where what shows live metrics is reached from here, if it is there."""
+def _find_observers(cluster: Deployed, *, is_ours: bool) -> Iterator[str]:
+    """Yield how to reach what shows live metrics from here, if it is there."""
     for name, address in _OBSERVERS.items():
-        inside = cluster.observer(name.lower())
+        inside = cluster.find_observer(name.lower())
         if inside and is_ours:
             yield f"{name}: {address}"
         elif inside:
             service, _, namespace = str(urlsplit(inside).hostname).partition(".")
             yield f"{name}: kubectl --namespace {namespace} port-forward service/{service} {urlsplit(inside).port}"
+
+
+def print_load(record: Record, notes: Sequence[str], console: Console) -> None:
+    """Print a load on what `make_console` returns: what was asked for, its figures, failed gates, and notes."""
+    console.print(_describe_load(record), style="bold", soft_wrap=True)
+    for label, text in _describe_figures(record):
+        console.print(f"  {label:{_LABEL_WIDTH}} {text}", soft_wrap=True)
+    failed = [gate for gate in record.gates if not gate.passed and gate.name not in _SHOWN_ELSEWHERE]
+    for gate in failed:
+        limit = f"{gate.value:.3g} {gate.unit}, limit {gate.limit:g}"
+        advice = _ADVICE.get(gate.name, gate.advice)
+        console.print(f"! {gate.name} ({limit}): {advice}", style="yellow", soft_wrap=True)
+    if any(gate.name in _ADVICE for gate in failed):
+        console.print(_OF_MAKE, style="yellow", soft_wrap=True)
+    for each in notes:
+        console.print(escape_controls(each), soft_wrap=True)
+
+
+def _describe_load(record: Record) -> str:
+    factors = record.factors
+    load = f"{factors['rate_per_s']:,}/s on " if factors["rate_per_s"] else ""
+    service = (
+        f"{pluralise(int(factors['replicas'] or 1), 'replica')} × {pluralise(int(factors['workers'] or 1), 'worker')}"
+    )
+    return (
+        f"{factors['transport']} {factors['operation']} by {factors['driver']}: "
+        f"{load}{pluralise(int(factors['concurrency'] or 1), 'connection')} for {record.window_s:g} s; "
+        f"{service} ({factors['runtime']})"
+    )
+
+
+def _describe_figures(record: Record) -> Iterator[tuple[str, str]]:
+    failed = sum(record.errors.values())
+    yield "requests", f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}"
+    if record.dropped_iterations:
+        yield "dropped", f"{record.dropped_iterations:,} that were due and never sent"
+    by_code = ", ".join(f"{count:,} {code}" for code, count in sorted(record.errors.items()))
+    yield "errors", f"{failed:,} ({failed / record.requests:.2%}): {by_code}" if failed else "0"
+    for text in record.error_texts[:_ERROR_TEXTS_SHOWN]:
+        yield "", escape_controls(str(text))
+    yield "latency", _describe_latency(record)
+    server, generator = record.server, record.generator
+    if server.cpu_us_per_request is not None:
+        throttled = (
+            f", throttled in {pluralise(server.throttled_periods, 'period')}" if server.throttled_periods else ""
+        )
+        yield "server CPU", f"{format_number(server.cpu_us_per_request)} µs per request{throttled}"
+    counts = server.requests_by_replica or {}
+    for label, (name, count) in zip(("replicas", *[""] * len(counts)), counts.items(), strict=False):
+        yield label, f"{name}: {count:,} ({count / max(1, sum(counts.values())):.0%})"
+    if int(record.factors["workers"] or 1) > 1 and server.fairness is not None and server.fairness < FAIRNESS_MIN:
+        yield "workers", f"uneven shares: Jain's index {server.fairness:.2f}, where 1 is even"
+    if generator.cpu_share is not None:
+        yield "generator", f"{generator.cpu_share:.0%} of its CPU limit"
+
+
+def _compare_with_asked(record: Record) -> str:
+    if not record.rate_asked_per_s:
+        return ""
+    return (
+        f" of {record.rate_asked_per_s:,.0f}/s asked for ({record.rate_achieved_per_s / record.rate_asked_per_s:.1%})"
+    )
+
+
+def _describe_latency(record: Record) -> str:
+    """Describe the quantiles on the response clock where there is one; ghz has none."""
+    is_response = record.rate_asked_per_s is not None and record.response is not None
+    latency = record.response if is_response else record.service
+    if latency is None:
+        return "no request succeeded"
+    clock = "from when each was due" if is_response else "from when each was sent"
+    figures = (
+        f"{name} {format_number(getattr(latency, f'{name}_ms'))} ms" for name in ("mean", "p50", "p95", "p99", "max")
+    )
+    return f"{', '.join(figures)}, {clock}"

@@ -1,145 +1,225 @@
-"""Options that several commands share."""
+"""Options that several commands share, in groups: a parameter of a command may be a data class of options."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
 import os
-import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from wirebench.cli.serving import PORT
-from wirebench.clients.secure import context_of
+from wirebench.cli.verbosity import set_verbosity
 from wirebench.errors import UsageError
-from wirebench.places import IMAGES, KUBECONFIG, SCENARIOS
-from wirebench.targets.kubernetes import Access
-from wirebench.tls import ClientTls
+from wirebench.model.contract import TRANSPORTS
+from wirebench.results.runs import DEFAULT_FOLDER, LAST
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import SCENARIOS
+from wirebench.system.tls import ClientTls, make_context
 
-#: The context of `make cluster-up`.
-OUR_CONTEXT = "kind-wirebench"
+if TYPE_CHECKING:
+    from wirebench.present.build_summary import BuildSummary
 
-Rest = Annotated[
-    str | None,
-    typer.Option(
-        "--rest", metavar="URL", help="Address of the REST service; --target external: default WIREBENCH_REST."
-    ),
-]
-Grpc = Annotated[
-    str | None,
-    typer.Option(
-        "--grpc", metavar="ADDR", help="Address of the gRPC service; --target external: default WIREBENCH_GRPC."
-    ),
-]
-Socket = Annotated[
-    str | None,
-    typer.Option(
-        "--socket", metavar="ADDR", help="Address of the socket service; --target external: default WIREBENCH_SOCKET."
-    ),
-]
-CaCert = Annotated[
+#: What a file is called that is stdout.
+STDOUT = Path("-")
+
+
+def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with an option for each field of its parameters that are data classes, as typer needs it."""
+    parameters, groups = [], {}
+    for each in inspect.signature(command, eval_str=True).parameters.values():
+        kind = each.annotation
+        if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+            parameters.append(each)
+            continue
+        groups[each.name] = kind
+        hints = get_type_hints(kind, include_extras=True)
+        parameters += [
+            inspect.Parameter(field.name, each.kind, default=field.default, annotation=hints[field.name])
+            for field in dataclasses.fields(kind)
+        ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> Any:  # noqa: ANN401 - whatever the command takes
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+        return command(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+#: An option of services that run already.
+running_option = functools.partial(typer.Option, rich_help_panel="Services that run already")
+_cluster_option = functools.partial(typer.Option, rich_help_panel="Cluster")
+
+
+def _describe_address(name: str, transport: str) -> str:
+    return f"Address of the {name} service; --target external: default WIREBENCH_{transport}."
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Addresses of services that run already."""
+
+    rest: Annotated[str | None, running_option(metavar="URL", help=_describe_address("REST", "REST"))] = None
+    grpc: Annotated[str | None, running_option(metavar="ADDR", help=_describe_address("gRPC", "GRPC"))] = None
+    socket: Annotated[str | None, running_option(metavar="ADDR", help=_describe_address("socket", "SOCKET"))] = None
+
+    @property
+    def by_transport(self) -> dict[str, str]:
+        return {name: address for name in TRANSPORTS if (address := getattr(self, name))}
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """What a client needs for TLS."""
+
+    cacert: Annotated[
+        Path | None, running_option(metavar="FILE", help="Trusted authority for TLS (PEM); default: the system's.")
+    ] = None
+    cert: Annotated[Path | None, running_option(metavar="FILE", help="Client certificate for mutual TLS (PEM).")] = None
+    key: Annotated[Path | None, running_option(metavar="FILE", help="The certificate's key (PEM).")] = None
+
+    def load(self) -> ClientTls | None:
+        """Return what was given, if anything was. Raises UsageError if it can't be used."""
+        if not (self.cacert or self.cert or self.key):
+            return None
+        if (self.cert is None) != (self.key is None):
+            raise UsageError("--cert and --key go together", "give both, or none of them")
+        tls = ClientTls(*(path and path.resolve() for path in (self.cacert, self.cert, self.key)))
+        make_context(tls)
+        if tls.certificate:
+            from wirebench.targets.certificates import check_dates  # noqa: PLC0415 - few commands need it
+
+            check_dates(tls.certificate)
+        return tls
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """How to reach a cluster."""
+
+    context: Annotated[
+        str | None, _cluster_option(metavar="NAME", help="Cluster's context; default: that of `make cluster-up`.")
+    ] = None
+    kubeconfig: Annotated[
+        Path | None, _cluster_option(metavar="FILE", help="Where the context is; default: where kubectl looks.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster(Kubectl):
+    """How to reach a cluster, and what to install there."""
+
+    values: Annotated[
+        list[Path] | None,
+        _cluster_option(metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFiles:
+    """Files that builds show."""
+
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write JUnit XML as well: a test case for each row.")
+    ] = None
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write Markdown as well: a summary for a pull request.")
+    ] = None
+
+    def write(self, summary: BuildSummary) -> None:
+        """Write the files that were asked for. Raises WirebenchError."""
+        from wirebench.present.build_summary import format_junit, format_markdown  # noqa: PLC0415 - few ask for it
+
+        for path, write_text in ((self.junit, format_junit), (self.markdown, format_markdown)):
+            if path:
+                write_atomic(path, write_text(summary))
+
+
+@dataclass(frozen=True, slots=True)
+class Verbosity:
+    """How much is printed besides results."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and results only.")] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print each program that is started, and its log.")
+    ] = False
+
+    def apply(self) -> None:
+        """Set it from now on. Raises UsageError for both."""
+        set_verbosity(quiet=self.quiet, verbose=self.verbose)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page of a run."""
+
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the run's page while it goes, and open it.")] = False
+    serve_port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one.")
+    ] = None
+
+    @property
+    def port(self) -> int | None:
+        """The port to serve on, 0 for any free one; None if nothing is served. Raises UsageError."""
+        if self.serve_port is not None and not self.serve:
+            raise UsageError("--serve-port: nothing is served", "add --serve")
+        return PORT if self.serve and self.serve_port is None else self.serve_port
+
+
+def complete_scenarios(incomplete: str) -> list[str]:
+    """Return the names of our scenarios that begin so."""
+    return [name for name in list_scenario_files() if name.startswith(incomplete)]
+
+
+def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of the runs that begin so, in the folder that --out names."""
+    folders = Path(context.params.get("out") or DEFAULT_FOLDER).glob("*/run.json")
+    return [name for name in (LAST, *sorted(path.parent.name for path in folders)) if name.startswith(incomplete)]
+
+
+def list_scenario_files() -> dict[str, Path]:
+    """Return the files of our scenarios by name."""
+    return {path.stem: path for path in (*sorted(SCENARIOS.glob("*.yaml")), *sorted(SCENARIOS.glob("examples/*.yaml")))}
+
+
+_A_RUN = "A run's name, its folder, or `last`."
+RunName = Annotated[str, typer.Option("--run", metavar="RUN", help=_A_RUN, autocompletion=complete_runs)]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help=_A_RUN, autocompletion=complete_runs)]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ApplicationFile = Annotated[
     Path | None,
-    typer.Option("--cacert", metavar="FILE", help="Authority to trust for TLS (PEM); default: the system's."),
-]
-Cert = Annotated[
-    Path | None,
-    typer.Option("--cert", metavar="FILE", help="Certificate (PEM) to show where a service asks for one: mutual TLS."),
-]
-Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The certificate's key (PEM).")]
-Context = Annotated[
-    str | None, typer.Option("--context", metavar="NAME", help="Cluster's context; default: that of `make cluster-up`.")
-]
-Kubeconfig = Annotated[
-    Path | None,
-    typer.Option("--kubeconfig", metavar="FILE", help="Where the context is; default: where kubectl looks."),
-]
-ValuesFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--values", metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
-]
-Serve = Annotated[bool, typer.Option("--serve", help="Serve the run's page while it goes, and open it.")]
-ServePort = Annotated[
-    int | None,
-    typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one."),
+    typer.Option("--application", metavar="FILE", help="Application file of the run's variants; default: as it was."),
 ]
 Calibrate = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--calibrate/--no-calibrate",
         envvar="WIREBENCH_CALIBRATE",
-        help="Look up the drivers' own error, and measure it first where it isn't known: 20 s at most.",
+        help="Look up the drivers' error, and measure it first where it is unknown: 20 s at most; a resumed run does "
+        "as it began.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-RunName = Annotated[str, typer.Option("--run", metavar="RUN", help="A run's name, its folder, or `last`.")]
-#: What a file is called that is to go there.
-STDOUT = Path("-")
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
 
 
-def help_without_command(context: typer.Context) -> None:
-    """Show the help where there should be a command; nothing was done, so the exit status is that of wrong usage."""
-    if context.invoked_subcommand is None:
-        sys.stderr.write(f"{context.get_help()}\n")
-        raise typer.Exit(UsageError.exit_status)
-
-
-def given_addresses(rest: str | None, grpc: str | None, socket: str | None) -> dict[str, str]:
-    """Return the addresses that were given, by transport."""
-    addresses = {"rest": rest, "grpc": grpc, "socket": socket}
-    return {transport: address for transport, address in addresses.items() if address}
-
-
-def environment_address(transport: str) -> str | None:
+def read_environment_address(transport: str) -> str | None:
     """Return the address that an environment variable gives for a transport, such as WIREBENCH_REST."""
     return os.environ.get(f"WIREBENCH_{transport.upper()}") or None
 
 
-def given_tls(cacert: Path | None, cert: Path | None, key: Path | None) -> ClientTls | None:
-    """Return what was given for TLS, if anything was. Raises UsageError if it can't be used."""
-    if not (cacert or cert or key):
-        return None
-    if (cert is None) != (key is None):
-        raise UsageError("--cert and --key go together", "give both, or none of them")
-    tls = ClientTls(*(path and path.resolve() for path in (cacert, cert, key)))
-    context_of(tls)
-    if tls.certificate:
-        from wirebench.targets.certificates import check_dates  # noqa: PLC0415 - few commands need it
-
-        check_dates(tls.certificate)
-    return tls
-
-
-def existing(out: Path) -> Path:
+def check_folder(out: Path) -> Path:
     """Return the folder of the runs, if it is there. Raises UsageError."""
     if not out.is_dir():
         raise UsageError(
             f"--out {out}: no such folder", "name the folder that the runs are in; `make bench` makes results/"
         )
     return out
-
-
-def scenario_path(name: str) -> Path:
-    """Return the scenario file of a path, or of the name of one that comes with wirebench. Raises UsageError."""
-    for path in (Path(name), SCENARIOS / name, SCENARIOS / f"{name}.yaml"):
-        if path.is_file():
-            return path
-    raise UsageError(f"no scenario {name!r}", "`wirebench list` shows the scenarios that come with wirebench")
-
-
-def cluster_access(context: str | None, kubeconfig: Path | None, values: list[Path]) -> tuple[Access, list[Path]]:
-    """Return who may enter which cluster, and the values that name its images: ours, unless another one is named.
-
-    Never a context that happens to be the current one: a load is nothing to send to a cluster by mistake. Raises
-    UsageError.
-    """
-    for path in filter(None, (kubeconfig, *values)):
-        if not path.is_file():
-            raise UsageError(f"{path}: no such file", "correct the path")
-    if context is None and kubeconfig is not None:
-        raise UsageError("--kubeconfig: no context is named", "add --context NAME")
-    if context not in (None, OUR_CONTEXT) or kubeconfig is not None:
-        return Access(context, kubeconfig), values
-    if not (KUBECONFIG.is_file() and IMAGES.is_file()):
-        raise UsageError("no cluster of ours is there", "make cluster-up makes one; --context NAME takes another")
-    return Access(OUR_CONTEXT, KUBECONFIG), [IMAGES, *values]

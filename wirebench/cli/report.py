@@ -1,4 +1,4 @@
-"""`wirebench report`: write a run's report anew."""
+"""`wirebench report`: write a run's report again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import typer
 
 from wirebench.cli.options import Out, RunName
 from wirebench.cli.output import warn_of_damaged
-from wirebench.store import find_run
-from wirebench.store.results import DEFAULT_FOLDER, LAST
+from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
 
 
 def report(
@@ -21,7 +20,7 @@ def report(
     to: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run's folder.")] = None,
 ) -> None:
     """Write the report of a run: one HTML file."""
-    # Imported late: the report brings matplotlib with it.
+    # Imported late: the report takes longer to load than a short command to run.
     from wirebench.report import write_report  # noqa: PLC0415
 
     path = write_report(find_run(run, out, warn_of_damaged), to)

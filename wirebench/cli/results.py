@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
-import orjson
-
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.scaling import find_scalings
+from wirebench.analysis.summary import summarise
 from wirebench.cli.options import Json, Out, RunName
-from wirebench.cli.output import print_run, stdout_console, warn_of_damaged
-from wirebench.stats import METRICS, conclude, summarise
-from wirebench.stats.compare_data import describe_comparison
-from wirebench.store import Run, find_run
-from wirebench.store.results import DEFAULT_FOLDER, LAST
+from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
+from wirebench.model.metric import METRICS
+from wirebench.present.caveats import describe_disturbances
+from wirebench.present.data import make_comparison_data, make_scaling_data
+from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
 
 
 def results(
@@ -20,18 +19,16 @@ def results(
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
-    """Show the figures of a run, and what they support."""
-    found = find_run(run, out, warn_of_damaged)
-    if json:
-        sys.stdout.write(as_json(found) + "\n")
-    else:
-        print_run(found, stdout_console())
+    """Show the figures and verdicts of a run."""
+    show_run(find_run(run, out, warn_of_damaged), json=json)
 
 
-def as_json(run: Run) -> str:
-    """Return a run with its records, figures a cell and comparisons as JSON."""
+def show_run(run: Run, *, json: bool) -> None:
+    if not json:
+        print_run(run, make_console())
+        return
     cells = summarise(run.records)
-    return orjson.dumps(
+    print_json(
         {
             "run": run.info.model_dump(),
             "records": [record.model_dump() for record in run.records],
@@ -40,12 +37,14 @@ def as_json(run: Run) -> str:
                     "cell": cell.cell,
                     "factors": cell.factors,
                     "blocks": len(cell.records),
-                    **{name: cell.typical(metric) for name, metric in METRICS.items()},
+                    **{name: cell.figure(metric) for name, metric in METRICS.items()},
+                    "errors_by_class": cell.error_counts,
                     "failed_gates": [gate.name for gate in cell.failed_gates()],
                 }
                 for cell in cells
             ],
-            "comparisons": list(map(describe_comparison, conclude(run))),
-        },
-        option=orjson.OPT_INDENT_2,
-    ).decode()
+            "disturbances": list(describe_disturbances(run)),
+            "comparisons": list(map(make_comparison_data, find_comparisons(run))),
+            "scaling": list(map(make_scaling_data, find_scalings(cells))),
+        }
+    )

@@ -7,79 +7,70 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.again import planned_again
+from wirebench.cli.measure import Measurement, measure_and_show
 from wirebench.cli.options import (
-    CaCert,
+    Addresses,
+    ApplicationFile,
     Calibrate,
-    Cert,
-    Context,
-    Grpc,
+    Cluster,
     Json,
-    Key,
-    Kubeconfig,
     Out,
-    Rest,
-    Serve,
-    ServePort,
-    Socket,
-    ValuesFiles,
-    given_addresses,
-    given_tls,
+    Page,
+    TlsFiles,
+    Verbosity,
+    complete_runs,
 )
 from wirebench.cli.output import warn_of_damaged
-from wirebench.cli.run import Work, measure_and_show, place_of
-from wirebench.cli.serving import checked_port
+from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.resumption import refuse_finished, rest_of
-from wirebench.store import Run, find_run
-from wirebench.store.results import DEFAULT_FOLDER, LAST
+from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
+from wirebench.run.repetition import plan_again
+from wirebench.run.resumption import check_resumable, plan_rest
 
 
 def resume(  # noqa: PLR0913 - one parameter an option
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help="A run's name, its folder, or `last`.")] = LAST,
+    run: Annotated[
+        str,
+        typer.Argument(metavar="[RUN]", help="A run's name, its folder, or `last`.", autocompletion=complete_runs),
+    ] = LAST,
     *,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    values: ValuesFiles = None,
-    rest: Rest = None,
-    grpc: Grpc = None,
-    socket: Socket = None,
-    cacert: CaCert = None,
-    cert: Cert = None,
-    key: Key = None,
-    serve: Serve = False,
-    serve_port: ServePort = None,
+    application: ApplicationFile = None,
+    cluster: Cluster,
+    addresses: Addresses,
+    tls_files: TlsFiles,
+    page: Page,
     out: Out = DEFAULT_FOLDER,
-    calibrate: Calibrate = True,
+    calibrate: Calibrate = None,
     json: Json = False,
+    verbosity: Verbosity,
 ) -> None:
-    """Go on with a run that was stopped: measure what it has left.
+    """Continue an interrupted run.
 
-    It takes the machine, the versions and the target that it was begun with. Its records stay as they are. Options say
-    how to reach its target again.
+    Machine, versions and target must be those of the run. Its records stay as they are. Options name the
+    addresses of its target again.
     """
-    page_port = checked_port(serve_port, serve=serve)
-    found = _found(run, out)
-    refuse_finished(found)
-    place = place_of(
+    verbosity.apply()
+    page_port = page.port
+    found = _find_run(run, out)
+    check_resumable(found)
+    target = make_target_options(
         found.info.target,
-        given_addresses(rest, grpc, socket),
-        given_tls(cacert, cert, key),
-        context=context,
-        kubeconfig=kubeconfig,
-        values=values or [],
+        addresses.by_transport,
+        tls_files.load(),
+        cluster,
+        has_variants=found.info.application is not None,
     )
-    with planned_again(found, f"run {found.info.id}", place) as (path, plan):
-        work = Work(rest_of(plan, found), path, place, found.folder.parent, found.info.id, found, calibrate=calibrate)
-        measure_and_show(work, page_port, json=json)
+    plan = plan_rest(plan_again(found, target, application), found)
+    measurement = Measurement(plan, target, found.folder.parent, found.info.id, resumed=found, calibrate=calibrate)
+    measure_and_show(measurement, page_port, json=json)
 
 
-def _found(name: str, out: Path) -> Run:
-    """Read the run of that name. Raises UsageError for one that can't be read, as well."""
+def _find_run(name: str, out: Path) -> Run:
+    """Read a run. Raises UsageError, also for a run that can't be read."""
     try:
         return find_run(name, out, warn_of_damaged)
     except UsageError:
         raise
     except WirebenchError as error:
-        hint = "it was written by another version, or damaged: `wirebench run` measures its scenario anew"
+        hint = "it is damaged, or of another version: measure its scenario again by `wirebench run`"
         raise UsageError(error.message, hint) from None

@@ -1,4 +1,4 @@
-"""`wirebench send`: a run for the server of results of a cluster, as runs on it are sent by themselves."""
+"""`wirebench send`: send a run to a cluster's results server. Runs on the cluster are sent automatically."""
 
 from __future__ import annotations
 
@@ -7,78 +7,78 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from wirebench.cli.options import OUR_CONTEXT, Context, Kubeconfig, Out, cluster_access
-from wirebench.cli.output import visible, warn_of_damaged
+from wirebench.cli.options import Kubectl, Out, RunArgument
+from wirebench.cli.output import warn_of_damaged
+from wirebench.cli.verbosity import note
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.interrupts import Interrupted
-from wirebench.store import find_run, load_run
-from wirebench.store.results import DEFAULT_FOLDER
-from wirebench.targets.kubernetes import Access
+from wirebench.present.escape import escape_controls
+from wirebench.report import write_report
+from wirebench.results.runs import DEFAULT_FOLDER, find_run, load_run
+from wirebench.system.signals import Interrupted
+from wirebench.targets.kubernetes import OUR_CONTEXT, Access, find_access
 
 
 def send(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's name, its folder, or `last`.")],
+    run: RunArgument,
     *,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    kubectl: Kubectl,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Send a run to a cluster's server of results.
+    """Send a run to a cluster's results server.
 
-    Runs with --target kubernetes are sent by themselves.
+    Runs with --target kubernetes are sent automatically.
     """
-    # Imported late: the report brings matplotlib with it.
-    from wirebench.share.cluster import ResultsServer  # noqa: PLC0415
+    # Imported late: the report takes longer to load than a short command to run.
+    from wirebench.results.bundle.cluster import ResultsServer  # noqa: PLC0415
 
     found = find_run(run, out, warn_of_damaged)
-    access, _ = cluster_access(context, kubeconfig, [])
+    access, _ = find_access(kubectl.context, kubectl.kubeconfig)
     server = ResultsServer.find(access)
     if server is None:
         raise WirebenchError(f"{access} has no server of results", "make deploy RESULTS=yes puts one into our cluster")
-    server.send(found)
+    server.send(found, write_report)
     sys.stdout.write(f"{found.info.id} is in {server}\n")
 
 
 @contextlib.contextmanager
-def sent(folder: Path, access: Access | None) -> Iterator[None]:
-    """Send a run when it is over, however it has ended, if its cluster has a server of results; None is no cluster.
+def send_when_over(folder: Path, access: Access | None) -> Iterator[None]:
+    """Send a run at the end of the `with` block, however it ended, if its cluster has a results server.
 
-    One that may not go on there isn't sent: its cluster may be another. Where sending fails there is a warning: the run
-    is what it is.
+    `access` is None without a cluster. A run that could not be resumed isn't sent: this may be another cluster. If
+    sending fails, there is a warning.
     """
-    is_refused = False
+    is_started = True
     try:
         yield
-    except UsageError:  # nothing was started
-        is_refused = True
+    except UsageError:
+        is_started = False
         raise
     finally:
-        if access is not None and not is_refused and (folder / "run.json").is_file():
+        if access is not None and is_started and (folder / "run.json").is_file():
             _try_to_send(folder, access)
 
 
 def _try_to_send(folder: Path, access: Access) -> None:
-    from wirebench.share.cluster import ResultsServer  # noqa: PLC0415
+    from wirebench.results.bundle.cluster import ResultsServer  # noqa: PLC0415
 
-    again = f"send it by: {_command(folder, access)}"
+    again = f"send it by: {_build_command(folder, access)}"
     try:
         server = ResultsServer.find(access)
         run = load_run(folder)
         if server is not None and run.records:
-            server.send(run)
-            sys.stderr.write(f"sent to {server}\n")
+            server.send(run, write_report)
+            note(f"sent to {server}")
     except WirebenchError as error:
-        sys.stderr.write(f"warning: the run isn't in the cluster's results: {visible(error.message)}; {again}\n")
+        sys.stderr.write(
+            f"warning: the run isn't in the cluster's results: {escape_controls(error.message)}; {again}\n"
+        )
     except Interrupted:
         sys.stderr.write(f"\nthe run isn't in the cluster's results; {again}\n")
         raise
 
 
-def _command(folder: Path, access: Access) -> str:
+def _build_command(folder: Path, access: Access) -> str:
     """Return the command line that sends the run again."""
     ours = access.context == OUR_CONTEXT
     flags = [] if ours or access.context is None else ["--context", access.context]

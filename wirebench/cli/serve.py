@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Out, existing
-from wirebench.store.results import DEFAULT_FOLDER
+from wirebench.cli.options import Out, check_folder
+from wirebench.results.runs import DEFAULT_FOLDER
 
 AllowedHosts = Annotated[
     list[str] | None,
@@ -35,16 +35,16 @@ def serve(
     It serves this machine only, unless --host says otherwise.
     """
     # Imported late: no other command needs a web server.
-    from wirebench.index import Index, database_url  # noqa: PLC0415
-    from wirebench.web import Hosts, Server, listen, make_app, url_of  # noqa: PLC0415
+    from wirebench.results.index import Index, find_database_url  # noqa: PLC0415
+    from wirebench.web import Hosts, PageServer, format_url, listen, make_app  # noqa: PLC0415
 
-    url = database_url(existing(out))
-    Index.open(url).close()  # where it can't be used now, nobody waits for it
+    url = find_database_url(check_folder(out))
+    Index(url).close()  # fail now, not at the first request
     with listen(host, port) as listener:
         app = make_app(out, url, hosts=Hosts.of(host, listener.getsockname()[0], allowed_host or ()))
-        sys.stdout.write(f"results of {out}/ at {url_of(listener)} (Ctrl-C ends it)\n")
+        sys.stdout.write(f"results of {out}/ at {format_url(listener)} (Ctrl-C ends it)\n")
         sys.stdout.flush()
-        Server(app).run([listener])
+        PageServer(app).run([listener])
     # Threads may still be at work on answers that were cut off, and Python would wait for them.
     sys.stdout.flush()
     os._exit(0)

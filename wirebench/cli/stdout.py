@@ -1,4 +1,4 @@
-"""A stdout that can't be written, for it is closed, broken or full, is said in one line."""
+"""A stdout that can't be written, because it is closed, broken or full, is an error of one line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class StdoutError(OSError):
-    """What was printed could not be written, and that not because its reader has left."""
+    """What was printed could not be written, and not because its reader has left."""
 
 
 class _Raw(io.FileIO):
-    """Tells its own errors from those of other files."""
+    """Raises its own errors, which differ from those of other files."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
@@ -46,7 +46,7 @@ def guard() -> None:
 
 def flush() -> None:
     """See that what was printed is out. Raises StdoutError, BrokenPipeError."""
-    if not sys.stdout.closed:  # as whoever met an error may have left it
+    if not sys.stdout.closed:  # as an error may have left it
         sys.stdout.flush()
 
 

@@ -1,33 +1,29 @@
-"""`wirebench timing`: files that say when requests arrived, for `load.model: replay`."""
+"""`wirebench timing`: files of recorded arrivals, for `load.model: replay`."""
 
 from __future__ import annotations
 
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from wirebench.cli.options import help_without_command
-from wirebench.cli.output import visible
+from wirebench.cli.app import help_without_command
+from wirebench.cli.progress import ProgressBar
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.files import write_whole
-from wirebench.stats.names import counted
-from wirebench.timing import Recording, read_recording
-from wirebench.timing.bursts import Bursts, generate
-from wirebench.timing.mirror_node import NETWORKS, MirrorNode, Network, Order
-from wirebench.timing.recording import ENTRIES_MAX, to_json
-from wirebench.timing.shape import plot, shape_of
+from wirebench.model.labels import pluralise
+from wirebench.model.recording import ENTRIES_MAX, Recording, read_recording, to_json
+from wirebench.plan.mirror_node import NETWORKS, MirrorNode, Network, Order
+from wirebench.plan.recordings import compute_shape, generate_bursts, plot
+from wirebench.present.escape import escape_controls
+from wirebench.system.files import write_atomic
 
 SEED_MAX = 2**31 - 1
 _SECONDS_MAX = 86_400.0
-_PLAIN_INTERVAL_S = 5.0
 
 app = typer.Typer(
-    help="Show, make or fetch timing files, which loads can replay.",
+    help="Show, generate or fetch timing files, which loads can replay.",
     callback=help_without_command,
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -38,11 +34,11 @@ To = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where th
 
 @app.command("show")
 def show(file: Annotated[Path, typer.Argument(help="A timing file.")]) -> None:
-    """Say what a timing file holds.
+    """Show what a timing file holds.
 
     That is how many requests, their rates, how bursty they are, and a plot.
     """
-    sys.stdout.write(_described(read_recording(file)))
+    sys.stdout.write(_describe(read_recording(file)))
 
 
 @app.command("generate")
@@ -62,7 +58,7 @@ def generate_(  # noqa: PLR0913 - one parameter an option
     """
     if (expected := rate * duration_s) > ENTRIES_MAX / 2:
         raise UsageError(f"that would be about {expected:,.0f} requests", f"ask for {ENTRIES_MAX // 2:,} at most")
-    made = generate(Bursts(rate, burst_factor, burst_s, quiet_s), duration_s, seed)
+    made = generate_bursts(rate, burst_factor, burst_s, quiet_s, duration_s=duration_s, seed=seed)
     if made is None:
         raise UsageError("that came to less than two requests", "raise --rate or --duration-s, or take another --seed")
     about = (
@@ -70,7 +66,7 @@ def generate_(  # noqa: PLR0913 - one parameter an option
         f" --burst-s {burst_s:g} --quiet-s {quiet_s:g} --seed {seed}"
     )
     gaps = [f"{(after - before) / 1e9:.6f}" for before, after in pairwise(made.offsets_ns)]
-    _hand_out(out, to_json(about, "inter_arrival_s", gaps), made)
+    _write(out, to_json(about, "inter_arrival_s", gaps), made)
 
 
 @app.command("fetch-hcs")
@@ -87,56 +83,41 @@ def fetch_hcs(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Make a timing file of messages to a Hedera topic.
 
-    A mirror node's REST API says when they came.
+    Their times come from a mirror node's REST API.
     """
     address = base_url or NETWORKS[network]
-    progress = _FetchProgress(limit)
-    node = MirrorNode(address, progress.wait)
-    times = node.message_times(topic, limit, order, progress.page)
+    with ProgressBar("messages", limit) as bar:
+
+        def announce_wait(reason: str, wait_s: float) -> None:
+            text = f"{escape_controls(reason)}; trying again in {wait_s:.1f} s"
+            bar.update(text, always=True, note=text)
+
+        def count_messages(count: int) -> None:
+            bar.update(f"{count:,} of {limit:,} messages", completed=count, note="")
+
+        node = MirrorNode(address, announce_wait)
+        times = node.read_message_times(topic, limit, order, count_messages)
     if len(times) < 2:  # noqa: PLR2004 - less than a gap
         hint = "a recording takes two; name another topic"
-        raise WirebenchError(f"topic {topic} has {counted(len(times), 'message')} there", hint)
+        raise WirebenchError(f"topic {topic} has {pluralise(len(times), 'message')} there", hint)
     first, *_ = seconds = [int(whole) * 10**9 + int(rest) for whole, rest in (each.split(".") for each in times)]
     about = f"messages of topic {topic}, the {order} {len(times)} of them, by {address}"
     quoted = [f'"{each}"' for each in times]
-    _hand_out(out, to_json(about, "timestamps", quoted), Recording(tuple(each - first for each in seconds)))
+    _write(out, to_json(about, "timestamps", quoted), Recording(tuple(each - first for each in seconds)))
 
 
-class _FetchProgress:
-    """Says on stderr how far the fetching is: on a terminal at every page, elsewhere now and then."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._console = Console(stderr=True)
-        self._last = time.monotonic()
-
-    def page(self, count: int) -> None:
-        """Hear how many messages there are."""
-        now = time.monotonic()
-        if self._console.is_terminal or now - self._last > _PLAIN_INTERVAL_S:
-            self._last = now
-            self._say(f"{count:,} of {self._limit:,} messages")
-
-    def wait(self, reason: str, wait_s: float) -> None:
-        """Hear why there is a pause."""
-        self._say(f"{visible(reason)}; trying again in {wait_s:.1f} s")
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _hand_out(out: Path | None, text: str, recording: Recording) -> None:
-    """Put a timing file where it was asked for, and say what it is on the other way out."""
+def _write(out: Path | None, text: str, recording: Recording) -> None:
+    """Write a timing file to a file or stdout, and its description to stdout or stderr."""
     if out is None:
         sys.stdout.write(text + "\n")
-        sys.stderr.write(_described(recording))
+        sys.stderr.write(_describe(recording))
     else:
-        write_whole(out, text)
-        sys.stdout.write(f"{out}\n{_described(recording)}")
+        write_atomic(out, text)
+        sys.stdout.write(f"{out}\n{_describe(recording)}")
 
 
-def _described(recording: Recording) -> str:
-    shape = shape_of(recording)
+def _describe(recording: Recording) -> str:
+    shape = compute_shape(recording)
     return (
         f"{shape.count:,} requests in {shape.duration_s:,.3f} s: {shape.mean_rate_per_s:,.2f} a second on average, "
         f"{shape.peak_rate_per_s:,} in the fullest second\n"

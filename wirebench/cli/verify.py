@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wirebench import runner
-from wirebench.cli.external import as_found
-from wirebench.cli.options import CaCert, Cert, Grpc, Key, Rest, Socket, given_addresses, given_tls, scenario_path
+from wirebench.cli.options import Addresses, TlsFiles
+from wirebench.cli.target import make_target_options
+from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.interrupts import STOPPING, interruptible
-from wirebench.scenario import make_plan, read_scenario
-from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
+from wirebench.measure.conformance import Conformance, check_services
+from wirebench.measure.variants import VERIFIED_IDS, Variants, check_variants
+from wirebench.model.cell import ServiceSpec
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import Plan
+from wirebench.run.target_options import choose_target, plan_for_target
+from wirebench.system.signals import STOPPING, handle_interrupts
+from wirebench.targets import Endpoint
 
 
-def verify(  # noqa: PLR0913 - one parameter an option
+def verify(
     scenario: Annotated[str, typer.Argument(help="The scenario whose services are verified.")] = "quick",
     *,
     seed: Annotated[int, typer.Option(min=0, help="Repeats the requests.")] = 1,
-    rest: Rest = None,
-    grpc: Grpc = None,
-    socket: Socket = None,
-    cacert: CaCert = None,
-    cert: Cert = None,
-    key: Key = None,
+    addresses: Addresses,
+    tls_files: TlsFiles,
 ) -> None:
     """Check that all services answer the same requests alike.
 
     The requests are random; addresses name services that run already.
     """
-    addresses, tls = given_addresses(rest, grpc, socket), given_tls(cacert, cert, key)
-    if tls and not addresses:
+    given, tls = addresses.by_transport, tls_files.load()
+    if tls and not given:
         raise UsageError("--cacert, --cert and --key: our own services have theirs", "add --rest, --grpc, --socket")
-    external = ExternalTarget(addresses, tls)
-    read = read_scenario(scenario_path(scenario))
-    plan = make_plan(as_found(read, external) if addresses else read, seed)
-    services = [service for service in plan.services if not addresses or service.transport in addresses]
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as logs, interruptible(STOPPING):
-        target: Target = (
-            external if addresses else LocalTarget(divide_cores(), lambda service: Path(logs) / f"{service}.log")
-        )
+    read = read_scenario(scenario).model_copy(update={"blocks": 1})
+    options = make_target_options(
+        "external" if given else choose_target(read), given, tls, has_variants=bool(read.variants)
+    )
+    if options.kind == "kubernetes":
+        raise UsageError("variants in a cluster are verified by the run that deploys them", "use `wirebench run`")
+    plan = plan_for_target(read, options, seed)
+    services = [service for service in plan.services if not given or service.transport in given]
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder, handle_interrupts(STOPPING):
+        (Path(folder) / "logs").mkdir()
+        target = options.make_target(plan.scenario, "", Path(folder))
         try:
+            check_variants(plan.scenario)
             target.prepare(services)
-            outcome = runner.verify(target.start(services).values(), seed)
+            outcome = _verify(plan, target.start(services), Path(folder))
         finally:
             target.stop()
             target.clean_up()
@@ -56,5 +63,12 @@ def verify(  # noqa: PLR0913 - one parameter an option
             f"repeat them with --seed {seed}",
             "\n".join(outcome.mismatches),
         )
-    names = ", ".join(map(str, services))
+    names = ", ".join(service.variant or str(service) for service in services)
     sys.stdout.write(f"{outcome.requests} requests were answered alike by {names}\n")
+
+
+def _verify(plan: Plan, endpoints: Mapping[ServiceSpec, Endpoint], folder: Path) -> Conformance:
+    if not plan.scenario.variants:
+        return check_services(tuple(endpoints.values()), plan.seed)
+    ids = itertools.count(CREATED_FIRST_ID, VERIFIED_IDS)
+    return Variants(plan.scenario, folder, folder).verify(plan.cells, endpoints, plan.seed, ids)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from wirebench.drivers.driver import Driver, Job
 from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.ghz import Ghz
-from wirebench.drivers.histogram import Histogram
-from wirebench.drivers.histogram_file import HistogramFile
 from wirebench.drivers.k6 import K6
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
 from wirebench.drivers.wireload import Wireload
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import HistogramFile
 
 _ALL: tuple[Driver, ...] = (Wireload(), K6(), Ghz(), Fortio(), Oha(), Locust())
 DRIVERS = {driver.name: driver for driver in _ALL}

@@ -1,26 +1,34 @@
-"""What a driver is: a tool that sends a job's load and hands back a histogram file."""
+"""The interface of a driver: a tool that sends a job's load and returns a histogram file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
-from wirebench.drivers.histogram_file import HistogramFile
-from wirebench.drivers.live import Live
-from wirebench.processes import Child
-from wirebench.scenario import Cell, Load
-from wirebench.tls import ClientTls
+import orjson
+
+from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.model.application import Application, load_builtin
+from wirebench.model.cell import Cell
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.model.scenario import Load
+from wirebench.plan.arrivals import compute_arrivals_ns
+from wirebench.system import processes
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import CONTRACT, REQUESTS
+from wirebench.system.processes import Child, ProcessError
+from wirebench.system.tls import ClientTls
 
 #: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
 CREATED_FIRST_ID = 10_000_000
 ID_STEP = 1_000_000
 
-#: What installs the drivers that every user needs; of the others each has a make target of its own.
+#: Installs the drivers that every user needs. Each of the others has its own make target.
 SETUP = "make setup"
 
-#: Parts of the window that have figures of their own, where its load changes.
+#: Parts of a window whose load changes, each with its own figures.
 SLICES = 50
 
 
@@ -28,11 +36,11 @@ SLICES = 50
 class Job:
     """The load of one cell in one block.
 
-    `address` is host:port; where the client is to balance, `replicas` are the addresses that the host's name stands
-    for. `id_base` is the first id that a creating operation may take. `output` gets the histogram file, `log` what the
-    tool prints. Of several generators that share the load, `generator` says which this one is, and of how many. `live`
-    is told how it goes. `snapshot` is a file for a driver to tell how it goes (`wirebench.drivers.snapshot`), if it
-    tells at all. `tls` is what the tool needs for a service that speaks TLS; None is plain text.
+    `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
+    first id that a creating operation may use. The driver writes the histogram file to `output`, its log to `log`, and
+    once a second to `snapshot`, if it can (`wirebench.drivers.snapshot`). `generator` is the index of this load
+    generator and their number. `tls` is None for plain text. `application` has the requests with the headers of the
+    cell's variant, `requests` is a file with the same as JSON, and `descriptors` one with the messages of gRPC.
     """
 
     cell: Cell
@@ -45,31 +53,70 @@ class Job:
     cores: frozenset[int] | None
     replicas: tuple[str, ...] = ()
     generator: tuple[int, int] = (0, 1)
-    live: Live | None = None
+    metrics_push: MetricsPush | None = None
     snapshot: Path | None = None
     tls: ClientTls | None = None
+    application: Application = field(default_factory=load_builtin)
+    requests: Path = REQUESTS
+    descriptors: Path = CONTRACT
+
+    @property
+    def arrivals(self) -> Path:
+        """The file with when each request is due, where the load changes."""
+        return self.output.with_suffix(".arrivals.json")
+
+    def write_arrivals(self) -> None:
+        due_ns = compute_arrivals_ns(self.load, self.cell)
+        if due_ns is not None:
+            write_atomic(self.arrivals, orjson.dumps(due_ns, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
-class Driver(Protocol):
+class Driver(ABC):
     """A load tool."""
 
     name: str
+    path: Path
+    version_flag = "--version"
     #: The make target that installs it.
-    setup: str
+    setup = SETUP
     #: How many cores it can use; None if as many as there are.
-    cores_max: int | None
-    #: Whether it writes a job's snapshot once a second, rather than tell nothing before it ends.
-    tells_each_second: bool
+    cores_max: int | None = None
+    #: Whether it writes a job's snapshot once a second.
+    writes_snapshots = False
+    #: What it logs when Prometheus rejects its metrics; the load continues. Empty if it doesn't push by itself.
+    push_failure = ""
+    #: The exit statuses of a load that was measured.
+    good_statuses: Collection[int] = (0,)
 
-    def path(self) -> Path:
-        """Where the tool is."""
-
-    def version(self) -> str | None:
+    def read_version(self) -> str | None:
         """Return the tool's version, or None if it isn't installed."""
+        return processes.read_version(self.path, self.version_flag)
 
+    @abstractmethod
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send the load and return what was measured: in one part, or in several that follow each other.
 
         `watch` is called with each process that is started. Raises ProcessError, with the tool's last lines, if
         it fails, and WirebenchError if its result can't be read.
         """
+
+    def build_environment(self, job: Job) -> Mapping[str, str]:  # noqa: ARG002 - of those that override it
+        return {}
+
+    def carry_out(
+        self, job: Job, arguments: Sequence[str | Path], watch: Callable[[Child], None], timeout_s: float
+    ) -> None:
+        """Run the tool to its end. Raises ProcessError."""
+        child = processes.start(self.name, arguments, job.log, job.cores, self.build_environment(job))
+        try:
+            watch(child)
+            status = child.wait(timeout_s)
+        finally:
+            child.stop()
+        if status not in self.good_statuses:
+            last = processes.read_last_lines(job.log)
+            raise ProcessError(f"{self.name} {processes.describe_status(status)}", f"its log is {job.log}", last)
+        if job.metrics_push and self.push_failure:
+            with job.log.open(errors="replace") as lines:
+                failures = [line.strip() for line in lines if self.push_failure in line]
+            job.metrics_push.problem = failures[-1] if failures else ""

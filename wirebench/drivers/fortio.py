@@ -1,4 +1,4 @@
-"""fortio: drives REST and gRPC, to cross-check k6. docs/decisions/012 says why it is built from fortio/ here.
+"""fortio: drives REST and gRPC, to cross-check k6. docs/decisions/008 says why it is built from drivers/fortio/.
 
 Read from its source (v1.75.3), and found by running it: it can't vary a request, so that all of them ask for one and
 the same user; it gives up if a first request fails, and tells no more of a failure than an HTTP status (-1: no reply)
@@ -14,87 +14,80 @@ import json
 import re
 from pathlib import Path
 
-from wirebench import processes
-from wirebench.drivers import codes
-from wirebench.drivers.calls import Calls, Outcome, read_columns
+from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
-from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
-from wirebench.drivers.histogram_file import OK
-from wirebench.drivers.requests import draw_inputs, operation_of
-from wirebench.files import write_whole
-from wirebench.places import TOOLS
+from wirebench.drivers.per_request import (
+    Calls,
+    Outcome,
+    Part,
+    PerRequestDriver,
+    build_rest_url,
+    build_tls_flags,
+    draw_inputs,
+    get_operation,
+    read_columns,
+)
+from wirebench.model.histogram_file import OK
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import TOOLS
 
 _NO_REPLY = "-1"
 _GRPC_OK = "SERVING"
 _GRPC_ERROR = re.compile(r"rpc error: code = (?P<code>\w+) desc = (?P<text>.*)", re.DOTALL)
 
 
-class Fortio(EveryCall):
+class Fortio(PerRequestDriver):
     """Runs fortio's runners for a time and reads what they have called."""
 
     name = "fortio"
+    path = TOOLS / "fortio"
+    version_flag = "-version"
     setup = "make driver-fortio"
 
-    def path(self) -> Path:
-        """Where our build of fortio is."""
-        return TOOLS / "fortio"
-
-    def version(self) -> str | None:
-        """Return fortio's version, or None if it isn't installed."""
-        text = processes.capture([self.path(), "-version"])
-        return text.removeprefix("v") if text else None
-
-    def arguments(self, job: Job, part: Part) -> list[str | Path]:
-        """Return the command line, which can be repeated by hand."""
+    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         flags: list[str | Path] = [
             "-connections",
             str(job.cell.concurrency),
             "-duration",
             f"{part.duration_s:.3f}s",
             "-calls",
-            _output(part),
-            *tls_flags(job.tls),
+            part.output,
+            *build_tls_flags(job.tls),
         ]
-        return [self.path(), *flags, *_request(job, part)]
+        return [self.path, *flags, *_build_request(job, part)]
 
     def read(self, job: Job, part: Part) -> Calls:
-        """Read what was called. Raises WirebenchError."""
         if job.cell.transport == "grpc":
-            return read_columns(_output(part), of_grpc)
-        return dataclasses.replace(read_columns(_output(part), of_http), outside=job.cell.concurrency)
+            return read_columns(part.output, classify_grpc)
+        return dataclasses.replace(read_columns(part.output, classify_http), outside=job.cell.concurrency)
 
 
-def _output(part: Part) -> Path:
-    return part.folder / "calls.json"
-
-
-def _request(job: Job, part: Part) -> list[str | Path]:
+def _build_request(job: Job, part: Part) -> list[str | Path]:
     """Return the flags that say what is sent: the first of the requests that other drivers choose from."""
-    cell, operation, inputs = job.cell, operation_of(job), draw_inputs(job)[0]
+    cell, operation, inputs = job.cell, get_operation(job), draw_inputs(job)[0]
     payload = part.folder / "payload.json"
     if cell.transport == "grpc" and operation.grpc:
-        write_whole(payload, json.dumps(operation.request_grpc(inputs)))
+        write_atomic(payload, json.dumps(operation.request_grpc(inputs)))
         target = f"https://{job.address}" if job.tls else job.address
         return ["-target", target, "-grpc-method", operation.grpc.call, "-payload", payload]
     request = operation.request_rest(inputs)
-    flags: list[str | Path] = ["-target", f"{rest_url(job)}{request.path}"]
+    flags: list[str | Path] = ["-target", f"{build_rest_url(job)}{request.path}", "-X", request.method]
     if request.body:
-        write_whole(payload, request.body)
+        write_atomic(payload, request.body)
         flags += ["-payload", payload]
     return [*flags, "-keepalive=false"] if cell.connection == "reopen" else flags
 
 
-def of_http(outcome: str) -> Outcome:
+def classify_http(outcome: str) -> Outcome:
     """Understand fortio's outcome of an HTTP request: its status."""
     if outcome == _NO_REPLY:
-        return codes.UNAVAILABLE, "no reply"
-    code = codes.of_http(int(outcome))
-    return code, "" if code == OK else f"HTTP {outcome}"
+        return per_request.UNAVAILABLE, "no reply"
+    return per_request.classify_http(int(outcome))
 
 
-def of_grpc(outcome: str) -> Outcome:
+def classify_grpc(outcome: str) -> Outcome:
     """Understand fortio's outcome of a gRPC call: the word that it has for success, or the error's text."""
     if outcome == _GRPC_OK:
         return OK, ""
     error = _GRPC_ERROR.search(outcome)
-    return (codes.of_grpc(error["code"]), error["text"]) if error else (codes.UNKNOWN, outcome)
+    return (per_request.name_grpc_code(error["code"]), error["text"]) if error else (per_request.UNKNOWN, outcome)

@@ -8,7 +8,6 @@ connection for all workers. So statistics come from the details alone, warm-up i
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -17,50 +16,53 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from wirebench import processes
-from wirebench.drivers import codes
-from wirebench.drivers.calls import Calls
-from wirebench.drivers.driver import ID_STEP, SETUP, Job
-from wirebench.drivers.every_call import EveryCall, Part, tls_flags
-from wirebench.drivers.requests import draw_inputs, operation_of
+from wirebench.drivers.driver import ID_STEP, Job
+from wirebench.drivers.per_request import (
+    Calls,
+    Part,
+    PerRequestDriver,
+    build_tls_flags,
+    draw_inputs,
+    get_operation,
+    name_grpc_code,
+)
 from wirebench.errors import WirebenchError
-from wirebench.files import write_whole
-from wirebench.places import CONTRACT, GHZ_CONFIGURATIONS, TOOLS
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import TOOLS
 
 DETAILS_MAX = 1_000_000
 
 
-class Ghz(EveryCall):
+class Ghz(PerRequestDriver):
     """Runs ghz for a time and reads its details."""
 
     name = "ghz"
-    setup = SETUP
-    environment = {"TZ": "UTC"}  # of the timestamps  # noqa: RUF012
+    path = TOOLS / "ghz"
 
-    def path(self) -> Path:
-        """Where ghz is."""
-        return TOOLS / "ghz"
+    def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the same for all
+        return {"TZ": "UTC"}  # of the timestamps
 
-    def version(self) -> str | None:
-        """Return ghz's version, or None if it isn't installed."""
-        return _built_version(self.path())
-
-    def arguments(self, job: Job, part: Part) -> list[str | Path]:
-        """Return the command line, which can be repeated by hand."""
+    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
+        call = get_operation(job).grpc
+        if call is None:
+            raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
         data = part.folder / "data.json"
-        write_whole(data, call_data(job, part.number))
-        concurrency = str(job.cell.concurrency)
+        write_atomic(data, build_call_data(job, part.number))
         flags: dict[str, str | Path] = {
-            "--config": GHZ_CONFIGURATIONS / f"{job.cell.operation}.json",
-            "--protoset": CONTRACT,
+            "--call": call.call,
+            "--protoset": job.descriptors,
             "--data-file": data,
-            "--concurrency": concurrency,
+            "--concurrency": str(job.cell.concurrency),
             "--connections": str(job.cell.connections or job.cell.concurrency),
             "--duration": f"{part.duration_s:.3f}s",
             "--duration-stop": "wait",
             "--format": "json",
-            "--output": _output(part),
+            "--output": part.output,
         }
+        if call.metadata:
+            metadata = part.folder / "metadata.json"
+            write_atomic(metadata, json.dumps(call.metadata))
+            flags["--metadata-file"] = metadata
         if job.cell.rate_per_s is not None:
             flags["--rps"] = str(job.cell.rate_per_s)
         if job.load.timeout_s is not None:
@@ -71,33 +73,28 @@ class Ghz(EveryCall):
             flags["--lb-strategy"], address = "round_robin", f"dns:///{address}"
         pairs = [each for flag, value in flags.items() for each in (flag, value)]
         # It speaks TLS unless it is told not to.
-        return [self.path(), *(tls_flags(job.tls) if job.tls else ["--insecure"]), "--count-errors", *pairs, address]
+        return [
+            self.path,
+            *(build_tls_flags(job.tls) if job.tls else ["--insecure"]),
+            "--count-errors",
+            *pairs,
+            address,
+        ]
 
     def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
-        """Read ghz's details. Raises WirebenchError."""
-        return as_calls(_read_details(_output(part)))
+        return parse_calls(_read_details(part.output))
 
 
-@functools.cache  # asked for with every load
-def _built_version(path: Path) -> str | None:
-    text = processes.capture([path, "--version"], from_stderr=True)
-    return text.removeprefix("v") if text else None
-
-
-def _output(part: Part) -> Path:
-    return part.folder / "details.json"
-
-
-def as_calls(details: list[dict[str, Any]]) -> Calls:
+def parse_calls(details: list[dict[str, Any]]) -> Calls:
     """Return ghz's details as calls. Raises WirebenchError if it has kept only some of them."""
     if len(details) >= DETAILS_MAX:
         raise WirebenchError(
             f"ghz made over {DETAILS_MAX:,} calls and kept no more of them", "use a shorter window, or the driver k6"
         )
     return Calls.of(
-        ends_unix_ns=_unix_ns(details),
+        ends_unix_ns=_compute_ends_unix_ns(details),
         latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
-        outcomes=((codes.of_grpc(detail["status"]), detail["error"]) for detail in details),
+        outcomes=((name_grpc_code(detail["status"]), detail["error"]) for detail in details),
     )
 
 
@@ -109,13 +106,13 @@ def _read_details(path: Path) -> list[dict[str, Any]]:
     return details
 
 
-def _unix_ns(details: list[dict[str, Any]]) -> NDArray[np.int64]:
+def _compute_ends_unix_ns(details: list[dict[str, Any]]) -> NDArray[np.int64]:
     """Return when each call ended, in nanoseconds since 1970; ghz was told to write UTC."""
     texts = [detail["timestamp"].removesuffix("Z") for detail in details]
     return np.array(texts, dtype="datetime64[ns]").astype(np.int64)
 
 
-def call_data(job: Job, part: int) -> str:
+def build_call_data(job: Job, part: int) -> str:
     """Return the call data as JSON: ghz goes through an array's items in turn, and fills in templates.
 
     `part` is which part of the load it is, if it is split: parts create different users.
@@ -123,5 +120,5 @@ def call_data(job: Job, part: int) -> str:
     # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto JSON takes
     # for an id: a template is no JSON number.
     fresh = f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"
-    found = [operation_of(job).request_grpc(inputs) for inputs in draw_inputs(job, fresh)]
+    found = [get_operation(job).request_grpc(inputs) for inputs in draw_inputs(job, fresh)]
     return json.dumps(found if len(found) > 1 else found[0])

@@ -19,54 +19,54 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from wirebench import processes
-from wirebench.drivers import codes
-from wirebench.drivers.calls import Calls, Outcome
 from wirebench.drivers.driver import Job
-from wirebench.drivers.every_call import EveryCall, Part, rest_url, tls_flags
-from wirebench.drivers.histogram_file import OK
-from wirebench.drivers.requests import draw_inputs, operation_of
+from wirebench.drivers.per_request import (
+    DEADLINE_EXCEEDED,
+    UNAVAILABLE,
+    Calls,
+    Outcome,
+    Part,
+    PerRequestDriver,
+    build_rest_url,
+    build_tls_flags,
+    classify_http,
+    draw_inputs,
+    get_operation,
+)
 from wirebench.errors import WirebenchError
-from wirebench.files import write_whole
-from wirebench.places import TOOLS
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import TOOLS
 
 #: As long as k6 waits for a reply.
 _TIMEOUT_S = 10.0
 _COLUMNS = "start, start_latency_correction, end, status"
 
 
-class Oha(EveryCall):
+class Oha(PerRequestDriver):
     """Runs oha for a time and reads its database."""
 
     name = "oha"
+    path = TOOLS / "oha"
     setup = "make driver-oha"
 
-    def path(self) -> Path:
-        """Where oha is."""
-        return TOOLS / "oha"
-
-    def version(self) -> str | None:
-        """Return oha's version, or None if it isn't installed."""
-        text = processes.capture([self.path(), "--version"])
-        return text.removeprefix("oha ") if text else None
-
-    def arguments(self, job: Job, part: Part) -> list[str | Path]:
-        """Return the command line, which can be repeated by hand; oha picks from the URLs at random, by itself."""
+    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         cell = job.cell
-        requests = [operation_of(job).request_rest(inputs) for inputs in draw_inputs(job)]
+        # oha picks from the URLs at random, by itself.
+        requests = [get_operation(job).request_rest(inputs) for inputs in draw_inputs(job)]
         urls = part.folder / "urls.txt"
-        write_whole(urls, "\n".join(f"{rest_url(job)}{each.path}" for each in requests))
+        write_atomic(urls, "\n".join(f"{build_rest_url(job)}{each.path}" for each in requests))
         flags: list[str | Path] = [
             "--no-tui",
             "--disable-compression",
             "--wait-ongoing-requests-after-deadline",
             *("-c", str(cell.concurrency)),
+            *("-m", requests[0].method),
             *("-z", f"{round(part.duration_s * 1e3)}ms"),
             *("-t", f"{round((job.load.timeout_s or _TIMEOUT_S) * 1e3)}ms"),
             *("--output-format", "json"),
-            *("--output", _summary(part)),
-            *("--db-url", _database(part)),
-            *tls_flags(job.tls),
+            *("--output", part.output),
+            *("--db-url", part.folder / "calls.sqlite"),
+            *build_tls_flags(job.tls),
         ]
         if job.cores:
             flags += ["--worker-threads", str(len(job.cores))]
@@ -76,9 +76,9 @@ class Oha(EveryCall):
             flags += ["-q", str(cell.rate_per_s), "--latency-correction"]
         if body := requests[0].body:
             payload = part.folder / "payload.json"
-            write_whole(payload, body)
-            flags += ["-m", requests[0].method, "-T", "application/json", "-D", payload]
-        return [self.path(), *flags, "--urls-from-file", urls]
+            write_atomic(payload, body)
+            flags += ["-T", "application/json", "-D", payload]
+        return [self.path, *flags, "--urls-from-file", urls]
 
     def read(self, job: Job, part: Part) -> Calls:
         """Read every call. Raises WirebenchError.
@@ -87,15 +87,15 @@ class Oha(EveryCall):
         milliseconds too early. Only the CPU time that server and generator are said to have used in the window can
         tell the difference.
         """
-        rows = _read_rows(_database(part))
+        rows = _read_rows(part.folder / "calls.sqlite")
         started, due, ended = (np.array([row[place] or 0 for row in rows], dtype=float) for place in range(3))
         # Doubles of seconds hold nanoseconds for as long as a part lasts.
         calls = Calls.of(
             ends_unix_ns=part.started_unix_ns + np.round(ended * 1e9).astype(np.int64),
             latencies_ns=np.round((ended - started) * 1e9).astype(np.int64),
-            outcomes=(of_status(row[3]) for row in rows),
+            outcomes=(classify_http(row[3]) for row in rows),
         )
-        untimed = _read_untimed(_summary(part))
+        untimed = _read_untimed(part.output)
         if job.cell.rate_per_s is None:
             return dataclasses.replace(calls, untimed=untimed)
         were_due = int(job.cell.rate_per_s * (part.warmup_s + part.window_s))
@@ -105,14 +105,6 @@ class Oha(EveryCall):
             responses_ns=np.round((ended - due) * 1e9).astype(np.int64),
             dropped=max(0, were_due - len(rows) - sum(untimed.values())),
         )
-
-
-def _summary(part: Part) -> Path:
-    return part.folder / "summary.json"
-
-
-def _database(part: Part) -> Path:
-    return part.folder / "calls.sqlite"
 
 
 def _read_rows(path: Path) -> list[tuple[float, float | None, float, int]]:
@@ -128,15 +120,9 @@ def _read_untimed(path: Path) -> Counter[Outcome]:
         errors: dict[str, int] = orjson.loads(path.read_bytes())["errorDistribution"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WirebenchError(f"can't read oha's summary: {path}: {error}", "see its log") from error
-    return Counter({of_error(text): count for text, count in errors.items()})
+    return Counter({classify_error(text): count for text, count in errors.items()})
 
 
-def of_status(status: int) -> Outcome:
-    """Return the outcome of a request that got a reply."""
-    code = codes.of_http(status)
-    return code, "" if code == OK else f"HTTP {status}"
-
-
-def of_error(text: str) -> Outcome:
+def classify_error(text: str) -> Outcome:
     """Return the outcome of one that got none; oha says `timeout`, or what went wrong with the connection."""
-    return codes.DEADLINE_EXCEEDED if text == "timeout" else codes.UNAVAILABLE, text
+    return DEADLINE_EXCEEDED if text == "timeout" else UNAVAILABLE, text

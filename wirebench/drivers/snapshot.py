@@ -1,18 +1,16 @@
-"""What a load that goes on tells of itself, once a second: docs/histogram-file.md, "The snapshot"."""
+"""The snapshot that a running load writes once a second: docs/histogram-file.md, "The snapshot"."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
+
+from wirebench.model.frozen import FrozenModel
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SnapshotLatency(_Frozen):
+class SnapshotLatency(FrozenModel):
     """Percentiles of what came in that second, in nanoseconds: of requests, or of the gaps between items."""
 
     clock: Literal["service", "response", "gap"]
@@ -20,7 +18,7 @@ class SnapshotLatency(_Frozen):
     p99_ns: NonNegativeInt
 
 
-class Snapshot(_Frozen):
+class Snapshot(FrozenModel):
     """The last full second of a window; `seconds` of it are over. `items` is None without streams."""
 
     schema_version: Literal["wirebench.snapshot/1"] = Field(alias="schema")

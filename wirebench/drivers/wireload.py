@@ -2,78 +2,85 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import orjson
-
-from wirebench import processes
-from wirebench.drivers.driver import SETUP, SLICES, Job
-from wirebench.drivers.histogram_file import HistogramFile
-from wirebench.files import write_whole
-from wirebench.places import CONTRACT, REQUESTS, TOOLS
-from wirebench.processes import Child, ProcessError
-from wirebench.scenario.arrivals import all_ns
+from wirebench.drivers.driver import SLICES, Driver, Job
+from wirebench.model.frozen import FrozenModel
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.system import processes
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import TOOLS
+from wirebench.system.processes import Child
 
 _GRACE_S = 30.0
 _TIMEOUT_S = 10.0
-_NOT_TOLD = "live metrics: "
+#: Streams may have a hundred thousand items.
+_REQUEST_TIMEOUT_S = 300.0
 
 
-class Wireload:
+class Wireload(Driver):
     """Runs `wireload run JOB.json`; wireload/README.md describes the job."""
 
     name = "wireload"
-    setup = SETUP
-    cores_max: int | None = None
-    tells_each_second = True
-
-    def path(self) -> Path:
-        """Where our build is."""
-        return TOOLS / "wireload"
-
-    def version(self) -> str | None:
-        """Return its version, or None if it isn't built."""
-        return processes.capture([self.path(), "--version"])
+    path = TOOLS / "wireload"
+    writes_snapshots = True
+    push_failure = "live metrics: "
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
-        """Send the load and return what was measured. Raises ProcessError, WirebenchError."""
-        description, arrivals = job.output.with_suffix(".job.json"), job.output.with_suffix(".arrivals.json")
-        due = all_ns(job.load, job.cell)
-        if due is not None:
-            write_whole(arrivals, orjson.dumps(due, option=orjson.OPT_SERIALIZE_NUMPY).decode())
-        write_whole(description, json.dumps(describe_job(job, arrivals if due is not None else None), default=str))
-        child = processes.start("wireload", [self.path(), "run", description], job.log, job.cores)
+        description = job.output.with_suffix(".job.json")
+        job.write_arrivals()
+        write_atomic(description, json.dumps(describe_job(job), default=str))
+        last_reply_s = job.load.timeout_s or _TIMEOUT_S
         try:
-            watch(child)
-            last_reply_s = job.load.timeout_s or _TIMEOUT_S
-            status = child.wait(job.load.warmup_s + job.load.window_s + last_reply_s + _GRACE_S)
+            timeout_s = job.load.warmup_s + job.load.window_s + last_reply_s + _GRACE_S
+            self.carry_out(job, [self.path, "run", description], watch, timeout_s)
         finally:
-            child.stop()
-            for file in (description, arrivals):
+            for file in (description, job.arrivals):
                 file.unlink(missing_ok=True)
-        if status != 0:
-            details = processes.last_lines(job.log)
-            raise ProcessError(f"wireload {processes.describe_status(status)}", f"its log is {job.log}", details)
-        if job.live:
-            job.live.problem = _live_problem(job.log)
         return (HistogramFile.read(job.output),)
 
 
-def describe_job(job: Job, arrivals: Path | None) -> dict[str, Any]:
+class Answer(FrozenModel):
+    """The outcome of one request: a line of `wireload request`."""
+
+    operation: str
+    number: int
+    #: An HTTP status, the name of a gRPC code, or `ok`.
+    status: int | str
+    reply: Any = None
+    #: What is wrong with the reply; empty if nothing is.
+    problem: str = ""
+
+
+def send_requests(job: Job, requests_each: int) -> tuple[Answer, ...]:
+    """Send `requests_each` of each operation of a job, on one connection.
+
+    Raises ProcessError if the service can't be reached.
+    """
+    description = job.output.with_suffix(".job.json")
+    write_atomic(description, json.dumps({**describe_job(job), "requests_each": requests_each}, default=str))
+    try:
+        printed = processes.run("wireload", [TOOLS / "wireload", "request", description], _REQUEST_TIMEOUT_S)
+    finally:
+        description.unlink(missing_ok=True)
+    return tuple(Answer.model_validate_json(line) for line in printed.splitlines())
+
+
+def describe_job(job: Job) -> dict[str, Any]:
     """Return the job file's content."""
     load, cell = job.load, job.cell
     generator, generators = job.generator
     described: dict[str, Any] = {
         "addresses": job.replicas or (job.address,),
-        "application": str(REQUESTS),
-        "descriptors": str(CONTRACT),
+        "application": job.requests,
+        "descriptors": job.descriptors,
         "requests": _describe_requests(job),
         "concurrency": cell.concurrency,
         "rate_per_s": None if cell.shape else cell.rate_per_s,
-        "arrivals": arrivals and str(arrivals),
+        "arrivals": job.arrivals if cell.shape else None,
         "calls": load.calls,
         "warmup_calls": load.warmup_calls,
         "spawn_rate_per_s": load.spawn_rate_per_s,
@@ -81,27 +88,20 @@ def describe_job(job: Job, arrivals: Path | None) -> dict[str, Any]:
         "window_s": load.window_s,
         "timeout_s": load.timeout_s or _TIMEOUT_S,
         "reopen": cell.connection == "reopen",
-        "tls": job.tls
-        and _known({"authority": job.tls.authority, "certificate": job.tls.certificate, "key": job.tls.key}),
-        "live": job.live and {"url": job.live.url, "labels": dict(job.live.labels)},
+        "tls": job.tls and _drop_unknown(dataclasses.asdict(job.tls)),
+        "live": job.metrics_push and {"url": job.metrics_push.url, "labels": dict(job.metrics_push.labels)},
         "generator": generator,
         "generators": generators,
-        "output": str(job.output),
-        "snapshot": job.snapshot and str(job.snapshot),
+        "output": job.output,
+        "snapshot": job.snapshot,
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),
         "slices": SLICES if cell.shape else None,
     }
-    return _known(described)
+    return _drop_unknown(described)
 
 
-def _live_problem(log: Path) -> str:
-    """Return the line in which wireload says what Prometheus wasn't told; empty if there is none."""
-    with log.open(errors="replace") as lines:
-        return next((line.strip() for line in lines if line.startswith(_NOT_TOLD)), "")
-
-
-def _known(fields: dict[str, Any]) -> dict[str, Any]:
+def _drop_unknown(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -110,11 +110,11 @@ def _describe_requests(job: Job) -> dict[str, Any]:
     described: dict[str, Any] = {
         "transport": cell.transport,
         "codec": cell.codec,
-        "clients": job.load.workload(cell.operation).describe_kinds(),
+        "clients": job.load.find_workload(cell.operation).describe_kinds(),
         "payload": None if cell.payload is None else str(cell.payload),
         "stream_items": cell.stream_items,
         "stream_rate_limit_per_s": cell.stream_rate_limit_per_s,
         "seed": job.seed,
         "id_base": job.id_base,
     }
-    return _known(described)
+    return _drop_unknown(described)

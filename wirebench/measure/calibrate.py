@@ -10,25 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from wirebench.drivers import Histogram
-from wirebench.drivers.histogram_file import OK, Clock
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import (
     FULL_CONNECTIONS,
     Calibration,
     Errors,
     Point,
-    now,
-    version_of,
+    get_now,
+    identify_version,
+    take_share,
     write_calibration,
 )
 from wirebench.measure.gates import INTERFERENCE_MAX
-from wirebench.measure.record import Interval, span
-from wirebench.measure.truth import Measurement, error_ms, measure_truth
+from wirebench.measure.truth import Measurement, compute_error_ms, measure_truth
 from wirebench.measure.usage import Interference
-from wirebench.scenario import Cell, Load
-from wirebench.scenario.arrivals import rate_asked_per_s
-from wirebench.scenario.contract import TRANSPORTS, Driver, Transport, defaults
-from wirebench.scenario.drivers import DRIVERS as FACTS
+from wirebench.model.cell import Cell
+from wirebench.model.contract import TRANSPORTS, Driver, Transport, find_defaults
+from wirebench.model.histogram_file import OK, Clock
+from wirebench.model.record import Interval, join_intervals
+from wirebench.model.scenario import Load
+from wirebench.plan.arrivals import compute_rate_asked_per_s
+from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.targets import Cores
 
 #: What calibrating may add to a run.
@@ -63,14 +65,13 @@ class Probe:
 
     @property
     def expected_s(self) -> float:
-        """About how long it takes."""
         return _WARMUP_S + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
 
 
-def expected_s(driver: Driver) -> float:
+def estimate_duration_s(driver: Driver) -> float:
     """Return about how long the ladder of a driver on one transport takes."""
     loads = sum(map(len, _CLOSED.values()))
-    if not FACTS[driver].no_open_load:
+    if not DRIVER_FACTS[driver].no_open_load:
         loads += len(_OPEN_SHARES) + 1
     return loads * _REPETITIONS * Probe(driver, "rest", 1, 0).expected_s
 
@@ -84,7 +85,7 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
             if point.is_ceiling:
                 ceiling_per_s = point.rate_per_s  # in the end, on as many connections as open loads have
             yield point
-    if FACTS[driver].no_open_load:
+    if DRIVER_FACTS[driver].no_open_load:
         return
     for rate_per_s in sorted({_OPEN_RATE_PER_S, *(math.ceil(share * ceiling_per_s) for share in _OPEN_SHARES)}):
         probe = Probe(driver, transport, _OPEN_CONNECTIONS, _OPEN_SERVER_MS, rate_per_s)
@@ -94,17 +95,19 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
 def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) -> list[list[Probe]]:
     """Return what it takes to calibrate a load of cells where it isn't, number of connections by number.
 
+    Of several generators it is the share of one that is calibrated.
     Of several numbers of connections the least and the most come first: others lie between.
     """
     loads: dict[tuple[Driver, Transport], dict[tuple[int, int | None], None]] = {}
-    for cell in cells:
-        rate_per_s = cell.rate_per_s or rate_asked_per_s(load, cell)
+    for cell in (take_share(each, load.generators) for each in cells):
+        asked_per_s = cell.rate_per_s or compute_rate_asked_per_s(load, cell)
+        rate_per_s = asked_per_s and asked_per_s / load.generators
         if cell.connections is None and not (known and known.covers(cell, rate_per_s)):
             own = loads.setdefault((cell.driver, cell.transport), {})
             own[cell.concurrency, math.ceil(rate_per_s) if rate_per_s else None] = None
     probes = []
     for (driver, transport), own in loads.items():
-        for concurrency, rate_per_s in _ends_first(sorted(own, key=lambda load: (load[0], load[1] or 0))):
+        for concurrency, rate_per_s in _order_ends_first(sorted(own, key=lambda load: (load[0], load[1] or 0))):
             servers_ms = _CLOSED.get(concurrency, (0, 1, 10))
             ceiling = Probe(driver, transport, max(concurrency, FULL_CONNECTIONS), 0)
             own_load = replace(ceiling, concurrency=concurrency)
@@ -146,7 +149,7 @@ def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[list[Point]
 def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:
     """Measure one load so often. Raises WirebenchError."""
     levels: dict[str, Any] = {
-        **defaults(probe.transport),
+        **find_defaults(probe.transport),
         "transport": probe.transport,
         "driver": probe.driver,
         "concurrency": probe.concurrency,
@@ -158,16 +161,16 @@ def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
     measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in range(repetitions)]
     return Point(
         driver=probe.driver,
-        version=version_of(probe.driver),
+        version=identify_version(probe.driver),
         transport=probe.transport,
         concurrency=probe.concurrency,
         rate_asked_per_s=probe.rate_per_s,
         server_ms=probe.server_ms,
-        rate_per_s=max(each.file.counts_by_code().get(OK, 0) / each.window_s for each in measured),
-        service=_errors(measured, "service"),
-        response=_errors(measured, "response") if probe.rate_per_s else None,
+        rate_per_s=max(each.file.count_by_code().get(OK, 0) / each.window_s for each in measured),
+        service=_compute_errors(measured, "service"),
+        response=_compute_errors(measured, "response") if probe.rate_per_s else None,
         coarse=coarse,
-        measured_at=now(),
+        measured_at=get_now(),
     )
 
 
@@ -180,24 +183,25 @@ def write_undisturbed(calibration: Calibration, interference: Interference) -> P
     return write_calibration(calibration)
 
 
-def transports_of(driver: Driver) -> tuple[Transport, ...]:
-    """Return the transports that a driver speaks."""
+def list_transports(driver: Driver) -> tuple[Transport, ...]:
     return tuple(transport for transport, facts in TRANSPORTS.items() if driver in facts.drivers)
 
 
-def _errors(measured: Sequence[Measurement], clock: Clock) -> Errors:
+def _compute_errors(measured: Sequence[Measurement], clock: Clock) -> Errors:
     def interval(quantile: float) -> Interval | None:
-        return span(_error(each.truth, each.file.histogram(clock), quantile) for each in measured)
+        return join_intervals(
+            _compute_error(each.truth, each.file.merge_histograms(clock), quantile) for each in measured
+        )
 
     return Errors(p50_ms=interval(0.5), p99_ms=interval(0.99))
 
 
-def _error(truth: Histogram, measured: Histogram, quantile: float) -> Interval | None:
-    found = error_ms(truth, measured, quantile)
+def _compute_error(truth: Histogram, measured: Histogram, quantile: float) -> Interval | None:
+    found = compute_error_ms(truth, measured, quantile)
     return (found[1], found[1]) if found else None
 
 
-def _ends_first(loads: Sequence[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
+def _order_ends_first(loads: Sequence[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
     first_and_last = dict.fromkeys((*loads[:1], *loads[-1:]))
     yield from first_and_last
     yield from (load for load in loads if load not in first_and_last)

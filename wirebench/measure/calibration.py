@@ -8,23 +8,25 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, ValidationError
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
-from wirebench.files import cannot_write, write_whole
-from wirebench.findings import in_words
 from wirebench.measure import environment
-from wirebench.measure.record import Instrument, Interval, span
 from wirebench.measure.truth import SERVER
-from wirebench.scenario import Cell
-from wirebench.scenario.contract import Driver, Transport
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Driver, Transport
+from wirebench.model.frozen import FrozenModel
+from wirebench.model.record import Instrument, Interval, join_intervals
+from wirebench.model.validation_messages import describe_error
+from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets import Cores
 
 #: On fewer connections a driver waits for replies most of the time, and isn't full.
@@ -35,11 +37,7 @@ _RATE_TOLERANCE = 1.1
 _KEPT_UP = 0.95
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Errors(_Frozen):
+class Errors(FrozenModel):
     """Measured minus truth in milliseconds, the lowest and the highest of the repetitions.
 
     None where too few requests lie beyond the percentile.
@@ -49,7 +47,7 @@ class Errors(_Frozen):
     p99_ms: Interval | None
 
 
-class Point(_Frozen):
+class Point(FrozenModel):
     """A driver under one load against the server of known latency.
 
     A closed load has no `rate_asked_per_s`; `rate_per_s` is the highest rate of the repetitions. The server answers
@@ -91,7 +89,7 @@ class Point(_Frozen):
         return self.response or self.service
 
 
-class Conditions(_Frozen):
+class Conditions(FrozenModel):
     """What calibrations depend on besides the driver: with other ones they are stale."""
 
     cpu: str
@@ -104,13 +102,12 @@ class Conditions(_Frozen):
     @classmethod
     def of(cls, cores: Cores) -> Conditions:
         """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
-        machine = environment.machine()
+        machine = environment.read_machine()
         if not SERVER.is_file():
             raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
-        return cls(cpu=machine["cpu"], kernel=machine["kernel"], cores=str(cores), truth=_digest(SERVER))
+        return cls(cpu=machine["cpu"], kernel=machine["kernel"], cores=str(cores), truth=_compute_digest(SERVER))
 
-    def differences(self, other: Conditions) -> tuple[str, ...]:
-        """Return what differs in other conditions, in words."""
+    def list_differences(self, other: Conditions) -> tuple[str, ...]:
         return tuple(
             f"the {name} was {theirs!r} and is {ours!r}"
             for name, ours in self
@@ -118,77 +115,85 @@ class Conditions(_Frozen):
         )
 
 
-class Calibration(_Frozen):
+class Calibration(FrozenModel):
     """The calibrated points of one machine: the content of its file."""
 
     schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
     conditions: Conditions
     points: tuple[Point, ...] = ()
 
-    def with_points(self, points: Sequence[Point]) -> Calibration:
+    def add_points(self, points: Sequence[Point]) -> Calibration:
         """Return it with further points in place of those of the same load, and a ladder in place of the last one."""
-        measured = {_load_of(point) for point in points}
+        measured = {_describe_load(point) for point in points}
         ladders = {(point.driver, point.transport) for point in points if not point.coarse}
         kept = [
             point
             for point in self.points
-            if _load_of(point) not in measured and (point.coarse or (point.driver, point.transport) not in ladders)
+            if _describe_load(point) not in measured
+            and (point.coarse or (point.driver, point.transport) not in ladders)
         ]
         return self.model_copy(update={"points": (*kept, *points)})
 
     def current(self) -> Calibration:
         """Return it without the points of drivers that have changed since."""
-        versions = {name: version_of(name) for name in {point.driver for point in self.points}}
+        versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
         return self.model_copy(
             update={"points": tuple(each for each in self.points if each.version == versions[each.driver])}
         )
 
-    def points_of(self, driver: Driver, transport: Transport) -> list[Point]:
-        """Return the points of a driver on a transport."""
+    def find_points(self, driver: Driver, transport: Transport) -> list[Point]:
         return [each for each in self.points if (each.driver, each.transport) == (driver, transport)]
 
     def covers(self, cell: Cell, rate_per_s: float | None) -> bool:
         """Return whether the error of a cell's driver is known at the cell's load; a closed load has no rate before."""
-        return bool(_around(self._points_of(cell), cell, rate_per_s or 0.0))
+        return bool(_find_neighbours(self._find_usable_points(cell), cell, rate_per_s or 0.0))
 
-    def look_up(self, cell: Cell, rate_per_s: float) -> Instrument | None:
+    def look_up(self, cell: Cell, rate_per_s: float, generators: int = 1) -> Instrument | None:
         """Return what the driver's figures are worth at a cell's load; None where that isn't known.
 
+        Each of several generators sends its share, has the error of that, and adds its ceiling to the others'.
         The error is that of all calibrated loads next to it, below and above, together, of those that the driver kept
         up with. Coarse points are used where there are no others. A rate of streams says nothing of a driver whose
         ceiling is known in requests.
         """
-        known = [point for point in self._points_of(cell) if point.kept_up]
+        share, share_per_s = take_share(cell, generators), rate_per_s / generators
+        known = [point for point in self._find_usable_points(share) if point.kept_up]
         fine = [point for point in known if not point.coarse]
-        points = fine if _around(fine, cell, rate_per_s) else known
-        used = _around(points, cell, rate_per_s)
-        ceiling_per_s = None if cell.is_stream else _ceiling_per_s(points, cell.concurrency)
+        points = fine if _find_neighbours(fine, share, share_per_s) else known
+        used = _find_neighbours(points, share, share_per_s)
+        ceiling_per_s = None if cell.is_stream else _compute_ceiling_per_s(points, share.concurrency)
         if not used and ceiling_per_s is None:
             return None
+        if ceiling_per_s is not None:
+            ceiling_per_s *= generators
         return Instrument(
             coarse=any(point.coarse for point in used or points),
-            p50_error_ms=span(point.waited.p50_ms for point in used),
-            p99_error_ms=span(point.waited.p99_ms for point in used),
+            p50_error_ms=join_intervals(point.waited.p50_ms for point in used),
+            p99_error_ms=join_intervals(point.waited.p99_ms for point in used),
             ceiling_per_s=ceiling_per_s,
             ceiling_share=rate_per_s / ceiling_per_s if ceiling_per_s else None,
         )
 
-    def _points_of(self, cell: Cell) -> list[Point]:
+    def _find_usable_points(self, cell: Cell) -> list[Point]:
         # Users who share connections are another load than any that was calibrated.
         if cell.connections is not None:
             return []
-        return self.points_of(cell.driver, cell.transport)
+        return self.find_points(cell.driver, cell.transport)
+
+
+def take_share(cell: Cell, generators: int) -> Cell:
+    """Return a cell with the connections that one of several generators has; the first ones may have one more."""
+    return replace(cell, concurrency=math.ceil(cell.concurrency / generators))
 
 
 @functools.cache
-def version_of(driver: Driver) -> str:
+def identify_version(driver: Driver) -> str:
     """Return a driver's version with a digest of its program, which changes without it; empty if it isn't there."""
-    version = DRIVERS[driver].version()
-    return f"{version} {_digest(DRIVERS[driver].path())}" if version else ""
+    version = DRIVERS[driver].read_version()
+    return f"{version} {_compute_digest(DRIVERS[driver].path)}" if version else ""
 
 
-def calibration_path(conditions: Conditions) -> Path:
-    """Return where this machine's calibration is kept."""
+def locate_calibration(conditions: Conditions) -> Path:
     if path := os.environ.get("WIREBENCH_CALIBRATION"):
         return Path(path)
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
@@ -198,7 +203,7 @@ def calibration_path(conditions: Conditions) -> Path:
 
 def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
     """Return what is known under these conditions, and why what the file holds isn't used, if it isn't."""
-    path, nothing = calibration_path(conditions), Calibration(conditions=conditions)
+    path, nothing = locate_calibration(conditions), Calibration(conditions=conditions)
     try:
         found = Calibration.model_validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -206,8 +211,8 @@ def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
     except OSError as error:
         return nothing, f"{path} can't be read: {error.strerror}"
     except ValidationError as error:
-        return nothing, f"{path} is no calibration: {in_words(error.errors()[0])}"
-    if differences := conditions.differences(found.conditions):
+        return nothing, f"{path} is no calibration: {describe_error(error.errors()[0])}"
+    if differences := conditions.list_differences(found.conditions):
         return nothing, f"the calibration is stale: {', '.join(differences)}"
     current = found.current()
     changed = dict.fromkeys(point.driver for point in found.points if point not in current.points)
@@ -215,30 +220,28 @@ def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
 
 
 def write_calibration(calibration: Calibration) -> Path:
-    """Keep a calibration, and return where. Raises WirebenchError."""
-    path = calibration_path(calibration.conditions)
+    path = locate_calibration(calibration.conditions)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(path.parent, error) from error
-    write_whole(path, calibration.model_dump_json(indent=2))
+        raise make_write_error(path.parent, error) from error
+    write_atomic(path, calibration.model_dump_json(indent=2))
     return path
 
 
-def now() -> datetime:
-    """Return the moment, as points say it."""
+def get_now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-def _digest(program: Path) -> str:
+def _compute_digest(program: Path) -> str:
     return hashlib.sha256(program.read_bytes()).hexdigest()[:12]
 
 
-def _load_of(point: Point) -> tuple[object, ...]:
+def _describe_load(point: Point) -> tuple[object, ...]:
     return (point.driver, point.transport, point.concurrency, point.rate_asked_per_s, point.server_ms)
 
 
-def _around(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Point]:
+def _find_neighbours(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Point]:
     """Return the points next to a load, below and above it; none where the load lies beyond all points.
 
     A closed load lies between numbers of connections, and on each of these between rates. An open load is compared
@@ -262,7 +265,7 @@ def _around(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Poin
     return found
 
 
-def _ceiling_per_s(points: Sequence[Point], concurrency: int) -> float | None:
+def _compute_ceiling_per_s(points: Sequence[Point], concurrency: int) -> float | None:
     """Return the ceiling on so many connections, interpolated between those that are known on logarithmic scales."""
     ceilings = [point for point in points if point.is_ceiling and point.concurrency >= FULL_CONNECTIONS]
     known = sorted((point.concurrency, point.rate_per_s) for point in ceilings)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wirebench.drivers import HistogramFile
-from wirebench.drivers.histogram_file import OK, Clock, Window, merge_parallel
+import numpy as np
+
+from wirebench.drivers import Histogram, HistogramFile
 from wirebench.measure.calibration import Calibration
-from wirebench.measure.counters import fairness
-from wirebench.measure.gates import Evidence, check
-from wirebench.measure.observation import Observation, ServerUse
-from wirebench.measure.record import (
+from wirebench.measure.counters import compute_fairness
+from wirebench.measure.gates import Evidence, check_gates
+from wirebench.measure.observe import Observation, ServerUse
+from wirebench.measure.usage import sum_if_all_known
+from wirebench.model.cell import Cell
+from wirebench.model.histogram_file import OK, Clock, Window, merge_parallel
+from wirebench.model.record import (
+    CapacitySearch,
     DisruptionRecord,
     Generator,
     Latency,
@@ -20,11 +25,11 @@ from wirebench.measure.record import (
     Proxy,
     Record,
     Server,
+    Slice,
     StreamFigures,
 )
-from wirebench.measure.slices import over_time
-from wirebench.scenario import Cell, Load
-from wirebench.scenario.arrivals import rate_asked_per_s
+from wirebench.model.scenario import Load
+from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.targets import Cores, Disrupted
 
 
@@ -51,6 +56,11 @@ class Subject:
     commit: str | None
     #: What is known of the driver's own error; None where it isn't looked up.
     calibration: Calibration | None = None
+    #: The search that this window is the answer of, and the cell of the plan that was searched.
+    search: CapacitySearch | None = None
+    searched: Cell | None = None
+    #: The names of the replicas in the load's zone; None where replicas aren't spread over zones.
+    same_zone: frozenset[str] | None = None
 
 
 def make_record(
@@ -61,26 +71,27 @@ def make_record(
     `disrupted` says when something was done to the replicas meanwhile. Raises WirebenchError if no request was sent at
     all.
     """
+    cell, load, search = subject.cell, subject.load, subject.search
+    near = search.nearest if search else ()
     merged = merge_parallel([each.file for each in observations])
     merged.write(output)
     # Each has a window of its own, all of them equally long: rates add up.
     window_s = sum(each.window_s for each in observations) / len(observations)
-    counts = merged.counts_by_code()
+    counts = merged.count_by_code()
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
-    asked_per_s = rate_asked_per_s(subject.load, subject.cell)
-    server = _server(observations[0].server, requests, subject.cell.workers)
-    generator = _generator(subject.cores, observations)
-    busy_s = _sum_known([each.generator.cpu_s for each in observations])
-    service = latency(merged, "service")
-    streams = _streams(merged, server, window_s)
-    window = merged.checked_window()
-    per_request = merged.bytes_requests or None
+    asked_per_s = compute_rate_asked_per_s(load, cell)
+    server = _summarize_server(observations[0].server, requests, cell.workers, subject.same_zone)
+    generator = _summarize_generator(subject.cores, observations)
+    busy_s = sum_if_all_known([each.generator.cpu_s for each in observations])
+    service = summarize_latency(merged, "service")
+    streams = _summarize_streams(merged, server, window_s)
+    window = merged.require_window()
     counted = observations[0].server.requests
-    asked_calls = (subject.load.calls or 0) * subject.cell.concurrency
-    warmup_calls = (subject.load.warmup_calls or 0) * subject.cell.concurrency
-    disruption = _disruption(subject.cell, merged, disrupted) if disrupted else None
-    instrument = subject.calibration.look_up(subject.cell, rate) if subject.calibration else None
+    asked_calls = (load.calls or 0) * cell.concurrency
+    warmup_calls = (load.warmup_calls or 0) * cell.concurrency
+    disruption = _make_disruption(cell, merged, disrupted) if disrupted else None
+    instrument = subject.calibration.look_up(cell, rate, load.generators) if subject.calibration else None
     evidence = Evidence(
         requests=requests,
         failed=requests - counts.get(OK, 0),
@@ -88,38 +99,45 @@ def make_record(
         mismatches=merged.mismatches,
         rate_achieved_per_s=rate,
         rate_asked_per_s=asked_per_s,
-        is_steady=subject.cell.shape is None and not subject.load.workload(subject.cell.operation).phases,
-        concurrency=subject.cell.concurrency,
+        is_steady=cell.shape is None and not load.find_workload(cell.operation).phases,
+        concurrency=cell.concurrency,
         # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
-        # Of streams, those that ended tell of short ones all that there is, and items of those that outlast the window.
+        # Short streams are counted by those that ended, and streams that outlast the window by their items.
         in_flight=max(merged.latency_sum_s, merged.items_sum_s) / window_s,
-        warmup_s=None if asked_calls else subject.load.warmup_s - subject.load.spawn_s(subject.cell.concurrency),
+        warmup_s=None if asked_calls else load.warmup_s - load.compute_spawn_s(cell.concurrency),
         calls_missing=asked_calls + warmup_calls - sum(merged.requests_total.values()) if asked_calls else None,
-        p99_s=_p99_s(streams.first_item if streams else service),
-        per_second=merged.full_seconds(),
-        generator_cpu_share=generator.cpu_share if subject.cell.shape is None else _busiest_share(observations),
+        p99_s=_convert_p99_s(streams.first_item if streams else service),
+        per_second=merged.count_full_seconds(),
+        generator_cpu_share=_find_highest(
+            generator.cpu_share if cell.shape is None else _find_busiest_share(observations),
+            *(each.generator_cpu_share for each in near),
+        ),
         generator_cores_busy=busy_s / window_s if busy_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
         interference=observations[0].interference,
+        dropped_packets=sum_if_all_known([each.dropped_packets for each in observations]),
         host_share=subject.host_share,
         # Only a client that balances promises to spread what it sends.
-        replica_fairness=server.replica_fairness if subject.cell.balancing == "headless" else None,
+        replica_fairness=server.replica_fairness if cell.balancing == "headless" else None,
         sent=merged.sent,
         counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
-        outside_window_s=_outside_s(disrupted, window) if disrupted else None,
-        generator_throttled_periods=_sum_known([each.generator.throttled_periods for each in observations]),
-        ceiling_share=instrument.ceiling_share if instrument else None,
+        outside_window_s=_compute_outside_s(disrupted, window) if disrupted else None,
+        generator_throttled_periods=sum_if_all_known([each.generator.throttled_periods for each in observations]),
+        ceiling_share=_find_highest(
+            instrument.ceiling_share if instrument else None, *(each.ceiling_share for each in near)
+        ),
         streams=streams,
-        item_rate_limit_per_s=subject.cell.stream_rate_limit_per_s,
+        item_rate_limit_per_s=cell.stream_rate_limit_per_s,
+        search=search,
     )
     return Record(
         run=subject.run,
         scenario=subject.scenario,
         id=subject.record_id,
-        cell=subject.cell.id,
+        cell=(subject.searched or cell).id,
         block=subject.block,
         order=subject.order,
-        factors=subject.cell.factors,
+        factors=(subject.searched or cell).factors,
         window_start_unix_ns=window.start_unix_ns,
         window_end_unix_ns=window.end_unix_ns,
         window_s=window_s,
@@ -132,40 +150,45 @@ def make_record(
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
         service=service,
-        response=latency(merged, "response"),
-        operations=by_operation(merged),
+        response=summarize_latency(merged, "response"),
+        operations=summarize_operations(merged),
         streams=streams,
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
         instrument=instrument,
-        bytes_sent_per_request=merged.bytes_sent / per_request
-        if merged.bytes_sent is not None and per_request
-        else None,
-        bytes_received_per_request=(
-            merged.bytes_received / per_request if merged.bytes_received is not None and per_request else None
-        ),
+        bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
+        bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
         disruption=disruption,
-        proxy=_proxy(observations, requests),
+        proxy=_summarize_proxy(observations, requests),
         tls=merged.tls,
-        over_time=over_time(merged, subject.load, subject.cell),
-        gates=check(evidence),
+        over_time=compute_slices(merged, load, cell),
+        search=search,
+        gates=check_gates(evidence),
         versions=subject.versions,
         machine=subject.machine,
         commit=subject.commit,
     )
 
 
-def latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> Latency | None:
+def _find_highest(*shares: float | None) -> float | None:
+    return max((share for share in shares if share is not None), default=None)
+
+
+def _divide(total: int | None, count: int | None) -> float | None:
+    return total / count if total is not None and count else None
+
+
+def summarize_latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> Latency | None:
     """Return a clock's distribution, of all operations or of one, in milliseconds.
 
     None if no request succeeded or there is no such clock.
     """
-    histogram = file.histogram(clock, operation)
+    histogram = file.merge_histograms(clock, operation)
     if not histogram.count:
         return None
     least, p50, p90, p95, p99, p99_9, most = (
-        nanoseconds / 1e6 for nanoseconds in histogram.quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)
+        nanoseconds / 1e6 for nanoseconds in histogram.compute_quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)
     )
     return Latency(
         count=histogram.count,
@@ -181,45 +204,44 @@ def latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> 
     )
 
 
-def by_operation(merged: HistogramFile) -> dict[str, OperationFigures]:
+def summarize_operations(merged: HistogramFile) -> dict[str, OperationFigures]:
     """Return the figures of each operation, where there are several."""
     if len(merged.operations) < 2:  # noqa: PLR2004 - one alone has all the figures of the record
         return {}
     figures = {}
     for operation in merged.operations:
-        counts = merged.counts_by_code(operation)
+        counts = merged.count_by_code(operation)
         figures[operation] = OperationFigures(
             requests=sum(counts.values()),
             errors={code: count for code, count in counts.items() if code != OK},
-            service=latency(merged, "service", operation),
-            response=latency(merged, "response", operation),
+            service=summarize_latency(merged, "service", operation),
+            response=summarize_latency(merged, "response", operation),
         )
     return figures
 
 
-def _streams(file: HistogramFile, server: Server, window_s: float) -> StreamFigures | None:
+def _summarize_streams(file: HistogramFile, server: Server, window_s: float) -> StreamFigures | None:
     if file.streams is None:
         return None
     items, items_total = file.items, file.streams.items_total
-    received = file.bytes_received
     return StreamFigures(
         items=items,
         items_total=items_total,
         item_rate_per_s=items / window_s,
         items_per_stream=items_total / file.sent if file.sent else 0.0,
-        bytes_received_per_item=received / items_total if received is not None and items_total else None,
+        bytes_received_per_item=_divide(file.bytes_received, items_total),
         cpu_us_per_item=server.cpu_s / items * 1e6 if server.cpu_s is not None and items else None,
         cancelled=file.streams.cancelled,
-        first_item=latency(file, "first_item"),
-        gap=latency(file, "gap"),
+        first_item=summarize_latency(file, "first_item"),
+        gap=summarize_latency(file, "gap"),
     )
 
 
-def _p99_s(latency: Latency | None) -> float | None:
+def _convert_p99_s(latency: Latency | None) -> float | None:
     return latency.p99_ms / 1e3 if latency else None
 
 
-def _disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> DisruptionRecord:
+def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> DisruptionRecord:
     last = merged.failures.end_unix_ns if merged.failures else 0
     return DisruptionRecord(
         kind=str(cell.disruption),
@@ -230,15 +252,18 @@ def _disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> Disr
     )
 
 
-def _outside_s(disrupted: Disrupted, window: Window) -> float:
+def _compute_outside_s(disrupted: Disrupted, window: Window) -> float:
     """Return how much of a disruption lies outside of the window, in seconds."""
     before = window.start_unix_ns - disrupted.start_unix_ns
     after = disrupted.end_unix_ns - window.end_unix_ns
     return (max(0, before) + max(0, after)) / 1e9
 
 
-def _server(use: ServerUse, requests: int, workers: int) -> Server:
-    """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing."""
+def _summarize_server(use: ServerUse, requests: int, workers: int, same_zone: frozenset[str] | None) -> Server:
+    """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing.
+
+    `same_zone` are the replicas in the load's zone, where that matters.
+    """
     by_worker, by_replica = None, None
     if use.requests is not None:
         alone = len(use.requests) == 1
@@ -248,25 +273,32 @@ def _server(use: ServerUse, requests: int, workers: int) -> Server:
             for worker, count in counts.items()
         }
         by_replica = {replica: sum(counts.values()) for replica, counts in use.requests.items()}
-    shares = [fairness(list(counts.values()), workers) for counts in (use.requests or {}).values()]
+    shares = [compute_fairness(list(counts.values()), workers) for counts in (use.requests or {}).values()]
     return Server(
         cpu_s=use.cpu_s,
-        cpu_ms_per_request=use.cpu_s / requests * 1e3 if use.cpu_s is not None and requests else None,
+        cpu_us_per_request=use.cpu_s / requests * 1e6 if use.cpu_s is not None and requests else None,
         memory_bytes=use.memory_bytes,
         throttled_periods=use.throttled_periods,
         requests_by_worker=by_worker,
         fairness=min((each for each in shares if each is not None), default=None),
         requests_by_replica=by_replica,
-        replica_fairness=fairness(list(by_replica.values()), len(by_replica)) if by_replica else None,
+        replica_fairness=compute_fairness(list(by_replica.values()), len(by_replica)) if by_replica else None,
+        same_zone_share=_compute_share(by_replica, same_zone) if by_replica and same_zone is not None else None,
     )
 
 
-def _generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
+def _compute_share(by_replica: Mapping[str, int], chosen: Collection[str]) -> float | None:
+    """Return which share of all requests the chosen replicas had; None without any request."""
+    total = sum(by_replica.values())
+    return sum(count for name, count in by_replica.items() if name in chosen) / total if total else None
+
+
+def _summarize_generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
     """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be."""
     shares = [
         cpu_s / (each.window_s * each.generator.cores)
         for each in observations
-        if (cpu_s := _generator_cpu_s(each)) is not None and each.generator.cores is not None
+        if (cpu_s := _sum_generator_cpu_s(each)) is not None and each.generator.cores is not None
     ]
     return Generator(
         cpu_share=max(shares) if len(shares) == len(observations) else None,
@@ -275,31 +307,54 @@ def _generator(cores: Cores | None, observations: Sequence[Observation]) -> Gene
     )
 
 
-def _generator_cpu_s(observation: Observation) -> float | None:
+def _sum_generator_cpu_s(observation: Observation) -> float | None:
     """Return what the driver used, and with it the proxy that runs on its cores."""
     proxy = [observation.proxy.cpu_s] if observation.proxy else []
-    return _sum_known([observation.generator.cpu_s, *proxy])
+    return sum_if_all_known([observation.generator.cpu_s, *proxy])
 
 
-def _proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
+def _summarize_proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
     first = observations[0].proxy
     if first is None or first.added_ms is None:
         return None
-    cpu_s = _sum_known([each.proxy.cpu_s if each.proxy else None for each in observations])
+    cpu_s = sum_if_all_known([each.proxy.cpu_s if each.proxy else None for each in observations])
     return Proxy(
         added_ms=first.added_ms,
         pairs=first.pairs,
-        cpu_ms_per_request=cpu_s / requests * 1e3 if cpu_s is not None and requests else None,
+        cpu_us_per_request=cpu_s / requests * 1e6 if cpu_s is not None and requests else None,
     )
 
 
-def _busiest_share(observations: Sequence[Observation]) -> float | None:
+def _find_busiest_share(observations: Sequence[Observation]) -> float | None:
     """Return which share of its cores a generator had in use in its busiest second, of the one that had most."""
     uses = [each.generator for each in observations]
     shares = [use.busiest_s / use.cores for use in uses if use.busiest_s is not None and use.cores is not None]
     return max(shares) if len(shares) == len(uses) else None
 
 
-def _sum_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+def compute_slices(file: HistogramFile, load: Load, cell: Cell) -> tuple[Slice, ...]:
+    """Return what was due in each part of a window whose load changes, and how long that took."""
+    histograms, due_ns = file.over_time, compute_window_arrivals_ns(load, cell)
+    if due_ns is None or not histograms:
+        return ()
+    edges_s = np.linspace(0, load.window_s, len(histograms) + 1)
+    asked, _ = np.histogram(due_ns / 1e9, bins=edges_s)
+    return tuple(
+        _make_slice(float(start), float(end), int(count), histogram)
+        for start, end, count, histogram in zip(edges_s, edges_s[1:], asked, histograms, strict=False)
+    )
+
+
+def _make_slice(start_s: float, end_s: float, asked: int, histogram: Histogram) -> Slice:
+    p50_ms, p99_ms, max_ms = None, None, None
+    if histogram.count:
+        p50_ms, p99_ms, max_ms = (each / 1e6 for each in histogram.compute_quantiles_ns(0.5, 0.99, 1))
+    return Slice(
+        start_s=start_s,
+        end_s=end_s,
+        rate_asked_per_s=asked / (end_s - start_s),
+        requests_ok=histogram.count,
+        p50_ms=p50_ms,
+        p99_ms=p99_ms,
+        max_ms=max_ms,
+    )

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, Protocol
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from wirebench.clients import Client, ClientError, Reply, connect
-from wirebench.clients.messages import find_operation
+from wirebench.drivers.clients import Client, ClientError, Reply, connect
+from wirebench.drivers.clients.messages import find_operation
 from wirebench.errors import WirebenchError
-from wirebench.model.application import Operation, builtin
+from wirebench.model.application import Operation, load_builtin
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import TRANSPORTS
 from wirebench.model.inputs import Input
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import TRANSPORTS
-from wirebench.tls import ClientTls
+from wirebench.system.tls import ClientTls
 
 REQUESTS = 100
 #: Ids that conformance creates and deletes again: below the seeded ones and every job's range, and no number that the
@@ -59,7 +59,6 @@ class Conformance:
 
     @property
     def passed(self) -> bool:
-        """Whether all were answered alike."""
         return not self.mismatches
 
 
@@ -93,16 +92,13 @@ class Reachable(Protocol):
     """A service, where it is, and what clients need for TLS there."""
 
     @property
-    def service(self) -> ServiceSpec:
-        """What it is started as."""
+    def service(self) -> ServiceSpec: ...
 
     @property
-    def address(self) -> str:
-        """Its host and port."""
+    def address(self) -> str: ...
 
     @property
-    def tls(self) -> ClientTls | None:
-        """None is plain text."""
+    def tls(self) -> ClientTls | None: ...
 
 
 def check_services(services: Sequence[Reachable], seed: int) -> Conformance:
@@ -133,9 +129,9 @@ class _Subject:
 
     def answer(self, request: _Request) -> Reply:
         """Carry out a request, and return the reply as any other client would have got it."""
-        reply = self._read(request) if request.operation in builtin().streams else self._client.call(*request)
+        reply = self._read(request) if request.operation in load_builtin().streams else self._client.call(*request)
         message = re.sub(r"\d+", lambda match: self._neutral(int(match[0])), reply.message)
-        return Reply(reply.code, message, self._comparable(request, reply.data))
+        return Reply(reply.code, message, self._make_comparable(request, reply.data))
 
     def _read(self, request: _Request) -> Reply:
         """Read a stream to its end, and return its items as the data of one reply."""
@@ -165,7 +161,7 @@ class _Subject:
     def _neutral(self, number: int) -> str:
         return f"#{number - self.base}" if self._owns(number) else str(number)
 
-    def _comparable(self, request: _Request, data: object) -> object:
+    def _make_comparable(self, request: _Request, data: object) -> object:
         if isinstance(data, dict):
             return {**data, "id": self._neutral(data["id"])} if "id" in data else data
         if isinstance(data, list):
@@ -186,7 +182,7 @@ def _clear(subjects: Sequence[_Subject]) -> None:
 def _compare(subjects: Sequence[_Subject], seed: int, requests: int, *, writes: bool) -> Iterator[str]:
     """Yield a line for each request that was answered differently."""
     # One generator for each client: equal seeds draw alike, and only the ids follow the client's base.
-    scripts = [_script(random.Random(seed), subject.base, writes=writes) for subject in subjects]  # noqa: S311 - no secrets
+    scripts = [_generate_requests(random.Random(seed), subject.base, writes=writes) for subject in subjects]  # noqa: S311 - no secrets
     for number in range(1, requests + 1):
         asked = [next(script) for script in scripts]
         replies = [subject.answer(request) for subject, request in zip(subjects, asked, strict=True)]
@@ -205,9 +201,9 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
-def _script(draw: random.Random, base: int, *, writes: bool) -> Iterator[_Request]:
+def _generate_requests(draw: random.Random, base: int, *, writes: bool) -> Iterator[_Request]:
     """Yield requests without end: of every operation, most often of those that create something to work on."""
-    operations = {name: each for name, each in builtin().operations.items() if writes or not each.writes}
+    operations = {name: each for name, each in load_builtin().operations.items() if writes or not each.writes}
     weights = [5 if each.creates and not each.find_input("repeat") else 2 for each in operations.values()]
     while True:
         ((name, operation),) = draw.choices(list(operations.items()), weights)
@@ -228,7 +224,7 @@ class _Fields:
 
     def fill(self, message: Descriptor) -> Fields:
         """Return a message that is valid as far as types tell, but for ids; what may be left out sometimes is."""
-        return {field.name: self._value(field) for field in message.fields if self._is_given(field)}
+        return {field.name: self._draw_value(field) for field in message.fields if self._is_given(field)}
 
     def _is_given(self, field: FieldDescriptor) -> bool:
         given = self.operation.inputs.get(field.name)
@@ -238,19 +234,19 @@ class _Fields:
             return True
         return self.draw.random() < _GIVEN_SHARE
 
-    def _value(self, field: FieldDescriptor) -> Any:  # noqa: ANN401 - any field
+    def _draw_value(self, field: FieldDescriptor) -> Any:  # noqa: ANN401 - any field
         if field.is_repeated:
-            return [self._one(field) for _ in range(self.draw.randrange(4))]
-        return self._one(field)
+            return [self._draw_single(field) for _ in range(self.draw.randrange(4))]
+        return self._draw_single(field)
 
-    def _one(self, field: FieldDescriptor) -> Any:  # noqa: ANN401, PLR0911 - any field, a line a type
+    def _draw_single(self, field: FieldDescriptor) -> Any:  # noqa: ANN401, PLR0911 - any field, a line a type
         hint, given = self.operation.conformance.get(field.name), self.operation.inputs.get(field.name)
         if field.message_type:
             return self.fill(field.message_type)
         if hint:
             return self.draw.choice(hint.list or (self.draw.randint(*(hint.range or (0, 0))),))
         if given and given.generator in ("seeded", "fresh", "created"):
-            return self._id(given)
+            return self._draw_id(given)
         if given and given.range:
             return self.draw.choice((self.draw.randint(*given.range), given.range[1] + 1, 0, -1))
         if field.name == "email":
@@ -261,13 +257,13 @@ class _Fields:
             return self.draw.randbytes(self.draw.choice((1, 16, 100, 4096)))
         return self.draw.choice((1, 3, 10, 128, -1, 1_000_001))
 
-    def _id(self, given: Input) -> int:
+    def _draw_id(self, given: Input) -> int:
         """Return an own id, one that is wrong, or to read one that is seeded."""
         ids = [self.base + self.draw.randrange(_IDS_USED) + given.offset] * 8 + [-1, -_INT32_MAX - 1]
         # A page from 0 on would show what other clients have created in a store that they share.
         ids += [0] if given.count == 1 else []
         if given.seeded and not self.operation.writes:
-            seeded = builtin().seeded[given.seeded]
+            seeded = load_builtin().seeded[given.seeded]
             ids += [seeded.first + self.draw.randrange(seeded.count - 10), _INT32_MAX] * 4
         return self.draw.choice(ids)
 

@@ -1,18 +1,26 @@
-"""What a service counted itself, read from its admin port: requests by worker."""
+"""What services, nodes and the kernel count: requests by worker, CPU time and memory, dropped packets."""
 
 from __future__ import annotations
 
-import http.client
+import contextlib
+import json
 import re
 import time
+import urllib.request
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPException
+from pathlib import Path
 
 from wirebench.errors import WirebenchError
-from wirebench.targets.target import Replica
+from wirebench.measure.usage import Usage, sum_if_all_known
+from wirebench.system import cgroup
+from wirebench.targets.target import Containers, Replica
 
 _TIMEOUT_S = 10.0
+_BYTES_MAX = 16 * 2**20
+#: As drivers send their load: past the proxies that the environment may name.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 #: A worker counts a request right after it has sent the reply; on a busy machine it may be interrupted in between.
 _STILL_S = 0.1
 _SETTLE_TIMEOUT_S = 5.0
@@ -20,28 +28,35 @@ _COUNTED_TIMEOUT_S = 3.0
 _COUNTED_POLL_S = 0.02
 _REQUESTS = re.compile(r"^wirebench_request_duration_seconds_count\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _WORKER = re.compile(r'\bworker="([^"]*)"')
+#: How often, and how long in between, a pod's containers are looked at until ours is known.
+_ATTEMPTS = 20
+_RETRY_PAUSE_S = 0.1
+_METRIC = r"^{}(?:\{{.*\}})?[ \t]+(\S+)"
+_CPU = re.compile(_METRIC.format("process_cpu_seconds_total"), re.MULTILINE)
+_MEMORY = re.compile(_METRIC.format("process_resident_memory_bytes"), re.MULTILINE)
+#: The kernel's table of tracked connections: with Docker or a firewall, loopback's are in it, too.
+_CONNECTION_TABLE = Path("/proc/net/stat/nf_conntrack")
 
 #: Requests by worker. A worker without a request isn't listed.
 Counts = Mapping[str, int]
 
 
+def _fetch(url: str) -> str:
+    with _OPENER.open(url, timeout=_TIMEOUT_S) as response:
+        text: bytes = response.read(_BYTES_MAX)
+        return text.decode()
+
+
 def read_counts(admin_url: str) -> Counts:
     """Read how many requests a service has had. Raises WirebenchError if it doesn't answer."""
-    parts = urlsplit(admin_url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
     try:
-        connection.request("GET", "/metrics")
-        response = connection.getresponse()
-        text = response.read().decode()
-    except (OSError, http.client.HTTPException) as error:
-        raise WirebenchError(f"can't read {admin_url}/metrics: {error}", "has the service died? see its log") from error
-    finally:
-        connection.close()
-    return parse_counts(text)
+        return parse_counts(_fetch(f"{admin_url}/metrics"))
+    except (OSError, HTTPException) as error:
+        why = getattr(error, "reason", error)
+        raise WirebenchError(f"can't read {admin_url}/metrics: {why}", "has the service died? see its log") from error
 
 
 def parse_counts(text: str) -> Counts:
-    """Read the requests out of Prometheus' text format."""
     counts: Counter[str] = Counter()
     for match in _REQUESTS.finditer(text):
         if worker := _WORKER.search(match["labels"]):
@@ -63,7 +78,7 @@ def count_since(replicas: Sequence[Replica], before: Mapping[str, Counts], sent:
     deadline = time.monotonic() + _COUNTED_TIMEOUT_S
     while True:
         added = {name: subtract(counts, before[name]) for name, counts in read_replicas(replicas).items()}
-        if sum(map(_total, added.values())) >= sent or time.monotonic() > deadline or not added:
+        if sum(map(_sum_counts, added.values())) >= sent or time.monotonic() > deadline or not added:
             return added
         time.sleep(_COUNTED_POLL_S)
 
@@ -72,7 +87,7 @@ def wait_until_settled(admin_urls: Sequence[str]) -> None:
     """Wait until the requests that services have had are counted: until their counts stand still for a moment."""
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
     before: list[int] = []
-    while (now := [_total(read_counts(url)) for url in admin_urls]) != before and time.monotonic() < deadline:
+    while (now := [_sum_counts(read_counts(url)) for url in admin_urls]) != before and time.monotonic() < deadline:
         before = now
         time.sleep(_STILL_S)
 
@@ -83,11 +98,11 @@ def subtract(counts: Counts, before: Counts) -> Counts:
     return {worker: count for worker, count in added.items() if count}
 
 
-def _total(counts: Counts) -> int:
+def _sum_counts(counts: Counts) -> int:
     return sum(counts.values())
 
 
-def fairness(counts: Sequence[int], sharers: int) -> float | None:
+def compute_fairness(counts: Sequence[int], sharers: int) -> float | None:
     """Return Jain's fairness index: 1 if all are equal, 1/n if one has all; None if there is nothing to share.
 
     Those of the `sharers` that aren't in the counts have nothing.
@@ -96,3 +111,73 @@ def fairness(counts: Sequence[int], sharers: int) -> float | None:
     """
     squares = sum(count * count for count in counts)
     return sum(counts) ** 2 / (max(sharers, len(counts)) * squares) if squares else None
+
+
+def read_containers(containers: Containers) -> Usage | None:
+    """Ask the agent on a pod's node (`wirebench.system.cgroup_agent`) what its containers have used together.
+
+    None if one is missing, or the agent doesn't answer.
+    """
+    there = _read_pod(containers.agent_url, containers.pod_uid)
+    used = [there[each] for each in containers.ids if each in there]
+    if not used or len(used) < len(containers.ids):
+        return None
+    memory = sum_if_all_known(each.memory_bytes for each in used)
+    return Usage(
+        time_unix_ns=used[-1].time_unix_ns,
+        cpu_s=sum_if_all_known(each.cpu_s for each in used),
+        throttled_periods=sum_if_all_known(each.throttled_periods for each in used),
+        memory_bytes=None if memory is None else round(memory),
+    )
+
+
+def _read_own_cpu_s() -> float | None:
+    known = map(cgroup.read_cpu_s, cgroup.list_folders("cpuacct"))
+    return next((value for value in known if value is not None), None)
+
+
+def find_containers_beside(
+    agent_url: str, pod_uid: str, own_cpu_s: Callable[[], float | None] = _read_own_cpu_s
+) -> tuple[str, ...]:
+    """Return the ids of the containers that run in this process's pod, without its own; empty if they can't be told.
+
+    A container can't always see its own id. But it sees its own CPU time, and no other container has the same.
+    """
+    for _ in range(_ATTEMPTS):
+        before, there, after = own_cpu_s(), _read_pod(agent_url, pod_uid), own_cpu_s()
+        if before is not None and after is not None:
+            own = [each for each, used in there.items() if used.cpu_s is not None and before <= used.cpu_s <= after]
+            if len(own) == 1:
+                return tuple(sorted(there.keys() - own))
+        time.sleep(_RETRY_PAUSE_S)
+    return ()
+
+
+def _read_pod(agent_url: str, pod_uid: str) -> dict[str, Usage]:
+    try:
+        return {each: Usage(**used) for each, used in json.loads(_fetch(f"{agent_url}/containers/{pod_uid}")).items()}
+    except (OSError, HTTPException, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def read_process_metrics(url: str) -> Usage | None:
+    """Read what a service's processes have used from its own metrics, all samples added up; None if they don't tell."""
+    with contextlib.suppress(OSError, HTTPException, ValueError):
+        now_ns, text = time.time_ns(), _fetch(url)
+        cpu, memory = (list(map(float, metric.findall(text))) for metric in (_CPU, _MEMORY))
+        if cpu:
+            return Usage(now_ns, sum(cpu), memory_bytes=int(sum(memory)) if memory else None)
+    return None
+
+
+def count_dropped_packets(path: Path = _CONNECTION_TABLE) -> int | None:
+    """Return how many packets were dropped since the start of the system, as the table was full; None without a table.
+
+    The columns are hexadecimal, a line per CPU: net/netfilter/nf_conntrack_standalone.c in Linux.
+    """
+    try:
+        header, *lines = path.read_text().splitlines()
+    except OSError:
+        return None
+    column = header.split().index("drop")
+    return sum(int(line.split()[column], 16) for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 from importlib import metadata
@@ -10,10 +9,10 @@ from pathlib import Path
 
 import psutil
 
-from wirebench import network, processes
 from wirebench.drivers import DRIVERS
-from wirebench.places import ROOT
-from wirebench.targets import Cores
+from wirebench.system import processes
+from wirebench.system.paths import ROOT
+from wirebench.targets import Cores, toxiproxy
 
 _PACKAGES = (
     "wirebench",
@@ -30,9 +29,12 @@ _PACKAGES = (
     "prometheus-client",
 )
 _STEAL_MAX = 0.02
+#: How busy other programs may keep the machine before a run, and how long that is looked at.
+_BUSY_MAX = 0.25
+_LOOK_S = 0.5
 
 
-def versions() -> dict[str, str]:
+def read_versions() -> dict[str, str]:
     """Return the versions of all that took part, as far as they are installed."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
@@ -40,15 +42,14 @@ def versions() -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    tools = {**{name: driver.version() for name, driver in DRIVERS.items()}, "toxiproxy": network.version()}
+    tools = {**{name: driver.read_version() for name, driver in DRIVERS.items()}, "toxiproxy": toxiproxy.read_version()}
     return found | {name: version for name, version in tools.items() if version}
 
 
-def machine() -> dict[str, str]:
-    """Return what the machine is, in words."""
+def read_machine() -> dict[str, str]:
     gibibytes = psutil.virtual_memory().total / 2**30
     return {
-        "cpu": _cpu_model() or platform.processor() or platform.machine(),
+        "cpu": _read_cpu_model() or platform.processor() or platform.machine(),
         "cores": str(psutil.cpu_count() or 1),
         "memory": f"{gibibytes:.1f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
@@ -56,18 +57,19 @@ def machine() -> dict[str, str]:
     }
 
 
-def commit() -> str | None:
+def read_commit() -> str | None:
     """Return the commit of the project, marked if files differ from it; None outside a checkout."""
     return processes.capture(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=12"])
 
 
-def warnings(cores: Cores | None) -> Iterator[str]:
+def find_warnings(cores: Cores | None) -> Iterator[str]:
     """Yield what makes figures from this machine less sure, and what to do about it."""
     if cores is not None and cores.shared:
         yield "server and generator share their cores, and take CPU time from each other: use two cores or more"
-    load = os.getloadavg()[0]
-    if load > (psutil.cpu_count() or 1) / 2:
-        yield f"other programs keep this machine busy (load average {load:.1f}): close them, or run again later"
+    # Not the load average: it still has what set up this run.
+    busy_share = psutil.cpu_percent(interval=_LOOK_S) / 100
+    if busy_share > _BUSY_MAX:
+        yield f"other programs keep {busy_share:.0%} of this machine busy: close them, or run again later"
     governor = _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
     if governor not in (None, "performance"):
         yield f"the CPU's frequency follows the load (governor {governor}): `cpupower frequency-set -g performance`"
@@ -77,7 +79,7 @@ def warnings(cores: Cores | None) -> Iterator[str]:
         yield f"the hypervisor gave {steal / total:.1%} of this machine's CPU time to others: expect noise"
 
 
-def _cpu_model() -> str | None:
+def _read_cpu_model() -> str | None:
     text = _read(Path("/proc/cpuinfo")) or ""
     return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), None)
 

@@ -1,4 +1,4 @@
-"""Ids for the users that a run creates: each creating load has some of its own, where nobody has a user yet."""
+"""Ids for the users that a run creates: each creating load has its own range of unused ids."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wirebench import clients
+from wirebench.drivers import clients
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.application import builtin
-from wirebench.scenario import Cell, Load, Plan, PlannedCell
+from wirebench.model.cell import Cell
+from wirebench.model.scenario import Scenario
+from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.targets import Endpoint
 
 _INT32_MAX = 2**31 - 1
@@ -39,19 +40,19 @@ class IdLayout:
 def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
     """Give every creating load of a plan ids that no other one has on the same service.
 
-    On fresh services each block starts anew. Services that stay keep what was created, and may share a store: then
+    On fresh services each block starts again. Services that stay keep what was created, and may share a store: then
     all loads of the run have ids of their own. Raises UsageError if there aren't as many ids as that.
     """
     steps_taken: Counter[object] = Counter()
     offsets = {}
     for planned in itertools.chain(*plan.blocks):
-        if steps := _steps(planned.cell, plan.scenario.load):
+        if steps := plan.scenario.load.windows * count_steps(planned.cell, plan.scenario):
             store = (planned.block, planned.cell.service) if fresh_services else None
             offsets[planned] = steps_taken[store] * ID_STEP
             steps_taken[store] += steps
     steps = max(steps_taken.values(), default=0)
     if steps > _STEPS:
-        where = plan.scenario.where(("load", "window_s"))
+        where = plan.scenario.locate(("load", "window_s"))
         raise UsageError(
             f"{where}: up to {steps * ID_STEP:,} users would be created, and int32 has {_STEPS * ID_STEP:,} ids",
             "measure for a shorter time" + ("" if fresh_services else ", or in fewer blocks"),
@@ -62,7 +63,9 @@ def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
 def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
     """Return the first of so many ids, drawn at random, of which no service has a user.
 
-    Drawn anew for every run: what earlier runs created is avoided, and what runs at the same time create, most likely.
+    Drawn again for every run: what earlier runs created is avoided, and what runs at the same time create, most likely.
+    Variants aren't asked: they have other operations.
+
     Raises WirebenchError if no such ids are found, ClientError if a service doesn't answer.
     """
     starts = range(_STEPS - count // ID_STEP + 1)
@@ -72,6 +75,7 @@ def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
                 clients.connect(endpoint.service.transport, endpoint.address, _TIMEOUT_S, tls=endpoint.tls)
             )
             for endpoint in endpoints
+            if not endpoint.service.variant
         ]
         for start in random.SystemRandom().sample(starts, min(_DRAWS, len(starts))):
             first_id = CREATED_FIRST_ID + start * ID_STEP
@@ -83,13 +87,14 @@ def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
     )
 
 
-def _steps(cell: Cell, load: Load) -> int:
-    """Return how many times `ID_STEP` ids a load may take: none if it creates no users.
+def count_steps(cell: Cell, scenario: Scenario) -> int:
+    """Return how many times `ID_STEP` ids a window of a load may take: none if it creates no users.
 
     Every request of a load takes as many ids as its largest creation does, so that all of them know their own.
     """
-    operations = load.workload(cell.operation).operations
-    per_request = max(builtin().ids_each(operation, cell.payload) for operation in operations)
+    load = scenario.load
+    operations = load.find_workload(cell.operation).operations
+    per_request = max(scenario.application.count_ids(operation, cell.payload) for operation in operations)
     requests_per_s = _BATCHES_PER_S_MAX if per_request > 1 else _CREATED_PER_S_MAX
     calls = (load.calls or 0) + (load.warmup_calls or 0)
     requests = calls * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)

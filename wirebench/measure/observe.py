@@ -1,4 +1,4 @@
-"""Sending a load, and seeing all that can only be seen beside it: where it is sent from, and while it lasts."""
+"""Sends a load, and observes what can only be observed where it comes from, while it runs."""
 
 from __future__ import annotations
 
@@ -9,79 +9,139 @@ from dataclasses import dataclass
 from functools import partial
 
 from wirebench.drivers import DRIVERS, HistogramFile, Job
-from wirebench.drivers.histogram_file import merge
-from wirebench.measure.containers import read_containers
-from wirebench.measure.counters import Counts, count_since, read_replicas
-from wirebench.measure.diagnosis import explained
-from wirebench.measure.observation import GeneratorUse, Observation, ProxyUse, ServerUse
-from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, of_cores, of_processes, sum_known
-from wirebench.measure.way import Way, way_of
+from wirebench.drivers.clients import connect
+from wirebench.errors import WirebenchError
+from wirebench.measure.counters import (
+    Counts,
+    count_dropped_packets,
+    count_since,
+    read_containers,
+    read_process_metrics,
+    read_replicas,
+)
+from wirebench.measure.proxy import ProxyRoute, route_job
+from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, read_cores, read_processes, sum_if_all_known
+from wirebench.model.application import load_builtin
+from wirebench.model.frozen import FrozenModel
+from wirebench.model.histogram_file import OK, merge
 from wirebench.targets.target import Replica
 
 #: Reading a clock costs microseconds; asking a node's agent costs the node some milliseconds of CPU time.
 CLOCK_INTERVAL_S = 0.025
 _AGENT_INTERVAL_S = 0.2
+#: Metrics are asked for from the service that is measured.
+_METRICS_INTERVAL_S = 1.0
 _SECOND_NS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
-    """How generators that share a load act as one: by default, one that is alone.
+class ServerUse(FrozenModel):
+    """What all replicas of a service used in the windows; None is what wasn't seen."""
 
-    `start` returns when all are ready; `total` returns the sum of what each of them gives it, to the first of them.
+    cpu_s: float | None = None
+    memory_bytes: int | None = None
+    throttled_periods: int | None = None
+    #: Requests that the service itself counted during the whole load, by replica and in it by worker.
+    requests: dict[str, dict[str, int]] | None = None
+
+
+class GeneratorUse(FrozenModel):
+    """What one generator used in the windows, of the cores that it had; None is what wasn't seen."""
+
+    cpu_s: float | None
+    cores: float | None
+    throttled_periods: int | None
+    #: CPU time in its busiest second: where a load changes, a generator may be at its end for a while only.
+    busiest_s: float | None = None
+
+
+class ProxyUse(FrozenModel):
+    """What the proxy between generator and server used in the windows, and cost by itself.
+
+    `added_ms` is by how much it made a call longer before it was told to delay any, the median of `pairs`: None where
+    another of several generators measured it.
     """
 
-    start: Callable[[], None] = lambda: None
-    total: Callable[[int], int] = lambda sent: sent
+    cpu_s: float | None
+    added_ms: float | None
+    pairs: int
 
 
-ALONE = Together()
+class Observation(FrozenModel):
+    """One generator's view of one cell; only the first of several looks at the server."""
+
+    file: HistogramFile
+    window_s: float
+    generator: GeneratorUse
+    server: ServerUse
+    #: Share of the pinned cores' time that other programs and the hypervisor took; None where it can't be told.
+    interference: float | None = None
+    #: Packets that the kernel's full table of connections dropped during the load; None where there is no such table.
+    dropped_packets: int | None = None
+    #: None where the load went straight to the service.
+    proxy: ProxyUse | None = None
+    #: Why live metrics didn't get where they should have; empty if they did, or weren't asked for.
+    metrics_push_problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StartBarrier:
+    """Synchronizes the generators that share a load; the default is for a single generator.
+
+    `wait` returns when all are ready. `add_up` returns the sum of their numbers to the first of them.
+    """
+
+    wait: Callable[[], None] = lambda: None
+    add_up: Callable[[int], int] = lambda sent: sent
 
 
 def observe(
     job: Job,
     replicas: Sequence[Replica],
     cores: float | None,
-    together: Together = ALONE,
+    barrier: StartBarrier | None = None,
     pinned: frozenset[int] = frozenset(),
 ) -> Observation:
-    """Send a job's load, with so many cores to do it, and watch the replicas that can be seen into.
+    """Send a job's load from `cores` cores, and watch the replicas that can be observed.
 
-    `pinned` are the cores of server and generator, where these run beside us.
+    `pinned` are the cores of server and generator, if they run on this machine.
 
     Raises WirebenchError if the driver fails, if no request was sent at all, or if a replica doesn't answer.
     """
+    barrier = barrier or StartBarrier()
     generator = Generator()
     with ExitStack() as stack:
-        way = stack.enter_context(way_of(job, replicas))
+        route = stack.enter_context(route_job(job, replicas))
         before = read_replicas(replicas)
         servers = [stack.enter_context(watch) for watch in map(_watch, replicas) if watch]
         own = stack.enter_context(Watch(generator.usage, CLOCK_INTERVAL_S))
-        proxy = stack.enter_context(Watch(partial(of_processes, way.proxy_pids), CLOCK_INTERVAL_S))
-        ourselves = stack.enter_context(Watch(partial(of_processes, [os.getpid()]), CLOCK_INTERVAL_S))
-        machine = stack.enter_context(Watch(partial(of_cores, pinned), CLOCK_INTERVAL_S))
-        together.start()
-        parts = DRIVERS[job.cell.driver].run(way.job, generator.watch)
-    sent = together.total(sum(part.sent for part in parts))
+        proxy = stack.enter_context(Watch(partial(read_processes, route.proxy_pids), CLOCK_INTERVAL_S))
+        ourselves = stack.enter_context(Watch(partial(read_processes, [os.getpid()]), CLOCK_INTERVAL_S))
+        machine = stack.enter_context(Watch(partial(read_cores, pinned), CLOCK_INTERVAL_S))
+        barrier.wait()
+        dropped_before = count_dropped_packets()
+        parts = DRIVERS[job.cell.driver].run(route.job, generator.watch)
+    dropped = count_dropped_packets()
+    sent = barrier.add_up(sum(part.sent for part in parts))
     counted = count_since(replicas, before, sent) if before else None
-    used = _in_windows(parts, own)
-    throttled = sum_known(use.throttled_periods for use in used)
-    window_s = sum(part.checked_window().duration_s for part in parts)
-    ours = [*servers, own, ourselves, *([proxy] if way.proxy_pids else [])]
-    # A database's processes are neither ours nor strangers.
+    used = _list_usage_in_windows(parts, own)
+    throttled = sum_if_all_known(use.throttled_periods for use in used)
+    window_s = sum(part.require_window().duration_s for part in parts)
+    ours = [*servers, own, ourselves, *([proxy] if route.proxy_pids else [])]
+    # A database's processes are neither ours nor other programs.
     can_tell = pinned and servers and job.cell.store != "postgres"
     return Observation(
-        file=explained(merge(parts), job),
+        file=explain_failure(merge(parts), job),
         window_s=window_s,
-        interference=_interference(parts, machine, ours, window_s * len(pinned)) if can_tell else None,
+        interference=_compute_interference(parts, machine, ours, window_s * len(pinned)) if can_tell else None,
+        dropped_packets=None if dropped is None or dropped_before is None else dropped - dropped_before,
         generator=GeneratorUse(
-            cpu_s=sum_known(use.cpu_s for use in used),
+            cpu_s=sum_if_all_known(use.cpu_s for use in used),
             cores=cores,
             throttled_periods=None if throttled is None else round(throttled),
-            busiest_s=_busiest_s(parts, [own, proxy] if way.proxy_pids else [own]),
+            busiest_s=_find_busiest_s(parts, [own, proxy] if route.proxy_pids else [own]),
         ),
-        server=_server_use([_in_windows(parts, server) for server in servers], counted),
-        proxy=_proxy_use(way, _in_windows(parts, proxy)),
+        server=_summarize_server([_list_usage_in_windows(parts, server) for server in servers], counted),
+        proxy=_summarize_proxy(route, _list_usage_in_windows(parts, proxy)),
     )
 
 
@@ -90,38 +150,39 @@ def _watch(replica: Replica) -> Watch | None:
         return TreeWatch(replica.root_pid, CLOCK_INTERVAL_S)
     if replica.containers:
         return Watch(partial(read_containers, replica.containers), _AGENT_INTERVAL_S)
+    if replica.metrics_url:
+        return Watch(partial(read_process_metrics, replica.metrics_url), _METRICS_INTERVAL_S)
     return None
 
 
-def _server_use(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counts] | None) -> ServerUse:
-    """Put together what each replica used in each window."""
+def _summarize_server(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counts] | None) -> ServerUse:
     uses = [use for replica in in_windows for use in replica]
-    memory = sum_known(replica[-1].memory_bytes for replica in in_windows)
-    throttled = sum_known(use.throttled_periods for use in uses)
+    memory = sum_if_all_known(replica[-1].memory_bytes for replica in in_windows)
+    throttled = sum_if_all_known(use.throttled_periods for use in uses)
     return ServerUse(
-        cpu_s=sum_known(use.cpu_s for use in uses),
+        cpu_s=sum_if_all_known(use.cpu_s for use in uses),
         memory_bytes=None if memory is None else round(memory),
         throttled_periods=None if throttled is None else round(throttled),
         requests=None if counted is None else dict(counted),
     )
 
 
-def _proxy_use(way: Way, in_windows: Sequence[Usage]) -> ProxyUse | None:
-    if not way.proxy_pids:
+def _summarize_proxy(route: ProxyRoute, in_windows: Sequence[Usage]) -> ProxyUse | None:
+    if not route.proxy_pids:
         return None
     return ProxyUse(
-        cpu_s=sum_known(use.cpu_s for use in in_windows),
-        added_ms=way.cost.added_ms if way.cost else None,
-        pairs=way.cost.pairs if way.cost else 0,
+        cpu_s=sum_if_all_known(use.cpu_s for use in in_windows),
+        added_ms=route.cost.added_ms if route.cost else None,
+        pairs=route.cost.pairs if route.cost else 0,
     )
 
 
-def _interference(
+def _compute_interference(
     parts: Sequence[HistogramFile], machine: Watch, ours: Sequence[Watch], available_s: float
 ) -> float | None:
     """Return which share of the cores' time others took; None if not all of our own processes are known."""
-    busy_s = sum_known(use.cpu_s for use in _in_windows(parts, machine))
-    ours_s = sum_known(use.cpu_s for watch in ours for use in _in_windows(parts, watch))
+    busy_s = sum_if_all_known(use.cpu_s for use in _list_usage_in_windows(parts, machine))
+    ours_s = sum_if_all_known(use.cpu_s for watch in ours for use in _list_usage_in_windows(parts, watch))
     # The kernel counts a core's time in ticks of 10 ms, and may count a few less than a process has used.
     return None if busy_s is None or ours_s is None else max(0.0, busy_s - ours_s) / available_s
 
@@ -129,20 +190,46 @@ def _interference(
 _UNSEEN = Usage(0, None)
 
 
-def _in_windows(parts: Sequence[HistogramFile], watch: Watch) -> tuple[Usage, ...]:
+def _list_usage_in_windows(parts: Sequence[HistogramFile], watch: Watch) -> tuple[Usage, ...]:
     """Return what was used in each of the windows; nothing is known of one that wasn't watched whole."""
-    windows = [part.checked_window() for part in parts]
+    windows = [part.require_window() for part in parts]
     return tuple(watch.between(window.start_unix_ns, window.end_unix_ns) or _UNSEEN for window in windows)
 
 
-def _busiest_s(parts: Sequence[HistogramFile], watches: Sequence[Watch]) -> float | None:
+def _find_busiest_s(parts: Sequence[HistogramFile], watches: Sequence[Watch]) -> float | None:
     """Return the CPU time of the busiest full second of the windows; None if there is none, or not all are known."""
-    windows = [part.checked_window() for part in parts]
+    windows = [part.require_window() for part in parts]
     starts = [
         start for each in windows for start in range(each.start_unix_ns, each.end_unix_ns - _SECOND_NS + 1, _SECOND_NS)
     ]
     seconds = [
-        sum_known((watch.between(start, start + _SECOND_NS) or _UNSEEN).cpu_s for watch in watches) for start in starts
+        sum_if_all_known((watch.between(start, start + _SECOND_NS) or _UNSEEN).cpu_s for watch in watches)
+        for start in starts
     ]
     known = [each for each in seconds if each is not None]
     return max(known) if known and len(known) == len(seconds) else None
+
+
+def explain_failure(file: HistogramFile, job: Job) -> HistogramFile:
+    """Return what a driver measured; if all failed, its first error with what a client of ours says of the service.
+
+    Tools say little of why, each in other words. Our clients speak the built-in application alone.
+    """
+    if OK in file.requests_total or not file.errors or job.cell.variant:
+        return file
+    why = _probe_service(job)
+    if not why:
+        return file
+    first, *others = file.errors
+    told = first.model_copy(update={"message": f"{first.message} ({why})"})
+    return file.model_copy(update={"errors": (told, *others)})
+
+
+def _probe_service(job: Job) -> str:
+    cell, address = job.cell, (*job.replicas, job.address)[0]
+    try:
+        with connect(cell.transport, address, codec=cell.codec, tls=job.tls) as client:
+            client.call("users.get", {"id": load_builtin().seeded["users"].first})
+    except WirebenchError as error:
+        return f"{error.message}: {error.hint}"
+    return ""

@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import socket
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wirebench import processes
 from wirebench.drivers import DRIVERS, Histogram, HistogramFile, Job
 from wirebench.errors import WirebenchError
-from wirebench.places import CONTRACT, TOOLS
-from wirebench.ports import LOOPBACK, free_ports
-from wirebench.scenario import Cell, Load
-from wirebench.scenario.contract import Transport
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Transport
+from wirebench.model.scenario import Load
+from wirebench.system import processes
+from wirebench.system.paths import CONTRACT, TOOLS
+from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.readiness import wait_ready
 from wirebench.targets import Cores
 
 SERVER = TOOLS / "truth"
 _TIMEOUT_S = 20.0
-_POLL_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, c
             output, log = folder / "histograms.json", folder / "driver.log"
             job = Job(cell, load, f"{LOOPBACK}:{port}", seed, 1, output, log, cores.generator)
             (file,) = DRIVERS[cell.driver].run(job, lambda _: None)
-            window = file.checked_window()
+            window = file.require_window()
             truth = _ask(admin_port, window.start_unix_ns, window.end_unix_ns)
     if truth["requests_lost"]:
         raise WirebenchError(f"the server had no room for {truth['requests_lost']:,} requests", "shorten the window")
-    if not file.histogram("service").count:
+    if not file.merge_histograms("service").count:
         raise WirebenchError(
             "no request succeeded", f"the driver says: {', '.join(map(str, file.errors)) or 'nothing'}"
         )
@@ -60,11 +60,11 @@ def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, c
     return Measurement(latencies, file, window.duration_s, truth["requests_without_kernel_timestamp"])
 
 
-def error_ms(truth: Histogram, measured: Histogram, quantile: float) -> tuple[float, float] | None:
+def compute_error_ms(truth: Histogram, measured: Histogram, quantile: float) -> tuple[float, float] | None:
     """Return the truth at a quantile and the driver's error, in ms; None if no request lies beyond the quantile."""
     if min(truth.count, measured.count) * (1 - quantile) < 1:
         return None
-    (true_ns,), (measured_ns,) = truth.quantiles_ns(quantile), measured.quantiles_ns(quantile)
+    (true_ns,), (measured_ns,) = truth.compute_quantiles_ns(quantile), measured.compute_quantiles_ns(quantile)
     return true_ns / 1e6, (measured_ns - true_ns) / 1e6
 
 
@@ -73,25 +73,19 @@ def run_server(
     transport: Transport, flags: Sequence[str], cores: frozenset[int], log: Path
 ) -> Iterator[tuple[int, int]]:
     """Run a server while the block runs; yield its port and that of its admin address. Raises ProcessError."""
-    with free_ports(2) as ports:
+    with reserve_ports(2) as ports:
         port, admin_port = ports
     addresses = ["-listen", f"{LOOPBACK}:{port}", "-admin", f"{LOOPBACK}:{admin_port}"]
     command = [SERVER, "-transport", transport, *addresses, "-protoset", CONTRACT, *flags]
     child = processes.start("truth", command, log, cores)
     try:
-        deadline = time.monotonic() + _TIMEOUT_S
-        while "serves on" not in log.read_text():
-            child.check_alive()
-            if time.monotonic() > deadline:
-                raise processes.ProcessError(f"truth was not ready after {_TIMEOUT_S:.0f} s", "try again")
-            time.sleep(_POLL_S)
+        wait_ready(child, lambda: "serves on" in log.read_text(), _TIMEOUT_S)
         yield port, admin_port
     finally:
         child.stop()
 
 
 def _ask(admin_port: int, start_unix_ns: int, end_unix_ns: int) -> dict[str, Any]:
-    """Return the truth about a window."""
     address = (LOOPBACK, admin_port)
     with socket.create_connection(address, timeout=_TIMEOUT_S) as admin, admin.makefile("rw") as lines:
         lines.write(f"{start_unix_ns} {end_unix_ns}\n")

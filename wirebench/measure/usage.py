@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
+from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import psutil
 
-from wirebench.measure.throttling import throttled_periods
-from wirebench.processes import Child, read_cpu_s
+from wirebench.system import cgroup
+from wirebench.system.processes import Child, read_cpu_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +30,15 @@ class Usage:
     memory_bytes: int | None = None
 
     def since(self, before: Usage) -> Usage:
-        """Return what was used from an earlier reading on, and the memory at this one."""
         return Usage(
             self.time_unix_ns,
-            _minus(self.cpu_s, before.cpu_s),
-            _minus(self.throttled_periods, before.throttled_periods),
+            _subtract(self.cpu_s, before.cpu_s),
+            _subtract(self.throttled_periods, before.throttled_periods),
             self.memory_bytes,
         )
 
 
-def process_tree(root_pid: int) -> tuple[int, ...]:
+def list_process_ids(root_pid: int) -> tuple[int, ...]:
     """Return the ids of a process and its descendants; empty if it has ended."""
     return tuple(each.pid for each in _list_processes(root_pid))
 
@@ -50,23 +51,23 @@ def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
         return frozenset()
 
 
-def of_processes(pids: Sequence[int]) -> Usage | None:
+def read_processes(pids: Sequence[int]) -> Usage | None:
     """Read the CPU time of processes; None if one has gone or can't be seen: the sum would be too small."""
     now_ns = time.time_ns()
     known = [value for value in map(read_cpu_s, pids) if value is not None]
     return Usage(now_ns, sum(known)) if pids and len(known) == len(pids) else None
 
 
-def of_cores(cores: frozenset[int]) -> Usage:
+def read_cores(cores: frozenset[int]) -> Usage:
     """Read how long cores were busy with any process, and the time that the hypervisor gave to other machines."""
     now_ns = time.time_ns()
     if not cores:  # reading takes longer than the other clocks
         return Usage(now_ns, 0.0)
     all_cores = psutil.cpu_times(percpu=True)
-    return Usage(now_ns, sum(_busy_s(all_cores[core]) for core in cores if core < len(all_cores)))
+    return Usage(now_ns, sum(_sum_busy_s(all_cores[core]) for core in cores if core < len(all_cores)))
 
 
-def _busy_s(times: Any) -> float:  # noqa: ANN401 - psutil's own type differs by system
+def _sum_busy_s(times: Any) -> float:  # noqa: ANN401 - psutil's own type differs by system
     # The kernel counts guests' time in `user` and `nice`, too.
     not_busy = ("idle", "iowait", "guest", "guest_nice")
     return math.fsum(value for name, value in times._asdict().items() if name not in not_busy)
@@ -80,37 +81,19 @@ class Interference:
         self._start = self._read()
 
     def share(self) -> float:
-        """Return the others' share of the cores' time so far."""
         elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
         return max(0.0, others_s) / (elapsed_s * len(self._cores))
 
     def _read(self) -> tuple[float, float]:
         own = os.times()
         ours_s = own.user + own.system + own.children_user + own.children_system
-        return own.elapsed, (of_cores(self._cores).cpu_s or 0.0) - ours_s
+        return own.elapsed, (read_cores(self._cores).cpu_s or 0.0) - ours_s
 
 
-class ProcessTree:
-    """A process and its descendants, as they are when this is made: listing them takes too long for each reading."""
-
-    def __init__(self, root_pid: int) -> None:
-        self._root_pid = root_pid
-        self._processes = _list_processes(root_pid)
-
-    def usage(self) -> Usage | None:
-        """Read the CPU time of all processes; None if one of them has ended."""
-        return of_processes([each.pid for each in self._processes])
-
-    def is_unchanged(self) -> bool:
-        """Return whether the same processes run still: a server may have replaced a worker, or started one more."""
-        return bool(self._processes) and self._processes == _list_processes(self._root_pid)
-
-    def memory_bytes(self) -> int | None:
-        """Return the proportional set size, which counts a page that processes share once; None if it can't be read."""
-        try:
-            return sum(each.memory_full_info().pss for each in self._processes)
-        except (psutil.Error, AttributeError):  # only Linux has it
-            return None
+def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> int | None:
+    """Return in how many periods our cgroup, the generator too, met its CPU limit; None if it is unreadable."""
+    counts = map(cgroup.read_throttled_periods, cgroup.list_folders("cpu", membership, root))
+    return next((count for count in counts if count is not None), None)
 
 
 class Generator:
@@ -124,7 +107,6 @@ class Generator:
         self._children: list[Child] = []
 
     def watch(self, child: Child) -> None:
-        """Add a process."""
         self._children.append(child)
 
     def usage(self) -> Usage | None:
@@ -133,7 +115,7 @@ class Generator:
         known = [used_s for child in self._children if (used_s := child.read_cpu_s()) is not None]
         if len(known) < len(self._children):
             return None
-        return Usage(now_ns, math.fsum(known), throttled_periods())
+        return Usage(now_ns, math.fsum(known), read_throttled_periods())
 
 
 class Watch:
@@ -150,15 +132,11 @@ class Watch:
         self._thread = threading.Thread(target=self._read_until_stopped, name="usage", daemon=True)
 
     def __enter__(self) -> Self:
-        """Read once, and go on."""
         self._add()
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Read once more, and stop."""
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
         self._add()
@@ -187,21 +165,25 @@ class Watch:
 
 
 class TreeWatch(Watch):
-    """Watches a process and its descendants; knows nothing of them if they aren't the same ones at the end."""
+    """Watches a process and its descendants, as they are when this is made: listing them takes too long for a reading.
+
+    Knows nothing of them if they aren't the same ones at the end: a server may have replaced a worker, or added one.
+    """
 
     def __init__(self, root_pid: int, interval_s: float) -> None:
-        self._tree = ProcessTree(root_pid)
+        self._root_pid = root_pid
+        self._processes = _list_processes(root_pid)
         self._is_complete = False
         self._memory_bytes: int | None = None
-        super().__init__(self._tree.usage, interval_s)
+        super().__init__(partial(read_processes, [each.pid for each in self._processes]), interval_s)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Read once more, with the memory, for which the kernel visits every page: not while requests come."""
-        super().__exit__(kind, error, trace)
-        self._is_complete = self._tree.is_unchanged()
-        self._memory_bytes = self._tree.memory_bytes()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._is_complete = bool(self._processes) and self._processes == _list_processes(self._root_pid)
+        # The proportional set size counts a page that processes share once. For it the kernel visits every page: not
+        # while requests come. Only Linux has it.
+        with contextlib.suppress(psutil.Error, AttributeError):
+            self._memory_bytes = sum(each.memory_full_info().pss for each in self._processes)
 
     def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
         """Return what was used between two moments, and the memory at the end of the watch."""
@@ -223,12 +205,12 @@ def _interpolate(before: Usage, after: Usage, time_unix_ns: int) -> Usage:
     )
 
 
-def sum_known(values: Iterable[float | None]) -> float | None:
-    """Add up; what is unknown makes the sum unknown, and not smaller."""
+def sum_if_all_known(values: Iterable[float | None]) -> float | None:
+    """Return the sum; None if a value is unknown or there is none."""
     listed = list(values)
     known = [value for value in listed if value is not None]
     return sum(known) if listed and len(known) == len(listed) else None
 
 
-def _minus(value: float | None, before: float | None) -> float | None:
+def _subtract(value: float | None, before: float | None) -> float | None:
     return None if value is None or before is None else value - before

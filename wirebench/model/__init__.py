@@ -1,1 +1,1 @@
-"""The data that the rest of wirebench speaks: typed, frozen, each with its own file format."""
+"""The data that the rest speaks: application, scenario, cell, record, metric, histogram file, run."""

@@ -11,25 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from wirebench.model.frozen import StrictModel, convert_list
 from wirebench.model.template import Template, render
 
-#: The payload that stands for what an operation sends where a scenario doesn't say.
+#: The payload that an operation sends by default.
 DEFAULT = "default"
 _TEXT = "wirebench "
 _BYTE_VALUES = 256
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-
-
-class Strict(BaseModel):
-    """A part of an application file: no unknown keys, and no conversions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _as_tuple(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    return tuple(value) if isinstance(value, list) else value
 
 
 #: A number, or a placeholder of an input before it.
@@ -41,14 +32,14 @@ GENERATORS = (
 )  # fmt: skip
 
 
-class Seeded(Strict):
+class Seeded(StrictModel):
     """Ids of records that are there before the load: `count` of them, from `first` on."""
 
     first: int
     count: Annotated[int, Field(ge=1)]
 
 
-class Input(Strict):
+class Input(StrictModel):
     """How a value of a request is made: exactly one of the generators, with its options."""
 
     #: An id of a seeded record; in a sequence, of the record that the virtual user created last.
@@ -58,9 +49,9 @@ class Input(Strict):
     #: The id of a record that this virtual user has created, which the operation deletes.
     created: str | None = None
     #: A random whole number, both ends included.
-    range: Annotated[tuple[int, int], BeforeValidator(_as_tuple)] | None = None
+    range: Annotated[tuple[int, int], BeforeValidator(convert_list)] | None = None
     #: One of these at random. `file` instead has them in a column of a CSV file, or in a JSON list.
-    list: Annotated[tuple[Template, ...], BeforeValidator(_as_tuple), Field(min_length=1)] | None = None
+    list: Annotated[tuple[Template, ...], BeforeValidator(convert_list), Field(min_length=1)] | None = None
     #: This number, and one more with each request.
     counter: int | None = None
     #: So many characters or bytes: always the same, or random.
@@ -71,7 +62,7 @@ class Input(Strict):
     #: What the level of the factor `payload` stands for; the first where a scenario has none. `max`: numbers up to it.
     payload: dict[str, Template] | None = None
     max: int | None = None
-    #: What a scenario says of streams.
+    #: A scenario's factor of streams.
     stream: Literal["items", "rate_limit_per_s"] | None = None
     #: `of`, so many times; the input `counting` is one more each time.
     repeat: _Count | None = None
@@ -89,13 +80,16 @@ class Input(Strict):
         if not isinstance(given, dict) or not isinstance(given.get("file"), str):
             return given
         others = {name: value for name, value in given.items() if name not in ("file", "column")}
-        return {**others, "list": read_choices((info.context or Path()) / given["file"], given.get("column"))}
+        folder = info.context.path.parent if info.context else Path()
+        return {**others, "list": read_choices(folder / given["file"], given.get("column"))}
 
     @model_validator(mode="after")
-    def _has_one_generator(self) -> Self:
+    def _check_generator(self) -> Self:
         given = [name for name in GENERATORS if name in self.model_fields_set]
         if len(given) != 1:
             raise ValueError(f"needs exactly one of {', '.join(GENERATORS)}")
+        if self.range and self.range[0] > self.range[1]:
+            raise ValueError("range: its first number is greater than its last")
         if None in (self.list or ()):
             raise ValueError("list: an item can't be null")
         if self.repeat is not None and self.of is None:
@@ -104,7 +98,6 @@ class Input(Strict):
 
     @property
     def generator(self) -> str:
-        """The name of its generator."""
         return next(name for name in GENERATORS if name in self.model_fields_set)
 
     @property
@@ -151,7 +144,6 @@ class Drawing:
 
 
 def draw(inputs: Mapping[str, Input], drawing: Drawing) -> dict[str, Any]:
-    """Return values for the inputs of one request."""
     values: dict[str, Any] = {}
     for name, given in inputs.items():
         values[name] = _draw(given, drawing, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +36,33 @@ class Source:
     """A file, and the line of every key and item in it, counted from 1."""
 
     path: Path
+    #: What messages call it.
+    name: str
     lines: Mapping[FieldPath, int]
+    #: The text of the file, with overrides applied.
+    text: str = ""
+    #: The options that have set fields, such as `--concurrency 64`.
+    options: Mapping[FieldPath, str] = field(default_factory=dict)
+    #: What these have changed, such as `factors.concurrency 1, 16 -> 64`.
+    overrides: tuple[str, ...] = ()
 
-    def where(self, field: FieldPath) -> str:
-        """Name a field with file and line; the line of what it stands in, if it is left out itself."""
-        known = field
-        while known and known not in self.lines:
-            known = known[:-1]
-        return f"{self.path}:{self.lines.get(known, 1)}: {dotted(field)}"
+    def locate(self, field: FieldPath) -> str:
+        """Name a field with the option that set it, or with file and line.
+
+        The line is that of what the field stands in, if it is left out itself.
+        """
+        line = next((self.lines[each] for each in _list_prefixes(field) if each in self.lines), 1)
+        return f"{self.find_option(field) or f'{self.name}:{line}'}: {join_field(field)}"
+
+    def find_option(self, field: FieldPath) -> str | None:
+        return next((self.options[each] for each in _list_prefixes(field) if each in self.options), None)
 
 
-def dotted(field: FieldPath) -> str:
+def _list_prefixes(field: FieldPath) -> list[FieldPath]:
+    return [field[:length] for length in range(len(field), -1, -1)]
+
+
+def join_field(field: FieldPath) -> str:
     """Name a field by its keys: `factors.driver.rest`."""
     return ".".join(part for part in field if isinstance(part, str))
 
@@ -56,23 +72,50 @@ def read_yaml(path: Path, what: str, hint: str) -> tuple[dict[str, Any], Source]
 
     `what` is what the file should be, with its article; `hint` is the next step if the file can't be opened.
     """
-    text = _read(path, what, hint)
+    return parse_yaml(_read(path, what, hint), path, str(path), what)
+
+
+def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, Any], Source]:
+    """Return the mapping in a YAML text, as `read_yaml` does; messages call its file `name`. Raises UsageError."""
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
-        lines = _lines_of(node, path) if node else {}
+        lines = _map_lines(node, name) if node else {}
         data = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UsageError(f"{path}:{line}: not valid YAML: {error.problem}", "correct the line") from None
+        hint = 'quote texts with braces: "serve {port}"' if "'{'" in str(error.problem) else "correct the line"
+        raise UsageError(f"{name}:{line}: not valid YAML: {error.problem}", hint) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise UsageError(f"{path}:{line}: not valid YAML: {error.reason}", "correct the line") from None
+        raise UsageError(f"{name}:{line}: not valid YAML: {error.reason}", "correct the line") from None
     except RecursionError:
-        raise UsageError(f"{path}:1: nested too deeply", f"{what} has a few levels") from None
+        raise UsageError(f"{name}:1: nested too deeply", f"{what} has a few levels") from None
     if not isinstance(data, dict):
-        raise UsageError(f"{path}:1: {what} is a mapping", "write `key: value`, a key a line")
-    return data, Source(path, lines)
+        raise UsageError(f"{name}:1: {what} is a mapping", "write `key: value`, a key a line")
+    return data, Source(path, name, lines, text)
+
+
+def parse_value(text: str) -> Any:  # noqa: ANN401 - any YAML
+    """Return the value that an option gives in YAML; several with commas between them are a list.
+
+    Raises ValueError.
+    """
+    try:
+        loader = _Loader(f"[{text}]")
+        node = loader.get_single_node()
+        if node is None:
+            raise ValueError("there is no value")
+        _map_lines(node, "")
+        values = loader.construct_document(node)
+    except (yaml.YAMLError, RecursionError) as error:
+        problem = getattr(error, "problem", None) or "it can't be read"
+        raise ValueError(f"not valid YAML: {problem}") from None
+    except UsageError as error:
+        raise ValueError(error.message.partition(": ")[2]) from None
+    if not values:
+        raise ValueError("there is no value")
+    return values if len(values) > 1 else values[0]
 
 
 def _read(path: Path, what: str, hint: str) -> str:
@@ -88,8 +131,8 @@ def _read(path: Path, what: str, hint: str) -> str:
         raise UsageError(f"{path}: {error.strerror}", hint) from None
 
 
-def _lines_of(root: yaml.Node, path: Path) -> dict[FieldPath, int]:
-    """Return the line of every key and item; refuse keys that stand twice, of which YAML would keep the last."""
+def _map_lines(root: yaml.Node, name: str) -> dict[FieldPath, int]:
+    """Return the line of every key and item; reject keys that stand twice, of which YAML would keep the last."""
     lines: dict[FieldPath, int] = {}
     seen = set()
 
@@ -100,9 +143,9 @@ def _lines_of(root: yaml.Node, path: Path) -> dict[FieldPath, int]:
         seen.add(node)
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                inner = (*at, _word(key, path))
+                inner = (*at, _read_key(key, name))
                 if inner in lines:
-                    raise UsageError(f"{path}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")
+                    raise UsageError(f"{name}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")
                 lines[inner] = key.start_mark.line + 1
                 visit(value, inner)
         elif isinstance(node, yaml.SequenceNode):
@@ -113,8 +156,8 @@ def _lines_of(root: yaml.Node, path: Path) -> dict[FieldPath, int]:
     return lines
 
 
-def _word(key: yaml.Node, path: Path) -> str:
+def _read_key(key: yaml.Node, name: str) -> str:
     """Return a key. Raises UsageError for one that isn't text, as YAML reads it: `1`, `on`, `[a]`."""
     if not isinstance(key, yaml.ScalarNode) or key.tag not in (f"{_TAG}str", f"{_TAG}merge"):
-        raise UsageError(f"{path}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
+        raise UsageError(f"{name}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
     return str(key.value)

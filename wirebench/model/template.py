@@ -18,14 +18,14 @@ FILTERS: dict[str, Callable[[Any], Any]] = {
     "lower": lambda value: value.lower(),
     "length": len,
 }
-_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(?:\|([a-z]+))?\}")
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}")
 
 
 def render(template: Template, values: Values) -> Any:  # noqa: ANN401 - any JSON
     """Return what a template stands for: a placeholder alone keeps the type of its value, keys of None are left out."""
     if isinstance(template, str):
         if whole := _PLACEHOLDER.fullmatch(template):
-            return _value(whole, values)
+            return _find_value(whole, values)
         return render_text(template, values)
     if isinstance(template, Mapping):
         rendered = {name: render(inner, values) for name, inner in template.items()}
@@ -37,16 +37,15 @@ def render(template: Template, values: Values) -> Any:  # noqa: ANN401 - any JSO
 
 def render_text(template: str, values: Values, encode: Callable[[str], str] = str) -> str:
     """Return a text with its placeholders replaced by their values, encoded."""
-    return _PLACEHOLDER.sub(lambda match: encode(text_of(_value(match, values))), template)
+    return _PLACEHOLDER.sub(lambda match: encode(to_text(_find_value(match, values))), template)
 
 
-def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON
+def to_text(value: Any) -> str:  # noqa: ANN401 - any JSON
     """Return a value as it stands in a text: as JSON has it, but without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def find_placeholders(template: Template) -> Iterator[tuple[str, str | None]]:
-    """Yield name and filter of each placeholder."""
     if isinstance(template, str):
         for match in _PLACEHOLDER.finditer(template):
             yield match[1], match[2]
@@ -55,6 +54,6 @@ def find_placeholders(template: Template) -> Iterator[tuple[str, str | None]]:
             yield from find_placeholders(inner)
 
 
-def _value(match: re.Match[str], values: Values) -> Any:  # noqa: ANN401 - any JSON
+def _find_value(match: re.Match[str], values: Values) -> Any:  # noqa: ANN401 - any JSON
     value = values[match[1]]
     return FILTERS[match[2]](value) if match[2] else value

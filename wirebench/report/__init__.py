@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wirebench.files import write_whole
-from wirebench.store import Run
+from wirebench.results.runs import Run
+from wirebench.system.files import write_atomic
 
 FILE_NAME = "report.html"
 
@@ -19,5 +19,5 @@ def write_report(run: Run, path: Path | None = None) -> Path:
     from wirebench.report.page import render  # noqa: PLC0415
 
     target = path or run.folder / FILE_NAME
-    write_whole(target, render(run))
+    write_atomic(target, render(run))
     return target

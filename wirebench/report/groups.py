@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
-from wirebench.scenario.contract import COMES_WITH
-from wirebench.stats import CellSummary, names
-from wirebench.stats.series import HasFactors
+from wirebench.analysis.series import HasFactors
+from wirebench.analysis.summary import CellSummary
+from wirebench.model import labels as names
+from wirebench.model.contract import COMES_WITH
 
 #: More curves than these are a tangle.
 _CELLS_MAX = 8
 #: Who is measured and by what: what pictures are there to show side by side.
-_SIDE_BY_SIDE = frozenset({"transport", "implementation", "runtime", "codec", "threads", "driver"})
+_SIDE_BY_SIDE = frozenset({"transport", "variant", "implementation", "runtime", "codec", "threads", "driver"})
 
 _Cell = TypeVar("_Cell", bound=HasFactors)
 
@@ -27,7 +28,7 @@ class Group(Generic[_Cell]):
     unsaid: frozenset[str]
 
 
-def group(cells: Iterable[CellSummary], compared: str) -> dict[str, list[CellSummary]]:
+def group_cells(cells: Iterable[CellSummary], compared: str) -> dict[str, list[CellSummary]]:
     """Put together the cells that share a picture, by what they have in common, which their names then leave out.
 
     Of each transport, the cell at its defaults comes first.
@@ -48,7 +49,7 @@ def groups(cells: Iterable[_Cell], compared: str, drawn_over: str = "") -> tuple
     """
     by_load: dict[str, list[_Cell]] = {}
     for cell in cells:
-        by_load.setdefault(names.load(cell.factors, {drawn_over}), []).append(cell)
+        by_load.setdefault(names.describe_situation(cell.factors, {drawn_over}), []).append(cell)
     return tuple(each for title, together in by_load.items() for each in _split(title, together, compared, drawn_over))
 
 
@@ -62,5 +63,5 @@ def _split(title: str, cells: Sequence[_Cell], compared: str, drawn_over: str) -
     split: dict[str, list[_Cell]] = {}
     for cell in cells:
         others = cell.factors.keys() - apart
-        split.setdefault(", ".join((title, *names.settings(cell.factors, others))), []).append(cell)
+        split.setdefault(", ".join((title, *names.describe_settings(cell.factors, others))), []).append(cell)
     return tuple(Group(name, tuple(members), own | apart) for name, members in split.items())

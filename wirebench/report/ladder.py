@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wirebench.report.charts import steps
-from wirebench.report.charts.style import Style
-from wirebench.report.picture import Picture
-from wirebench.stats import METRICS, CellSummary, Ladder, ladders
-from wirebench.stats.names import gate_name, load
-from wirebench.stats.words import interval
+from wirebench.analysis.ladder import Ladder, find_ladders
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.labels import describe_situation, name_gate
+from wirebench.model.metric import METRICS
+from wirebench.model.run_info import RunInfo
+from wirebench.present.charts.bars import Step, draw_steps
+from wirebench.present.charts.style import Style
+from wirebench.present.charts.svg import Chart
+from wirebench.present.sentences import format_interval
 
-_DRAWN = {"cpu": "server CPU, ms a request", "p50": "median latency, ms"}
+_DRAWN = ("cpu", "p50")
+_JUDGED = ("cpu", "p50", "throughput")
 
 
 @dataclass(frozen=True, slots=True)
-class LadderShown:
-    """One ladder: a sentence a step, and its pictures."""
+class LadderSection:
+    """One ladder: a sentence a step, and its charts."""
 
     title: str
     sentences: tuple[str, ...]
-    pictures: tuple[Picture, ...]
+    charts: tuple[Chart, ...]
 
 
-def shown(cells: Sequence[CellSummary], looks: Mapping[str, Style], margin: float) -> tuple[LadderShown, ...]:
-    """Return all ladders among the cells."""
-    return tuple(_shown(index, ladder, looks) for index, ladder in enumerate(ladders(cells, margin)))
+def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[LadderSection, ...]:
+    """Return all ladders among the cells of a run."""
+    return tuple(_shown(each, looks) for each in find_ladders(cells, info.equivalence_margin, info.looks_planned))
 
 
-def _shown(index: int, ladder: Ladder, looks: Mapping[str, Style]) -> LadderShown:
-    title = load(ladder.rungs[0].cell.factors)
-    return LadderShown(title, tuple(_sentences(ladder)), tuple(_pictures(index, title, ladder, looks)))
+def _shown(ladder: Ladder, looks: Mapping[str, Style]) -> LadderSection:
+    title = describe_situation(ladder.rungs[0].cell.factors)
+    return LadderSection(title, tuple(_sentences(ladder)), tuple(_charts(title, ladder, looks)))
 
 
 def _sentences(ladder: Ladder) -> list[str]:
     sentences = []
     for rung in ladder.rungs[1:]:
         parts = [
-            f"{interval(rung.ratios[name])} {what}{_doubt(rung.failed_gates[name])}"
-            for name, what in _THE.items()
+            f"{format_interval(rung.ratios[name])} the {METRICS[name].label}{_doubt(rung.failed_gates[name])}"
+            for name in _JUDGED
             if name in rung.ratios
         ]
         sentences.append(f"{rung.step[:1].upper()}{rung.step[1:]}: {', '.join(parts) or 'not measured'}.")
@@ -47,21 +51,14 @@ def _sentences(ladder: Ladder) -> list[str]:
 
 
 def _doubt(failed: Sequence[str]) -> str:
-    return f" (don't rely on it: {', '.join(map(gate_name, failed))})" if failed else ""
+    return f" (don't rely on it: {', '.join(map(name_gate, failed))})" if failed else ""
 
 
-_THE = {"cpu": "the server CPU per request", "p50": "the p50", "throughput": "the requests/s"}
-
-
-def _pictures(index: int, title: str, ladder: Ladder, looks: Mapping[str, Style]) -> list[Picture]:
-    pictures = []
-    for name, heading in _DRAWN.items():
-        values = ladder.values(METRICS[name])
+def _charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:
+    for metric in map(METRICS.__getitem__, _DRAWN):
+        values = ladder.values(metric)
         rows = [
-            steps.Step(looks[rung.cell.name], value, rung.step)
-            for rung, value in zip(ladder.rungs, values, strict=False)
+            Step(looks[rung.cell.name], value, rung.step) for rung, value in zip(ladder.rungs, values, strict=False)
         ]
         if rows:
-            svg = steps.draw(f"ladder-{name}-{index}", f"{heading}, {title}", rows)
-            pictures.append(Picture(f"{heading}: {title}", svg))
-    return pictures
+            yield Chart(f"{metric.heading}: {title}", "", draw_steps(f"{metric.heading}, {title}", rows))

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wirebench.drivers.histogram import Histogram
-from wirebench.drivers.histogram_file import Clock, HistogramFile
+from wirebench.analysis.summary import CellSummary
 from wirebench.errors import WirebenchError
-from wirebench.measure.record import Interval
-from wirebench.stats import METRICS, CellSummary
-from wirebench.store import Run
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import Clock, HistogramFile
+from wirebench.model.metric import METRICS
+from wirebench.model.record import Interval
+from wirebench.results.runs import Run
 
 #: A quantile with fewer samples beyond it is noise.
 SAMPLES_BEYOND_MIN = 10
@@ -24,12 +24,8 @@ TOGETHER_NS = 1000
 _POINTS = 72
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Latencies that one in so many requests exceeds: `one_in` is 1 / (1 - quantile). Both of shape (points,)."""
-
-    one_in: NDArray[np.float64]
-    latency_ms: NDArray[np.float64]
+#: Latencies in milliseconds that one in so many requests exceeds: 1 / (1 - quantile), latency.
+Curve = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class CellLatency:
 
     clock: Clock
     merged: Histogram
-    curve: Curve | None
+    curve: Curve
     block_curves: tuple[Curve, ...]
     #: Of a load of several operations: the same of each.
     by_operation: Mapping[str, Histogram]
@@ -47,19 +43,19 @@ class CellLatency:
 
     def quantile_ms(self, quantile: float) -> float | None:
         """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
-        return quantile_ms(self.merged, quantile)
+        return compute_quantile_ms(self.merged, quantile)
 
     @property
     def max_ms(self) -> float | None:
         """The longest, in milliseconds; None without any."""
-        return self.merged.quantiles_ns(1.0)[0] / 1e6 if self.merged.count else None
+        return self.merged.compute_quantiles_ns(1.0)[0] / 1e6 if self.merged.count else None
 
 
-def quantile_ms(histogram: Histogram, quantile: float) -> float | None:
+def compute_quantile_ms(histogram: Histogram, quantile: float) -> float | None:
     """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
     if histogram.count * (1 - quantile) < SAMPLES_BEYOND_MIN - 1e-9:
         return None
-    return histogram.quantiles_ns(quantile)[0] / 1e6
+    return histogram.compute_quantiles_ns(quantile)[0] / 1e6
 
 
 def read_latencies(
@@ -80,19 +76,19 @@ def read_latencies(
         for record in cell.records:
             try:
                 file = HistogramFile.read(run.folder / record.histogram_file)
-                histogram = file.histogram(clock)
+                histogram = file.merge_histograms(clock)
                 for operation in record.operations:
-                    own = file.histogram(clock, operation)
+                    own = file.merge_histograms(clock, operation)
                     by_operation[operation] = by_operation.get(operation, Histogram.empty()) + own
             except (WirebenchError, ValueError) as error:
                 reason = str(error).replace(f"{run.folder}/", "")
                 problems.append(f"{record.id}: no latency curve: {reason}")
                 continue
             merged += histogram
-            if curve := curve_of(histogram, least_ns):
+            if curve := make_curve(histogram, least_ns):
                 curves.append(curve)
         if merged.count:
-            curve = curve_of(merged, least_ns)
+            curve = make_curve(merged, least_ns)
             latencies[cell.cell] = CellLatency(clock, merged, curve, tuple(curves), by_operation, _errors_ms(cell))
     return latencies, tuple(problems)
 
@@ -102,14 +98,14 @@ def _errors_ms(cell: CellSummary) -> dict[float, Interval]:
     return {quantile: error_ms for quantile, error_ms in known.items() if error_ms}
 
 
-def curve_of(histogram: Histogram, least_ns: int = 1) -> Curve | None:
-    """Return the curve up to the last quantile with enough samples beyond it; None if that is not even the median.
+def make_curve(histogram: Histogram, least_ns: int = 1) -> Curve:
+    """Return the curve up to the last quantile with enough samples beyond it; empty if that is not even the median.
 
     What is less than `least_ns` is drawn as that.
     """
     one_in_max = histogram.count / SAMPLES_BEYOND_MIN
     if one_in_max < 2:  # noqa: PLR2004 - half of all requests
-        return None
+        return []
     one_in = np.geomspace(1, one_in_max, _POINTS)
-    latencies_ns = histogram.quantiles_ns(*(1 - 1 / one_in))
-    return Curve(one_in, np.maximum(latencies_ns, least_ns) / 1e6)
+    latencies_ns = np.maximum(histogram.compute_quantiles_ns(*(1 - 1 / one_in)), least_ns)
+    return list(zip(one_in.tolist(), (latencies_ns / 1e6).tolist(), strict=True))

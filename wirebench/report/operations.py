@@ -6,15 +6,18 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wirebench.report.charts import bars
-from wirebench.report.charts.style import Style
-from wirebench.report.latencies import CellLatency, quantile_ms
-from wirebench.report.numbers import count, number
-from wirebench.report.picture import Groups, Picture
-from wirebench.stats import CellSummary
-from wirebench.store import OperationFigures
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.metric import METRICS
+from wirebench.model.record import OperationFigures
+from wirebench.present.charts.bars import Bar
+from wirebench.present.charts.style import Style
+from wirebench.present.charts.svg import Chart
+from wirebench.present.numbers import format_count, format_number
+from wirebench.report.latencies import CellLatency, compute_quantile_ms
+from wirebench.report.picture import Groups, draw_bars
 
-HEADINGS = (("requests/s", ""), ("p50", "ms"), ("p99", "ms"), ("max", "ms"), ("requests", "in windows"), ("failed", ""))
+_METRICS = tuple(METRICS[name] for name in ("requests", "throughput", "p50", "p99", "max", "errors"))
+HEADINGS = tuple((metric.label, metric.unit_label) for metric in _METRICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class OperationRow:
     figures: tuple[str, ...]
 
 
-def rows(groups: Groups, latencies: Mapping[str, CellLatency]) -> dict[str, tuple[OperationRow, ...]]:
+def list_rows(groups: Groups, latencies: Mapping[str, CellLatency]) -> dict[str, tuple[OperationRow, ...]]:
     """Return the rows of each group whose cells have several operations, operations together."""
     by_group = {
         title: tuple(
@@ -39,21 +42,15 @@ def rows(groups: Groups, latencies: Mapping[str, CellLatency]) -> dict[str, tupl
     return {title: found for title, found in by_group.items() if found}
 
 
-def pictures(groups: Groups, looks: Mapping[str, Style]) -> tuple[Picture, ...]:
+def draw(groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
     """Draw each operation's median latency as bars of all cells of a group, on one scale for all."""
-    drawn: dict[str, list[bars.Bar]] = {}
+    drawn: dict[str, list[Bar]] = {}
     for title, cells in groups.items():
         for operation in _operations(cells):
             found = [bar for cell in cells if (bar := _bar(cell, operation, looks))]
             if found:
                 drawn[f"{operation} in {title}"] = found
-    if not drawn:
-        return ()
-    on = bars.scale([bar for group in drawn.values() for bar in group])
-    return tuple(
-        Picture(title, bars.draw(f"operation-{index}", f"Median latency in ms, {title}", group, on))
-        for index, (title, group) in enumerate(drawn.items())
-    )
+    return draw_bars(METRICS["p50"].heading, drawn)
 
 
 def _operations(cells: Sequence[CellSummary]) -> tuple[str, ...]:
@@ -67,19 +64,19 @@ def _seen(cell: CellSummary, operation: str) -> Iterator[OperationFigures]:
 def _figures(cell: CellSummary, operation: str, latencies: Mapping[str, CellLatency]) -> Iterator[str]:
     seen = list(_seen(cell, operation))
     requests = sum(each.requests for each in seen)
+    yield format_count(requests)
     window_s = statistics.fmean(record.window_s for record in cell.records)
-    yield number(requests / window_s / len(cell.records))
+    yield format_number(requests / window_s / len(cell.records))
     histogram = latencies[cell.cell].by_operation.get(operation) if cell.cell in latencies else None
     for quantile in (0.5, 0.99):
-        yield number(quantile_ms(histogram, quantile) if histogram else None)
-    yield number(histogram.quantiles_ns(1.0)[0] / 1e6 if histogram and histogram.count else None)
-    yield count(requests)
-    yield count(sum(sum(each.errors.values()) for each in seen))
+        yield format_number(compute_quantile_ms(histogram, quantile) if histogram else None)
+    yield format_number(histogram.compute_quantiles_ns(1.0)[0] / 1e6 if histogram and histogram.count else None)
+    yield format_count(sum(sum(each.errors.values()) for each in seen))
 
 
-def _bar(cell: CellSummary, operation: str, looks: Mapping[str, Style]) -> bars.Bar | None:
+def _bar(cell: CellSummary, operation: str, looks: Mapping[str, Style]) -> Bar | None:
     clocks = (each.response or each.service for each in _seen(cell, operation))
     medians = [clock.p50_ms for clock in clocks if clock and clock.p50_ms > 0]
     if not medians:
         return None
-    return bars.Bar(looks[cell.name], statistics.geometric_mean(medians), tuple(medians))
+    return Bar(looks[cell.name], statistics.geometric_mean(medians), tuple(medians))

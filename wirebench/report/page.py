@@ -3,162 +3,112 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
-from wirebench.report import calls, ladder, operations, over, over_time
-from wirebench.report.charts.forest import INSTRUMENT_LANES, Forest, Lane
-from wirebench.report.charts.style import Style, styles
-from wirebench.report.facts import Facts, command, facts
-from wirebench.report.gates import FailedGate, failed_gates
-from wirebench.report.groups import group
-from wirebench.report.ladder import LadderShown
+from wirebench.analysis.compare_cells import Comparison, find_comparisons
+from wirebench.analysis.pair import Verdict
+from wirebench.analysis.summary import summarise
+from wirebench.model import labels as names
+from wirebench.model.metric import METRICS
+from wirebench.present import CHARTS_CSS, LOOK_CSS, remarks, sentences
+from wirebench.present.caveats import list_caveats
+from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
+from wirebench.present.charts.style import assign_styles
+from wirebench.present.charts.svg import Drawing
+from wirebench.report import ladder, load_curves, operations, over_time, picture
+from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
+from wirebench.report.groups import group_cells
 from wirebench.report.latencies import read_latencies
-from wirebench.report.operations import OperationRow
-from wirebench.report.over import Chapter
-from wirebench.report.picture import Picture, bars_of, curves
-from wirebench.report.streams import Streams, make_streams
-from wirebench.report.table import Table, make_table
-from wirebench.report.templates import LOOK, environment
-from wirebench.stats import METRICS, CellSummary, Comparison, Verdict, conclude, names, remarks, summarise, words
-from wirebench.stats.parts import doubts
-from wirebench.store import Run
+from wirebench.report.picture import draw_latencies
+from wirebench.report.streams import make_streams
+from wirebench.report.table import make_request_table
+from wirebench.report.templates import make_environment
+from wirebench.results.runs import Run
 
 _FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ReportClaim:
     """What one comparison supports, in a sentence and as a picture."""
 
     verdict: Verdict
     text: str
-    lanes: Sequence[Lane]
-
-
-@dataclass(frozen=True, slots=True)
-class CellError:
-    """An error that requests of a cell met."""
-
-    where: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What the template shows."""
-
-    run: Run
-    command: str
-    #: What all cells are alike in.
-    throughout: str
-    summary: tuple[str, ...]
-    caveat: str
-    #: What makes the figures less sure.
-    doubts: tuple[str, ...]
-    claims: Mapping[str, Sequence[Claim]]
-    forest: Forest
-    agreement: tuple[str, ...]
-    instruments: Mapping[str, Sequence[Claim]]
-    instrument_forest: Forest
-    disruptions: tuple[str, ...]
-    proxy_cost: str
-    uneven_workers: str
-    legend: tuple[Style, ...]
-    latency: tuple[Picture, ...]
-    throughput: tuple[Picture, ...]
-    throughput_is_log: bool
-    cpu: tuple[Picture, ...]
-    cpu_is_log: bool
-    ladders: tuple[LadderShown, ...]
-    over: tuple[Chapter, ...]
-    calls: tuple[Picture, ...]
-    over_time: tuple[Picture, ...]
-    operations: Mapping[str, Sequence[OperationRow]]
-    operation_headings: tuple[tuple[str, str], ...]
-    operation_pictures: tuple[Picture, ...]
-    #: None without streams, which stand in no other part of the page but for verdicts and gates.
-    streams: Streams | None
-    table: Table
-    failed_gates: tuple[FailedGate, ...]
-    errors: tuple[CellError, ...]
-    unreadable: tuple[str, ...]
-    facts: tuple[Facts, ...]
+    forest: Drawing | None
 
 
 def render(run: Run) -> str:
     """Return the report of a run as HTML."""
-    css = LOOK.read_text(encoding="utf-8") + (_FOLDER / "report.css").read_text(encoding="utf-8")
-    template = environment().get_template("report.html.j2")
-    return template.render(page=gather(run), css=Markup(css))  # noqa: S704 - our own
+    css = "".join(each.read_text(encoding="utf-8") for each in (LOOK_CSS, CHARTS_CSS, _FOLDER / "report.css"))
+    template = make_environment().get_template("report.html.j2")
+    return template.render(gather(run), css=Markup(css))  # noqa: S704 - our own
 
 
-def gather(run: Run) -> Page:
-    """Work out all that the page shows."""
+def gather(run: Run) -> dict[str, Any]:
+    """Work out all that the template shows, by its names for it."""
     cells = summarise(run.records)
-    groups = group(cells, run.info.compare)
-    comparisons = conclude(run)
+    groups = group_cells(cells, run.info.compare)
+    comparisons = find_comparisons(run)
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     forest = Forest.of(judged, run.info.equivalence_margin)
     instruments = [comparison for comparison in comparisons if comparison.instruments]
     instrument_forest = Forest.of(instruments, run.info.equivalence_margin, INSTRUMENT_LANES)
-    looks = styles(itertools.chain(*groups.values()))
+    looks = assign_styles(itertools.chain(*groups.values()))
     of_requests = {title: members for title, members in groups.items() if not members[0].has_streams}
     of_streams = {title: members for title, members in groups.items() if members[0].has_streams}
     latencies, unreadable = read_latencies(run, itertools.chain(*of_requests.values()))
     streams = make_streams(run, of_streams, looks)
-    throughput, throughput_is_log = bars_of(METRICS["throughput"], of_requests, looks)
-    cpu, cpu_is_log = bars_of(METRICS["cpu"], of_requests, looks)
-    return Page(
-        run=run,
-        command=command(run.info),
-        throughout=remarks.throughout(cells),
-        summary=tuple(names.capitalised(sentence) for sentence in words.summary(judged)),
-        caveat=words.caveat(comparisons),
-        doubts=doubts(run),
-        claims=_claims(judged, forest),
-        forest=forest,
-        agreement=tuple(
-            names.capitalised(sentence) for sentence in (*words.cross_checks(judged), *words.agreement(instruments))
+    return {
+        "run": run,
+        "command": make_repeat_command(run.info),
+        # What all cells are alike in.
+        "throughout": remarks.describe_common_factors(cells),
+        "summary": tuple(names.capitalise(sentence) for sentence in sentences.summarise_comparisons(judged)),
+        "caveat": sentences.describe_certainty(comparisons),
+        # What makes the figures less sure.
+        "doubts": list_caveats(run),
+        "answer": picture.draw_answer(groups, looks),
+        "claims": make_claims(judged, forest),
+        "agreement": tuple(
+            names.capitalise(sentence)
+            for sentence in (*sentences.describe_cross_checks(judged), *sentences.describe_agreement(instruments))
         ),
-        instruments=_claims(instruments, instrument_forest),
-        instrument_forest=instrument_forest,
-        disruptions=remarks.disruptions(cells),
-        proxy_cost=remarks.proxy_cost(cells),
-        uneven_workers=remarks.uneven_workers(cells),
-        legend=tuple(looks.values()),
-        latency=curves("Latency", of_requests, looks, latencies),
-        throughput=throughput,
-        throughput_is_log=throughput_is_log,
-        cpu=cpu,
-        cpu_is_log=cpu_is_log,
-        ladders=ladder.shown(cells, looks, run.info.equivalence_margin),
-        over=over.chapters(cells),
-        calls=calls.pictures(run, groups, looks),
-        over_time=over_time.pictures(of_requests, looks),
-        operations=operations.rows(of_requests, latencies),
-        operation_headings=operations.HEADINGS,
-        operation_pictures=operations.pictures(of_requests, looks),
-        streams=streams,
-        table=make_table(of_requests, latencies),
-        failed_gates=failed_gates(cells),
-        errors=tuple(_errors(cells)),
-        unreadable=(*unreadable, *streams.unreadable) if streams else unreadable,
-        facts=facts(run),
-    )
+        "instruments": make_claims(instruments, instrument_forest),
+        "disruptions": remarks.describe_disruptions(cells),
+        "proxy_cost": remarks.describe_proxy_cost(cells),
+        "zones": remarks.describe_zones(cells),
+        "uneven_workers": remarks.describe_uneven_workers(cells),
+        "legend": tuple(looks.values()),
+        "latency": draw_latencies("Latency", of_requests, looks, latencies),
+        "has_server_use": any(cell.by_block(METRICS["cpu"]) or cell.by_block(METRICS["item_cpu"]) for cell in cells),
+        "ladders": ladder.make_ladders(cells, looks, run.info),
+        "over": picture.make_chapters(cells),
+        "calls": over_time.draw_calls(run, groups, looks),
+        "capacities": remarks.describe_capacities(cells),
+        "load_curves": load_curves.draw(of_requests, looks),
+        "over_time": over_time.draw(of_requests, looks),
+        "operations": operations.list_rows(of_requests, latencies),
+        "operation_headings": operations.HEADINGS,
+        "operation_charts": operations.draw(of_requests, looks),
+        "streams": streams,
+        "table": make_request_table(of_requests, latencies),
+        "failed_gates": failed_gates(cells),
+        "errors": [(cell.full_name, str(error)) for cell in cells for error in cell.errors],
+        "unreadable": (*unreadable, *streams.unreadable) if streams else unreadable,
+        "facts": list_facts(run),
+    }
 
 
-def _claims(comparisons: Sequence[Comparison], forest: Forest) -> dict[str, list[Claim]]:
-    claims: dict[str, list[Claim]] = {}
-    for comparison in comparisons:
-        claim = Claim(comparison.verdict, names.capitalised(words.claim(comparison)), forest.lanes(comparison))
-        claims.setdefault(words.situation(comparison), []).append(claim)
+def make_claims(comparisons: Iterable[Comparison], forest: Forest | None = None) -> dict[str, list[ReportClaim]]:
+    """Say what each comparison supports, by what both sides share."""
+    claims: dict[str, list[ReportClaim]] = {}
+    for each in comparisons:
+        text = names.capitalise(sentences.describe_verdict(each))
+        claim = ReportClaim(each.verdict, text, forest.draw(each) if forest else None)
+        claims.setdefault(sentences.describe_situation(each), []).append(claim)
     return claims
-
-
-def _errors(cells: Sequence[CellSummary]) -> list[CellError]:
-    """List each cell's errors, the most frequent first."""
-    return [CellError(cell.full_name, str(error)) for cell in cells for error in cell.errors]

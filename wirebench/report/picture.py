@@ -1,83 +1,206 @@
-"""Charts with their titles: one of each kind for each group of cells."""
+"""Charts of a run's cells: of each kind for each group of them, over factors, and the one that answers the question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from markupsafe import Markup
-
-from wirebench.report.charts import bars, latency
-from wirebench.report.charts.style import Style
+from wirebench.analysis.pair import choose_metric
+from wirebench.analysis.ratio import mean
+from wirebench.analysis.scaling import find_scalings
+from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.histogram_file import Clock
+from wirebench.model.labels import capitalise, describe_situation, label_factor, name_cell, name_gate
+from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.present.charts import bars
+from wirebench.present.charts import lines as plots
+from wirebench.present.charts.bars import Bar
+from wirebench.present.charts.plot import Mark, PlotSeries
+from wirebench.present.charts.style import Style, assign_styles_to_names
+from wirebench.present.charts.svg import Chart, interval_of
+from wirebench.present.remarks import describe_sweep
+from wirebench.present.scaling import describe_scalings, draw_scalings
 from wirebench.report.latencies import CellLatency
-from wirebench.report.numbers import number
-from wirebench.stats import CellSummary, Metric
+
+CLOCKS: Mapping[Clock, str] = {
+    "service": "service time",
+    "response": "response time",
+    "first_item": "time to the first item",
+    "gap": "gap",
+}
+
+#: What is drawn over factors.
+_OVER_FACTORS = (*CAPACITIES, "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")
 
 #: Cells by what they have in common: their operation and load.
 Groups = Mapping[str, Sequence[CellSummary]]
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A chart with its title."""
+class AnswerPicture:
+    """The picture that answers a run's question at a glance, in a panel for each figure; bars name their cells."""
 
-    title: str
-    svg: Markup
+    panels: tuple[Chart, ...]
+    legend: tuple[Style, ...] = ()
 
 
-def curves(
+def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> AnswerPicture:
+    """Draw what verdicts are on and what it costs the server: all cells, over a factor if its levels are numbers."""
+    cells = [cell for group in groups.values() for cell in group]
+    costs = (METRICS["item_cpu" if cell.has_streams else "cpu"] for cell in cells)
+    metrics = tuple(dict.fromkeys((*map(choose_metric, cells), *costs)))
+    if factors := find_numeric_factors(cells):
+        chapter = make_chapter(cells, factors[0], metrics)
+        return AnswerPicture(chapter.charts, chapter.legend)
+    panels = []
+    for metric in metrics:
+        if drawn := _bars(metric, groups, looks):
+            svg = bars.draw_bars(f"{capitalise(metric.label)} of all cells", drawn)
+            panels.append(Chart(capitalise(metric.label), metric.caption, svg))
+    return AnswerPicture(tuple(panels))
+
+
+def draw_latencies(
     what: str,
     groups: Groups,
     looks: Mapping[str, Style],
     latencies: Mapping[str, CellLatency],
     *,
     shared: bool = True,
-) -> tuple[Picture, ...]:
+) -> tuple[Chart, ...]:
     """Draw what the cells of each group have by percentile: those that have enough of it.
 
-    All pictures share their scales, or else each has its own.
+    All charts share their scales, or else each has its own.
     """
-    pictures = []
-    for index, (title, cells) in enumerate(groups.items()):
-        drawn = [
-            (looks[cell.name], latencies[cell.cell])
-            for cell in cells
-            if cell.cell in latencies and latencies[cell.cell].curve
-        ]
-        within = latency.extent(tuple(latencies.values() if shared else (each for _, each in drawn)))
-        if drawn and within:
-            figures = "; ".join(f"{style.name} {_quantiles(each)}" for style, each in drawn)
-            name = f"{what.lower().replace(' ', '-')}-{index}"
-            svg = latency.draw(name, f"{what} by percentile, {title}: {figures}", drawn, within)
-            pictures.append(Picture(title, svg))
-    return tuple(pictures)
+    curves = {
+        title: [_curve(looks[cell.name], latencies[cell.cell]) for cell in cells if cell.cell in latencies]
+        for title, cells in groups.items()
+    }
+    charts = []
+    for title, group in curves.items():
+        drawn = [cell for cell in group if cell.points]
+        plot = plots.make_latency_plot(cell for each in (curves.values() if shared else [drawn]) for cell in each)
+        if drawn and plot:
+            clock = CLOCKS[next(latencies[cell.cell].clock for cell in groups[title] if cell.cell in latencies)]
+            charts.append(
+                Chart(title, f"{clock}, ms", plots.draw_latencies(f"{what} by percentile, {title}", drawn, plot))
+            )
+    return tuple(charts)
 
 
-def _quantiles(latency: CellLatency) -> str:
-    named = {"p50": latency.quantile_ms(0.5), "p99": latency.quantile_ms(0.99)}
-    return ", ".join(f"{name} {number(value)} ms" for name, value in named.items() if value is not None)
-
-
-def bars_of(
+def draw_metric(
     metric: Metric, groups: Groups, looks: Mapping[str, Style], *, shared: bool = True
-) -> tuple[tuple[Picture, ...], bool]:
-    """Draw a metric's charts, where it was measured; and say whether a scale is logarithmic.
+) -> tuple[Chart, ...]:
+    """Draw a metric's charts, where it was measured; they share their scale, or else each has its own."""
+    drawn = _bars(metric, groups, looks)
+    return draw_bars(metric.label, drawn, shared=shared)
 
-    All pictures share their scale, or else each has its own.
-    """
-    drawn: dict[str, list[bars.Bar]] = {}
-    for title, cells in groups.items():
-        for cell in cells:
-            if (typical := cell.typical(metric)) is not None:
-                blocks = tuple(cell.by_block(metric).values())
-                bar = bars.Bar(looks[cell.name], typical, blocks, fit=not cell.failed_gates(metric))
-                drawn.setdefault(title, []).append(bar)
-    everything = [bar for group in drawn.values() for bar in group]
-    pictures, is_log = [], False
-    for index, (title, group) in enumerate(drawn.items()):
-        on = bars.scale(everything if shared else group)
-        is_log = is_log or on.is_log
-        figures = "; ".join(f"{bar.style.name} {number(bar.typical)}" for bar in group)
-        description = f"{metric.label}, {title}: {figures}"
-        pictures.append(Picture(title, bars.draw(f"{metric.name}-{index}", description, group, on)))
-    return tuple(pictures), is_log
+
+def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], *, shared: bool = True) -> tuple[Chart, ...]:
+    """Draw a chart for each group of bars."""
+    scale = bars.make_bar_scale([bar for group in groups.values() for bar in group]) if shared else None
+    return tuple(
+        Chart(title, "", bars.draw_bars(f"{label}, {title}", {"": group}, scale)) for title, group in groups.items()
+    )
+
+
+def _bars(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> dict[str, list[Bar]]:
+    drawn = {
+        title: [_bar(metric, cell, looks) for cell in cells if cell.by_block(metric)] for title, cells in groups.items()
+    }
+    return {title: group for title, group in drawn.items() if group}
+
+
+def _bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar:
+    blocks = tuple(cell.by_block(metric).values())
+    figure = mean(blocks)
+    failed = tuple(name_gate(gate.name) for gate in cell.failed_gates(metric))
+    return Bar(looks[cell.name], figure.estimate, blocks, interval_of(figure), failed)
+
+
+def _curve(style: Style, of: CellLatency) -> PlotSeries:
+    least_ms = of.curve[0][1] if of.curve else 0.0
+    percentiles = {name: of.quantile_ms(1 - 1 / one_in) for name, one_in in plots.ONE_IN.items()}
+    return plots.make_latency_series(
+        style,
+        {name: None if value is None else max(value, least_ms) for name, value in percentiles.items()},
+        curve=of.curve,
+        blocks=of.block_curves,
+        errors_ms={f"p{100 * quantile:g}": error for quantile, error in of.errors_ms.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FactorSection:
+    """All that is drawn over one factor, and what it comes to in words."""
+
+    factor: str
+    heading: str
+    sentences: tuple[str, ...]
+    legend: tuple[Style, ...]
+    #: Small multiples: those of a metric share their scales.
+    charts: tuple[Chart, ...]
+
+
+def make_chapters(cells: Sequence[CellSummary]) -> tuple[FactorSection, ...]:
+    """Return a chapter for every factor with enough levels to be drawn over."""
+    metrics = [METRICS[name] for name in _OVER_FACTORS]
+    return tuple(_add_laws(make_chapter(cells, factor, metrics), cells) for factor in find_numeric_factors(cells))
+
+
+def _add_laws(chapter: FactorSection, cells: Sequence[CellSummary]) -> FactorSection:
+    """Add what the factor's scaling laws say, where it has any."""
+    scalings = [each for each in find_scalings(cells) if each.series.factor == chapter.factor]
+    return replace(
+        chapter,
+        sentences=(*chapter.sentences, *describe_scalings(scalings)),
+        charts=(*chapter.charts, *draw_scalings(scalings)),
+    )
+
+
+def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> FactorSection:
+    """Draw metrics over one factor."""
+    found = find_series(cells, factor)
+    looks = assign_styles_to_names((_name_series(each), str(each.cells[0].factors["transport"])) for each in found)
+    label = label_factor(factor)
+    charts = tuple(
+        chart
+        for metric in metrics
+        # An open load's rate is what was asked for: there is nothing to see in it.
+        if not (metric.name == "throughput" and all(cell.factors["rate_per_s"] for cell in cells))
+        for chart in _draw_levels(found, metric, looks, label)
+    )
+    sentences = tuple(capitalise(describe_sweep(each)) for each in found) if factor == "concurrency" else ()
+    return FactorSection(factor, f"Over {label}", sentences, tuple(looks.values()), charts)
+
+
+def _name_series(of: FactorSeries) -> str:
+    cell = of.cells[0]
+    return name_cell(cell.factors, {of.factor, *cell.shared})
+
+
+def _draw_levels(
+    found: Sequence[FactorSeries], metric: Metric, looks: Mapping[str, Style], label: str
+) -> Iterator[Chart]:
+    by_title: dict[str, list[PlotSeries]] = {}
+    for each in found:
+        points = _mark_levels(each, metric)
+        if len(points) > 1:
+            title = describe_situation(each.cells[0].factors, {each.factor})
+            by_title.setdefault(title, []).append(PlotSeries(looks[_name_series(each)], points))
+    scale = plots.make_level_scale(line for lines in by_title.values() for line in lines)
+    for title, lines in by_title.items():
+        svg = plots.draw_levels(f"{metric.label} over {label}, {title}", lines, scale)
+        yield Chart(f"{metric.heading}: {title}", f"over {label}", svg)
+
+
+def _mark_levels(of: FactorSeries, metric: Metric) -> list[Mark]:
+    marks = []
+    for level, cell in zip(of.levels, of.cells, strict=True):
+        failed = {gate.name for gate in cell.failed_gates(metric)}
+        blocks = tuple(cell.by_block(metric).values())
+        if blocks and "samples" not in failed:
+            figure = mean(blocks)
+            marks.append(Mark(level, figure.estimate, not failed, blocks, interval_of(figure)))
+    return marks

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.labels import format_error, name_gate
+from wirebench.model.metric import CAPACITIES, METRICS
+from wirebench.model.record import Record
+from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number
 from wirebench.report.latencies import CellLatency
-from wirebench.report.numbers import ABSENT, count, number
-from wirebench.stats import METRICS, CellSummary
-from wirebench.stats.names import gate_name, signed
-from wirebench.store import Record
+from wirebench.report.picture import Groups
 
 _T = TypeVar("_T", int, float)
 
 #: A smaller error of the driver, as a share of the figure, isn't shown beside it.
 _SMALL_ERROR = 0.02
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A figure of every cell. `figure` takes the cell, and its latency if that could be read."""
+class TableColumn:
+    """A figure of every cell: of its records, or of its row in the index."""
 
     heading: str
     unit: str
-    figure: Callable[[CellSummary, CellLatency | None], str]
+    figure: Callable[[Any], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One cell: its name, its figures in the order of the columns, and the gates that failed."""
 
     name: str
@@ -38,90 +41,79 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FigureTable:
     """The columns that have any figure, and rows in groups with a title each."""
 
-    columns: tuple[Column, ...]
-    groups: tuple[tuple[str, tuple[Row, ...]], ...]
+    columns: tuple[TableColumn, ...]
+    groups: tuple[tuple[str, tuple[TableRow, ...]], ...]
 
 
 def make_table(
-    groups: Mapping[str, Sequence[CellSummary]],
-    latencies: Mapping[str, CellLatency],
-    columns: Sequence[Column] | None = None,
-) -> Table:
-    """Lay out the groups of cells, by default with all columns of requests; one that is empty everywhere goes."""
-    cells = [cell for group in groups.values() for cell in group]
-    shown = tuple(
-        column
-        for column in columns or _COLUMNS
-        if any(column.figure(cell, latencies.get(cell.cell)) != ABSENT for cell in cells)
-    )
-    return Table(
+    groups: Mapping[str, Sequence[tuple[str, Iterable[str], Any]]], columns: Iterable[TableColumn]
+) -> FigureTable:
+    """Lay out cells, each with its name and failed gates, in groups; a column that is empty everywhere goes."""
+    cells = [cell for group in groups.values() for *_, cell in group]
+    shown = tuple(column for column in columns if any(column.figure(cell) != ABSENT for cell in cells))
+    return FigureTable(
         shown,
         tuple(
-            (title, tuple(_row(cell, latencies.get(cell.cell), shown) for cell in group))
+            (
+                title,
+                tuple(
+                    TableRow(name, tuple(column.figure(cell) for column in shown), tuple(map(name_gate, gates)))
+                    for name, gates, cell in group
+                ),
+            )
             for title, group in groups.items()
         ),
     )
 
 
-def _row(cell: CellSummary, latency: CellLatency | None, columns: Iterable[Column]) -> Row:
-    return Row(
-        name=cell.name,
-        figures=tuple(column.figure(cell, latency) for column in columns),
-        failed_gates=tuple(gate_name(gate.name) for gate in cell.failed_gates()),
-    )
+def make_request_table(groups: Groups, latencies: Mapping[str, CellLatency]) -> FigureTable:
+    """Lay out groups of cells with all columns of requests."""
+    return make_table(list_rows(groups), _list_request_columns(latencies))
 
 
-def _quantile(quantile: float) -> Callable[[CellSummary, CellLatency | None], str]:
-    return lambda _, latency: number(latency.quantile_ms(quantile) if latency else None)
+def list_rows(groups: Groups) -> dict[str, list[tuple[str, list[str], CellSummary]]]:
+    """Return groups of cells, each with its name and failed gates."""
+    return {
+        title: [(cell.name, [gate.name for gate in cell.failed_gates()], cell) for cell in group]
+        for title, group in groups.items()
+    }
 
 
-def _error(quantile: float) -> Callable[[CellSummary, CellLatency | None], str]:
-    """Take the driver's error of a quantile, where it is more than a small part of it."""
-
-    def error(_: CellSummary, latency: CellLatency | None) -> str:
-        figure_ms = latency.quantile_ms(quantile) if latency else None
-        error_ms = latency.errors_ms.get(quantile) if latency else None
-        if figure_ms is None or error_ms is None or max(map(abs, error_ms)) < _SMALL_ERROR * figure_ms:
-            return ABSENT
-        return signed(error_ms)
-
-    return error
-
-
-def typical(metric: str) -> Callable[[CellSummary, CellLatency | None], str]:
-    """Take a metric's typical figure."""
-    return lambda cell, _: number(cell.typical(METRICS[metric]))
+def make_column(name: str, unit: str = "") -> TableColumn:
+    """Return the column of a metric; `unit` says more of it than the metric's own."""
+    metric = METRICS[name]
+    return TableColumn(metric.label, unit or metric.unit_label, lambda cell: format_metric(metric, cell.figure(metric)))
 
 
 def _seen(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
     return [seen for record in cell.records if (seen := figure(record)) is not None]
 
 
-def greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+def read_greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
     """Take the greatest figure of all blocks."""
-    return lambda cell, _: number(max(_seen(cell, figure), default=None))
+    return lambda cell: format_number(max(_seen(cell, figure), default=None))
 
 
-def mean_of(figure: Callable[[Record], float | None]) -> Callable[[CellSummary, CellLatency | None], str]:
+def read_mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
     """Take the mean of the blocks' figures."""
 
-    def mean(cell: CellSummary, _: CellLatency | None) -> str:
+    def mean(cell: CellSummary) -> str:
         seen = _seen(cell, figure)
-        return number(statistics.fmean(seen)) if seen else ABSENT
+        return format_number(statistics.fmean(seen)) if seen else ABSENT
 
     return mean
 
 
-def apart(cell: CellSummary, _: CellLatency | None) -> str:
-    """Say how far the blocks lie apart."""
+def format_spread(cell: CellSummary) -> str:
+    """Write how far the blocks lie apart."""
     spread = cell.spread(cell.rate)
-    return f"{number(spread)}×" if spread else ABSENT
+    return f"{format_number(spread)}×" if spread else ABSENT
 
 
-def _shares(cell: CellSummary, _: CellLatency | None) -> str:
+def _shares(cell: CellSummary) -> str:
     return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT
 
 
@@ -130,10 +122,10 @@ def _throttled(record: Record) -> float | None:
     return None if periods is None else periods / record.window_s
 
 
-def _fairness(cell: CellSummary, _: CellLatency | None) -> str:
+def _fairness(cell: CellSummary) -> str:
     if cell.factors["workers"] == 1:
         return ABSENT
-    return number(min(_seen(cell, lambda record: record.server.fairness), default=None))
+    return format_number(min(_seen(cell, lambda record: record.server.fairness), default=None))
 
 
 def _memory_mib(record: Record) -> float | None:
@@ -146,36 +138,53 @@ def _generator_per_cent(record: Record) -> float | None:
     return None if share is None else 100 * share
 
 
-def _failures(cell: CellSummary, _: CellLatency | None) -> str:
-    return count(sum(sum(record.errors.values()) for record in cell.records))
-
-
-#: What is told of requests and streams alike.
-THROTTLED = Column("throttled", "periods/s", mean_of(_throttled))
-MEMORY = Column("server memory", "MiB, max", greatest(_memory_mib))
+#: Columns of requests and streams alike.
+THROTTLED = TableColumn("throttled", "periods/s", read_mean(_throttled))
+MEMORY = TableColumn("server memory", "MiB, max", read_greatest(_memory_mib))
 OF_THE_LOAD = (
-    Column("generator CPU", "%, max", greatest(_generator_per_cent)),
-    Column("replicas", "% of requests", _shares),
-    Column("fairness", "of workers, min", _fairness),
+    TableColumn("generator CPU", "%, max", read_greatest(_generator_per_cent)),
+    TableColumn("replicas", "% of requests", _shares),
+    TableColumn("fairness", "of workers, min", _fairness),
 )
-FAILED = Column("failed", "requests", _failures)
+ERRORS = (make_column("errors"), TableColumn("errors by class", "", lambda cell: describe_errors(cell.error_counts)))
 
-_COLUMNS = (
-    Column("requests/s", "", typical("throughput")),
-    Column("blocks apart", "max / min", apart),
-    Column("p50", "ms", _quantile(0.5)),
-    Column("p90", "ms", _quantile(0.9)),
-    Column("p99", "ms", _quantile(0.99)),
-    Column("p99.9", "ms", _quantile(0.999)),
-    Column("max", "ms", lambda _, latency: number(latency.max_ms if latency else None)),
-    Column("error of p50", "ms, of the driver", _error(0.5)),
-    Column("error of p99", "ms, of the driver", _error(0.99)),
-    Column("server CPU", "ms/request", typical("cpu")),
-    THROTTLED,
-    MEMORY,
-    Column("sent", "B/request", mean_of(lambda record: record.bytes_sent_per_request)),
-    Column("received", "B/request", mean_of(lambda record: record.bytes_received_per_request)),
-    *OF_THE_LOAD,
-    Column("requests", "in windows", lambda cell, _: count(sum(record.requests for record in cell.records))),
-    FAILED,
-)
+
+def _list_request_columns(latencies: Mapping[str, CellLatency]) -> Iterator[TableColumn]:
+    def of_latency(name: str, figure: Callable[[CellLatency], float | None]) -> TableColumn:
+        def write(cell: CellSummary) -> str:
+            return format_number(figure(latencies[cell.cell]) if cell.cell in latencies else None)
+
+        return TableColumn(METRICS[name].label, METRICS[name].unit, write)
+
+    def error_of(name: str, quantile: float) -> TableColumn:
+        """Return the driver's error of a quantile, where it is more than a small part of it."""
+
+        def write(cell: CellSummary) -> str:
+            latency = latencies.get(cell.cell)
+            figure_ms = latency.quantile_ms(quantile) if latency else None
+            error_ms = latency.errors_ms.get(quantile) if latency else None
+            if figure_ms is None or error_ms is None or max(map(abs, error_ms)) < _SMALL_ERROR * figure_ms:
+                return ABSENT
+            return format_error(error_ms)
+
+        return TableColumn(f"error of {name}", "ms, of the driver", write)
+
+    yield make_column("requests", "in windows")
+    yield from map(make_column, CAPACITIES)
+    yield make_column("throughput")
+    yield TableColumn("blocks apart", "max / min", format_spread)
+    yield of_latency("min", lambda latency: latency.merged.compute_quantiles_ns(0)[0] / 1e6)
+    yield of_latency("mean", lambda latency: latency.merged.mean_ns / 1e6)
+    yield of_latency("stdev", lambda latency: latency.merged.stdev_ns / 1e6)
+    for name, quantile in _QUANTILES.items():
+        yield of_latency(name, lambda latency, quantile=quantile: latency.quantile_ms(quantile))  # type: ignore[misc]
+    yield of_latency("max", lambda latency: latency.max_ms)
+    yield error_of("p50", 0.5)
+    yield error_of("p99", 0.99)
+    yield from ERRORS
+    yield make_column("cpu")
+    yield THROTTLED
+    yield MEMORY
+    yield TableColumn("sent", "B/request", read_mean(lambda record: record.bytes_sent_per_request))
+    yield TableColumn("received", "B/request", read_mean(lambda record: record.bytes_received_per_request))
+    yield from OF_THE_LOAD

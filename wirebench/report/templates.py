@@ -8,17 +8,16 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from wirebench.report.numbers import moment
-from wirebench.stats import names
+from wirebench.model import labels as names
+from wirebench.present.charts.svg import swatch
+from wirebench.present.numbers import format_moment
 
 _FOLDER = Path(__file__).parent
-#: The look that all of them share.
-LOOK = _FOLDER / "look.css"
 
 _INTERVAL = re.compile(r"(\(95 % CI [^()]*\))")
 
 
-def environment(*folders: Path) -> Environment:
+def make_environment(*folders: Path) -> Environment:
     """Return what renders the templates of these folders, and after them those of the report."""
     made = Environment(
         loader=FileSystemLoader([*folders, _FOLDER]),
@@ -28,11 +27,12 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "capitalised": names.capitalised,
-        "counted": names.counted,
+        "capitalise": names.capitalise,
+        "pluralise": names.pluralise,
         "dim_intervals": dim_intervals,
-        "moment": moment,
+        "moment": format_moment,
     }
+    made.globals["swatch"] = swatch
     return made
 
 

@@ -1,4 +1,4 @@
-"""Where services run: on this machine, or where somebody else has started them."""
+"""Where services run: on this machine, in a cluster, or at given addresses."""
 
 from __future__ import annotations
 

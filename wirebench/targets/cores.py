@@ -24,19 +24,16 @@ class Cores:
 
     @property
     def shared(self) -> bool:
-        """Whether server and generator have to share."""
         return bool(self.server & self.generator)
 
     @property
     def all(self) -> frozenset[int]:
-        """The cores of both."""
         return self.server | self.generator
 
     def __str__(self) -> str:
-        """Say who has which cores."""
         if self.shared:
-            return f"server and generator share {_listed(self.server)}"
-        return f"server on {_listed(self.server)}, generator on {_listed(self.generator)}"
+            return f"server and generator share {_format_cores(self.server)}"
+        return f"server on {_format_cores(self.server)}, generator on {_format_cores(self.generator)}"
 
 
 class CoreClaim:
@@ -58,11 +55,9 @@ class CoreClaim:
             claim.listen()
 
     def __enter__(self) -> Self:
-        """Hold the cores for as long as the `with` block runs."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let other runs have them."""
         self.release()
 
     def release(self) -> None:
@@ -93,19 +88,19 @@ def divide_cores(available: frozenset[int] | None = None) -> Cores:
     On an odd number the generator has one more: a generator that is too slow falsifies what it measures, a server
     that is too slow is what is measured.
     """
-    cores = sorted(_available() if available is None else available)
+    cores = sorted(_find_available() if available is None else available)
     half = len(cores) // 2
     if half == 0:
         return Cores(frozenset(cores), frozenset(cores))
     return Cores(frozenset(cores[:half]), frozenset(cores[half:]))
 
 
-def _available() -> frozenset[int]:
+def _find_available() -> frozenset[int]:
     if hasattr(os, "sched_getaffinity"):
         return frozenset(os.sched_getaffinity(0))
     # Where processes can't be bound to cores, all share all.
     return frozenset({0})
 
 
-def _listed(cores: frozenset[int]) -> str:
+def _format_cores(cores: frozenset[int]) -> str:
     return f"core{'s' if len(cores) > 1 else ''} {', '.join(map(str, sorted(cores)))}"

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from wirebench import processes
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.system import processes
 
 _CONNECT_TIMEOUT_S = 3
 _MIGRATE_TIMEOUT_S = 120.0
@@ -42,7 +42,6 @@ class Databases:
 
     @property
     def version(self) -> str:
-        """The server's version."""
         return self._connection.info.parameter_status("server_version") or "unknown"
 
     def prepare(self) -> None:
@@ -50,7 +49,7 @@ class Databases:
         self._drop_left_over()
         self._execute(f"CREATE DATABASE {self._template}")
         command = (Path(sys.executable).parent / "wirebench-store", "migrate")
-        environment = {"WIREBENCH_STORE_URL": self._url_of(self._template)}
+        environment = {"WIREBENCH_STORE_URL": self._build_url(self._template)}
         processes.run("wirebench-store", command, _MIGRATE_TIMEOUT_S, environment=environment)
 
     def run_on(self, cores: frozenset[int]) -> bool:
@@ -63,25 +62,21 @@ class Databases:
         return self._server is not None
 
     def create(self) -> str:
-        """Make a fresh database and return its URL. Raises WirebenchError."""
         name = next(self._names)
         self._execute(f"CREATE DATABASE {name} TEMPLATE {self._template}")
         self._copies.append(name)
-        return self._url_of(name)
+        return self._build_url(name)
 
     def drop_copies(self) -> None:
-        """Remove what `create` has made. Raises WirebenchError."""
         while self._copies:
             self._drop(self._copies.pop())
 
     def close(self) -> None:
-        """Remove all, and hang up. Raises WirebenchError."""
         self.drop_copies()
         self._drop(self._template)
         self._connection.close()
 
     def _drop_left_over(self) -> None:
-        """Remove what killed runs have left behind."""
         for (name,) in self._connection.execute("SELECT datname FROM pg_database").fetchall():
             found = re.fullmatch(rf"{_PREFIX}(\d+)_\d+", name)
             if found and not (psutil.pid_exists(int(found[1])) and name != self._template):
@@ -97,5 +92,5 @@ class Databases:
             reason = str(error).partition("\n")[0]
             raise WirebenchError(f"PostgreSQL: {reason}", "see build/postgres/data/log; make postgres-up") from None
 
-    def _url_of(self, name: str) -> str:
+    def _build_url(self, name: str) -> str:
         return f"{self._url.rpartition('/')[0]}/{name}"

@@ -1,106 +1,106 @@
-"""The external target: services that somebody else started, given by address."""
+"""The external target: running services, given by address."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Mapping, Sequence
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Disruption, Tls
-from wirebench.targets.cores import Cores
-from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods
-from wirebench.tls import ClientTls, chosen_by, split_scheme
+from wirebench.model.address import Address, parse_address
+from wirebench.model.application import Application
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import Tls
+from wirebench.model.variant import Variant
+from wirebench.system.tls import ClientTls, choose_tls, split_scheme
+from wirebench.targets.target import Description, Endpoint, Replica, Target
 
 _CONNECT_TIMEOUT_S = 5.0
 _USAGE_PROBLEM = "the target external reads only what services answer"
 
 
-class ExternalTarget:
-    """Only loads what is there: it restarts nothing, and sees no server from the inside."""
+class ExternalTarget(Target):
+    """Only loads what is there: it restarts nothing, and sees of a server what that tells of itself."""
 
     name = "external"
     restarts_services = False
-    runs_all_services = True
-    cores: Cores | None = None
-    load_pods: LoadPods | None = None
 
-    def __init__(self, addresses: Mapping[str, str], tls: ClientTls | None = None) -> None:
-        """Take addresses by transport, as `wirebench.clients.connect` does, and what it takes for TLS."""
-        self._addresses = {transport: _host_and_port(transport, address) for transport, address in addresses.items()}
-        self._tls = {transport: chosen_by(split_scheme(address)[0], tls) for transport, address in addresses.items()}
+    def __init__(
+        self, addresses: Mapping[str, str], tls: Mapping[str, ClientTls | None], variants: Mapping[str, Variant]
+    ) -> None:
+        """Take addresses, what it takes for TLS, and variants, all by the name of the variant or of the transport."""
+        self._addresses = {name: _parse_address(name, address) for name, address in addresses.items()}
+        self._tls = tls
+        self._variants = variants
+
+    @classmethod
+    def of_transports(cls, addresses: Mapping[str, str], tls: ClientTls | None = None) -> ExternalTarget:
+        """Return a target of the built-in application at these addresses (`connect` says which forms)."""
+        return cls(addresses, {name: choose_tls(split_scheme(each)[0], tls) for name, each in addresses.items()}, {})
+
+    @classmethod
+    def of_variants(cls, application: Application, variants: Mapping[str, Variant]) -> ExternalTarget:
+        """Return a target of variants, by name, at the addresses of their application file."""
+        addresses = {name: variant.address for name, variant in variants.items() if variant.address}
+        return cls(addresses, {name: application.find_tls(name) for name in variants}, variants)
 
     @property
     def tls_levels(self) -> Mapping[str, Tls]:
-        """The level of the factor `tls` of each transport."""
-        return {transport: _level(tls) for transport, tls in self._tls.items()}
+        return {name: tls.level if tls else "none" for name, tls in self._tls.items()}
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
-        """Check that there is one service a transport, and that something listens there. Raises WirebenchError."""
-        by_transport: dict[str, ServiceSpec] = {}
+        by_name: dict[str, ServiceSpec] = {}
         for service in services:
-            if service.transport not in self._addresses:
-                flag = f"--{service.transport}"
+            name = _name_service(service)
+            if name not in self._addresses:
+                hint = f"add --{name} HOST:PORT"
+                raise UsageError(f"the scenario loads {name}: no address is given for it", hint)
+            if by_name.setdefault(name, service) != service:
                 raise UsageError(
-                    f"the scenario loads {service.transport}: no address is given for it", f"add {flag} HOST:PORT"
-                )
-            if by_transport.setdefault(service.transport, service) != service:
-                raise UsageError(
-                    f"the scenario varies the {service.transport} service, which an external target can't restart",
+                    f"the scenario varies the {name} service, which an external target can't restart",
                     "leave runtime, workers, threads, store and store_connections at one level each",
                 )
         self.start(services)
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
-        """Say where the services are. Raises WirebenchError if nothing listens there."""
-        return {service: self._endpoint(service) for service in services}
+        return {service: self._build_endpoint(service) for service in services}
 
     def describe(self) -> Description:
-        """Say where the services are, and what can't be seen there."""
         note = "services were not restarted between blocks: intervals leave out what differs from start to start"
-        addresses = ", ".join(
-            f"{transport} at {address[0]}:{address[1]}" for transport, address in self._addresses.items()
-        )
-        return Description(machine={"services": addresses}, notes=(note,))
+        addresses = ", ".join(f"{name} at {address}" for name, address in self._addresses.items())
+        return Description(machine={"services": addresses}, notes=(note, *self._describe_limits()))
 
-    def check(self) -> None:
-        """See nothing: a dead service shows in its errors."""
+    def _describe_limits(self) -> Iterator[str]:
+        for name, variant in self._variants.items():
+            if place := variant.find_foreign(self.name):
+                yield f"{name} {place}: its limit is {variant.limit}"
 
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
-        """Refuse: no plan for this target has such a cell."""
-        raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
-
-    def stop(self) -> None:
-        """Leave running what runs."""
-
-    def clean_up(self) -> None:
-        """Leave no trace but the users that were created."""
-
-    def _endpoint(self, service: ServiceSpec) -> Endpoint:
-        host, port = self._addresses[service.transport]
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    def _build_endpoint(self, service: ServiceSpec) -> Endpoint:
+        name = _name_service(service)
+        address = self._addresses[name]
         try:
-            socket.create_connection((host, port), timeout=_CONNECT_TIMEOUT_S).close()
+            socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S).close()
         except OSError as error:
             raise WirebenchError(
-                f"nothing answers at {address} for {service.transport}: {error.strerror or error}",
+                f"nothing answers at {address} for {name}: {error.strerror or error}",
                 "start the service there, or correct the address",
             ) from None
-        return Endpoint(service, address, tls=self._tls[service.transport], usage_problem=_USAGE_PROBLEM)
+        variant = self._variants.get(name)
+        metrics_url = variant.metrics if variant else None
+        replicas = (Replica(name, None, metrics_url=metrics_url),) if metrics_url else ()
+        problem = f"{metrics_url} has no process_cpu_seconds_total" if metrics_url else _USAGE_PROBLEM
+        limit = variant.limit if variant and variant.find_foreign(self.name) else None
+        return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
 
 
-def _host_and_port(transport: str, address: str) -> tuple[str, int]:
+def _name_service(service: ServiceSpec) -> str:
+    """Return the variant of a service, or its transport for the built-in application."""
+    return service.variant or service.transport
+
+
+def _parse_address(name: str, text: str) -> Address:
     try:
-        parts = urlsplit(f"//{split_scheme(address)[1]}")
-        if parts.hostname and parts.port and not parts.path:
-            return parts.hostname, parts.port
-    except ValueError:
-        pass  # a port that is no number; said below
-    raise UsageError(f"{transport}: {address!r} is not an address", "write HOST:PORT, or https://HOST:PORT for TLS")
-
-
-def _level(tls: ClientTls | None) -> Tls:
-    if tls is None:
-        return "none"
-    return "mutual" if tls.certificate else "server"
+        return parse_address(split_scheme(text)[1])
+    except UsageError as error:
+        raise UsageError(
+            f"{name}: {text!r} is not an address", "write HOST:PORT, or https://HOST:PORT for TLS"
+        ) from error

@@ -6,19 +6,22 @@ import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wirebench import processes
 from wirebench.errors import UsageError
-from wirebench.places import POSTGRES_URL, TOOLS
-from wirebench.ports import LOOPBACK, free_ports
-from wirebench.processes import Child
-from wirebench.readiness import wait_ready
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Disruption
+from wirebench.model.application import Application
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.variables import redact
+from wirebench.system import processes
+from wirebench.system.paths import POSTGRES_URL, TOOLS
+from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.processes import Child, ProcessError
+from wirebench.system.readiness import answers_http, wait_ready
 from wirebench.targets.cores import CoreClaim, Cores
-from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica
+from wirebench.targets.launch import Launch, find_command, launch_variant
+from wirebench.targets.target import Description, Endpoint, Replica, Target
 
 if TYPE_CHECKING:
     from wirebench.targets.certificates import CertificateFolder
@@ -29,19 +32,17 @@ _DRAIN_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = _DRAIN_TIMEOUT_S + 5.0
 
 
-class LocalTarget:
+class LocalTarget(Target):
     """Starts services with the commands that people start them with by hand."""
 
     name = "local"
-    restarts_services = True
-    runs_all_services = True
-    load_pods: LoadPods | None = None
 
-    def __init__(self, cores: Cores, log_path: Callable[[str], Path]) -> None:
-        """Take the cores to use, and where a service of a name logs to."""
-        self.cores: Cores | None = cores
+    def __init__(self, cores: Cores, log_path: Callable[[str], Path], application: Application | None = None) -> None:
+        """Take the cores to use, where a service of a name logs to, and the application whose variants are started."""
+        self.cores = cores
         self._server_cores = cores.server
         self._log_path = log_path
+        self._application = application
         self._children: list[Child] = []
         self._databases: Databases | None = None
         self._certificates: CertificateFolder | None = None
@@ -49,42 +50,43 @@ class LocalTarget:
         self._description = Description(machine={"core_separation": str(cores)})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
-        """Check that the commands and a database are there, and wait for the cores. Raises WirebenchError."""
         for service in services:
-            path = Path(_command(service)[0])
-            if not path.exists():
+            if service.variant and self._application:
+                find_command(self._application, service.variant)
+            elif not (path := Path(_find_command(service)[0])).exists():
                 raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
         self._claim = CoreClaim(self.cores.all if self.cores else (), _announce)
         if any(service.store == "postgres" for service in services):
             self._prepare_databases()
 
     def describe(self) -> Description:
-        """Say who has which cores."""
         return self._description
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
-        """Start all services at once and wait until each is ready. Raises WirebenchError."""
         try:
-            if any(service.tls != "none" for service in services):
+            if any(service.tls != "none" and not service.variant for service in services):
                 self._certificates = _make_certificates()
-            with free_ports(2 * len(services)) as ports:
+            with reserve_ports(2 * len(services)) as ports:
                 pairs = list(zip(ports[::2], ports[1::2], strict=True))
-            endpoints = [self._start(service, *pair) for service, pair in zip(services, pairs, strict=True)]
-            for child, (_, admin_port) in zip(self._children, pairs, strict=True):
-                wait_ready(child, f"{LOOPBACK}:{admin_port}", "/readyz")
+            launches = [self._launch(service, *pair) for service, pair in zip(services, pairs, strict=True)]
+            for service, launch in zip(services, launches, strict=True):
+                self._children.append(self._start(service, launch))
+            for child, launch in zip(self._children, launches, strict=True):
+                self._wait_ready(child, launch)
         except BaseException:  # also when interrupted
             self.stop()
             raise
-        return {endpoint.service: endpoint for endpoint in endpoints}
+        return {
+            service: _build_endpoint(service, launch, child, port)
+            for service, launch, child, (port, _) in zip(services, launches, self._children, pairs, strict=True)
+        }
 
     def check(self) -> None:
-        """Raise ProcessError, with its last log lines, if a service has died."""
         for child in self._children:
-            child.check_alive()
-
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
-        """Refuse: no plan for this target has such a cell."""
-        raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
+            try:
+                child.check_alive()
+            except ProcessError as error:
+                raise ProcessError(error.message, error.hint, self._redact(error.details)) from None
 
     def stop(self) -> None:
         """Stop all services, side by side, each with time to drain; their databases go with them."""
@@ -119,7 +121,9 @@ class LocalTarget:
             notes=(f"PostgreSQL ran on {where}; server CPU and memory are those of the services, without it",),
         )
 
-    def _start(self, service: ServiceSpec, port: int, admin_port: int) -> Endpoint:
+    def _launch(self, service: ServiceSpec, port: int, admin_port: int) -> Launch:
+        if service.variant and self._application:
+            return launch_variant(self._application, service.variant, port, admin_port, service.workers)
         arguments = {
             "--host": LOOPBACK,
             "--port": port,
@@ -133,25 +137,47 @@ class LocalTarget:
         }
         tls = None
         if self._certificates and service.tls != "none":
-            arguments |= self._certificates.server_flags(service.tls)
+            arguments |= self._certificates.list_server_flags(service.tls)
             tls = self._certificates.client(service.tls)
         flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
-        child = processes.start(
-            f"the service {service}",
-            [*_command(service), *flags],
-            self._log_path(str(service)),
-            self._server_cores,
-            self._environment(service),
+        return Launch(
+            arguments=[*_find_command(service), *flags],
+            is_ready=partial(answers_http, f"{LOOPBACK}:{admin_port}", "/readyz"),
+            environment=self._build_environment(service),
+            admin_url=f"http://{LOOPBACK}:{admin_port}",
+            tls=tls,
         )
-        self._children.append(child)
-        replica = Replica(service.transport, f"http://{LOOPBACK}:{admin_port}", child.pid)
-        return Endpoint(service, f"{LOOPBACK}:{port}", (replica,), tls=tls)
 
-    def _environment(self, service: ServiceSpec) -> Mapping[str, str]:
+    def _start(self, service: ServiceSpec, launch: Launch) -> Child:
+        name, log = f"the service {service}", self._log_path(str(service))
+        return processes.start(
+            name, launch.arguments, log, self._server_cores, launch.environment, folder=launch.folder
+        )
+
+    def _wait_ready(self, child: Child, launch: Launch) -> None:
+        try:
+            wait_ready(child, launch.is_ready, launch.ready_timeout_s)
+        except ProcessError as error:
+            message = f"{launch.where}: {error.message}".removeprefix(": ")
+            raise ProcessError(message, error.hint, self._redact(error.details)) from None
+
+    def _redact(self, lines: str) -> str:
+        """Return lines of a service's log without the values of variables: it may log what it was started with."""
+        if self._application is None:
+            return lines
+        named = self._application.find_variables(self._application.variants, self._application.operations)
+        return redact(lines, {name for name, _ in named})
+
+    def _build_environment(self, service: ServiceSpec) -> Mapping[str, str]:
         if service.store != "postgres" or self._databases is None:
             return {}
         # A database of its own: all begin with the same data.
         return {"WIREBENCH_STORE_URL": self._databases.create()}
+
+
+def _build_endpoint(service: ServiceSpec, launch: Launch, child: Child, port: int) -> Endpoint:
+    replica = Replica(service.variant or service.transport, launch.admin_url, child.pid)
+    return Endpoint(service, f"{LOOPBACK}:{port}", (replica,), tls=launch.tls)
 
 
 def _announce(message: str) -> None:
@@ -165,7 +191,7 @@ def _make_certificates() -> CertificateFolder:
     return CertificateFolder([LOOPBACK, "localhost"])
 
 
-def _command(service: ServiceSpec) -> list[str]:
+def _find_command(service: ServiceSpec) -> list[str]:
     if service.implementation == "go":
         return [str(TOOLS / "wirebench-go"), service.transport]
     # These stand beside the interpreter that runs us: both come with the same set-up.

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from wirebench.scenario import Cell, Load, ServiceSpec
-from wirebench.scenario.contract import Disruption
+from wirebench.errors import UsageError
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.contract import Disruption
+from wirebench.model.scenario import Load
+from wirebench.model.variant import Limit
+from wirebench.system.tls import ClientTls
 from wirebench.targets.cores import Cores
-from wirebench.tls import ClientTls
 
-#: As JSON; `wirebench.generator.task` says what is in it.
+#: As JSON; `wirebench.run.load_pod.task` says what is in it.
 Task = Mapping[str, object]
 
 
@@ -28,13 +31,30 @@ class Containers:
 class Replica:
     """One replica of a service. `admin_url` is None where it can't be asked.
 
-    What it uses is read from the processes below `root_pid`, or from its containers; if both are None, it isn't known.
+    What it uses is read from the processes below `root_pid`, from its containers, or from its own metrics at
+    `metrics_url`; if all are None, it isn't known.
     """
 
     name: str
     admin_url: str | None
     root_pid: int | None = None
     containers: Containers | None = None
+    metrics_url: str | None = None
+    #: Whether it is in the zone that the load comes from; None where replicas aren't spread over zones.
+    in_load_zone: bool | None = None
+
+    @property
+    def relies_on_metrics(self) -> bool:
+        """Whether its usage can be read only from its own metrics."""
+        return self.metrics_url is not None and self.root_pid is None and self.containers is None
+
+
+@dataclass(frozen=True, slots=True)
+class PodSelector:
+    """The pods of a namespace that carry these labels."""
+
+    namespace: str
+    labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +63,7 @@ class Endpoint:
 
     `address` is where it is reached, and `tls` what clients need there; None is plain text. In a cluster, `addresses`
     are those of the replicas one by one, and `headless_address` is the name that stands for them all. `agents` has the
-    URL of each node's agent, for a service whose containers only its load pod can tell.
+    URL of each node's agent, for a service whose containers only its load pod can find.
     """
 
     service: ServiceSpec
@@ -55,6 +75,13 @@ class Endpoint:
     agents: Mapping[str, str] = field(default_factory=dict)
     #: Why what the service uses can't be read; empty if it can.
     usage_problem: str = ""
+    #: The pods that load pods are placed by, where these aren't of our chart.
+    pods: PodSelector | None = None
+    #: The Secrets that its load pods need: files for TLS, and variables of the environment; empty if they need none.
+    tls_secret: str = ""
+    environment_secret: str = ""
+    #: The most load that may be sent to it, where the run hasn't started it.
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,51 +104,59 @@ class Disrupted:
 
 
 class LoadPods(Protocol):
-    """Where load comes from if not from this process: pods that each carry out a task (`wirebench.generator`)."""
+    """Where load comes from if not from this process: pods that each carry out a task (`wirebench.run.load_pod`)."""
 
-    def cores_of(self, load: Load) -> float:
+    def count_cores(self, load: Load) -> float:
         """Return how many cores each of a load's pods may use."""
 
-    def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
+    def measure(
+        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, meanwhile: Callable[[], None]
+    ) -> tuple[str, ...]:
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.
 
         They are placed as the cell says; `meanwhile` is called once, early in the window. Raises WirebenchError if one
         can't be started, or fails.
         """
 
-    def once(self, task: Task, cores: float = 1.0) -> str:
+    def run_once(self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = ()) -> str:
         """Have a single pod, which may use so many cores, carry out the task; return what it has printed.
+
+        `endpoints` are those that it sends requests to.
 
         Raises WirebenchError.
         """
 
 
-class Target(Protocol):
-    """A place where services run."""
+class Target:
+    """A place where services run; the defaults are those of one that starts nothing."""
 
     name: str
-    #: Which cores the services have and which the drivers are to use; None where the target can't tell.
-    cores: Cores | None
+    #: Which cores the services have and which the drivers are to use; None where the target doesn't know.
+    cores: Cores | None = None
     #: Whether services are freshly started, for every block or for every cell.
-    restarts_services: bool
+    restarts_services: bool = True
     #: Whether the services of all cells of a block run at once, or each for its cells alone.
-    runs_all_services: bool
-    load_pods: LoadPods | None
+    runs_all_services: bool = True
+    load_pods: LoadPods | None = None
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the services can be had, before anything is started or written. Raises WirebenchError."""
+        raise NotImplementedError
 
     def describe(self) -> Description:
         """Return what is to be said of the place, once it is prepared."""
+        raise NotImplementedError
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         """Have the services running and ready. Raises WirebenchError; then none of them is left running."""
+        raise NotImplementedError
 
     def check(self) -> None:
         """Raise WirebenchError, with its last log lines, if a service has died."""
 
     def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
         """Do this to a service's replicas, and wait until all are ready again. Raises WirebenchError."""
+        raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
     def stop(self) -> None:
         """Stop what `start` has started, in order; does nothing when nothing runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wirebench.web.app import make_app
-from wirebench.web.hosts import Hosts
-from wirebench.web.server import Server, listen, url_of
+from wirebench.web.guard import Hosts
+from wirebench.web.server import PageServer, format_url, listen
 
-__all__ = ["Hosts", "Server", "listen", "make_app", "url_of"]
+__all__ = ["Hosts", "PageServer", "format_url", "listen", "make_app"]

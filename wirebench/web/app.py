@@ -13,12 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Mount
 
 from wirebench.errors import WirebenchError
-from wirebench.tables import MEDIA_TYPES
+from wirebench.results.export import MEDIA_TYPES
 from wirebench.web import api, pages
 from wirebench.web.catalogue import Catalogue
-from wirebench.web.guard import Guard
-from wirebench.web.hosts import Hosts
-from wirebench.web.problems import answer, as_problem
+from wirebench.web.guard import Guard, Hosts
+from wirebench.web.problems import answer_problem, make_problem
 
 _LOOPBACK = Hosts()
 #: Under this many bytes a smaller answer isn't a faster one.
@@ -33,8 +32,8 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
     catalogue = Catalogue(results_folder, index_url)
     app = Starlette(
         routes=[
-            Mount("/api/v1", app=api.router()),
-            *pages.routes(),
+            Mount("/api/v1", app=api.make_router()),
+            *pages.make_routes(),
         ],
         middleware=[
             Middleware(Guard, hosts=hosts),
@@ -46,11 +45,11 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
             ),
         ],
         exception_handlers={HTTPException: _refuse, WirebenchError: _refuse},
-        lifespan=catalogue.followed,
+        lifespan=catalogue.follow,
     )
     app.state.catalogue = catalogue
     return app
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    return answer(request.url.path, as_problem(error).within(request.app.state.catalogue.folder))
+    return answer_problem(request.url.path, make_problem(error).within(request.app.state.catalogue.folder))

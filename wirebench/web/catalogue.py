@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 from starlette.applications import Starlette
 
 from wirebench.errors import WirebenchError
-from wirebench.index import Filters, Index, IndexUnusableError
-from wirebench.store import DamagedRun, Run, is_run_name, load_run
-from wirebench.web.problems import HttpError, UnavailableError
-from wirebench.web.watch import Watch
+from wirebench.results.index import Filters, Index, IndexUnusableError
+from wirebench.results.runs import DamagedRun, Run, is_run_name, load_run
+from wirebench.web.problems import HttpError
+from wirebench.web.watch import FolderWatch
 
-#: How long a request waits for an index that is being made anew, in seconds.
+#: How long a request waits for an index that is being rebuilt, in seconds.
 _PATIENCE_S = 5.0
 
 
@@ -30,32 +30,36 @@ class Catalogue:
         self._lock = threading.Lock()
         self._device = folder.stat().st_dev
         self._index: Index | None = None
-        self._watch = Watch(folder, self._opened)
+        self._watch = FolderWatch(folder, self._open)
 
     @contextlib.contextmanager
     def index(self) -> Iterator[Index]:
         """Have the index, once it has all that the folder had at the start, or when the index was lost.
 
-        Raises IndexUnusableError; UnavailableError while it isn't that far, or the folder is lost as well.
+        Raises IndexUnusableError; HttpError while it isn't that far, or the folder is lost as well.
         """
-        with self._opened() as index:
+        with self._open() as index:
             if not self._watch.has_caught_up(_PATIENCE_S):
-                raise UnavailableError(f"the index lacks runs: {self._watch.how_far()}", "ask again later")
+                raise HttpError(
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    f"the index lacks runs: {self._watch.describe_progress()}",
+                    "ask again later",
+                )
             yield index
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[Index]:
-        """Have the index as it is; it is opened anew after it has failed, or was lost."""
+    def _open(self) -> Iterator[Index]:
+        """Have the index as it is; it is opened again after it has failed, or was lost."""
         self._check_folder()
         with self._lock:
             if self._index is not None and self._index.is_lost():
                 self._index.close()
                 self._index = None
-                self._watch.begin_anew()
+                self._watch.restart()
             if self._index is None:
-                self._index = Index.open(self._url)
+                self._index = Index(self._url)
                 if self._index.is_new:
-                    self._watch.begin_anew()
+                    self._watch.restart()
             index = self._index
         try:
             yield index
@@ -64,13 +68,15 @@ class Catalogue:
             raise
 
     def _check_folder(self) -> None:
-        """Raise UnavailableError if the folder isn't there, or if what was mounted there isn't."""
+        """Raise HttpError if the folder isn't there, or if what was mounted there isn't."""
         try:
             is_there = self.folder.stat().st_dev == self._device
         except OSError:
             is_there = False
         if not is_there:
-            raise UnavailableError("the folder of the runs is gone", "put it back, or serve another: --out")
+            raise HttpError(
+                HTTPStatus.SERVICE_UNAVAILABLE, "the folder of the runs is gone", "put it back, or serve another: --out"
+            )
 
     def run(self, run_id: str) -> Run:
         """Return the run of that name. Raises HttpError if there is none, WirebenchError if it can't be read."""
@@ -94,21 +100,21 @@ class Catalogue:
 
     def _has_indexed(self, run_id: str) -> bool:
         """Say whether the index has a run; not while it can't be used: what is known of one run needs no index."""
-        with contextlib.suppress(WirebenchError), self._opened() as index:
+        with contextlib.suppress(WirebenchError), self._open() as index:
             return bool(index.runs(Filters(run_id=(run_id,)), limit=1).rows)
         return False
 
-    def damaged(self) -> tuple[DamagedRun, ...]:
+    def list_damaged(self) -> tuple[DamagedRun, ...]:
         """Return the runs in the folder that can't be read."""
         return self._watch.damaged
 
-    def go_on(self) -> None:
-        """Let what takes long go on, unless the server is being stopped. Raises HttpError."""
+    def check_running(self) -> None:
+        """Continue long work, unless the server is being stopped. Raises HttpError."""
         if self._watch.is_stopping:
-            raise UnavailableError("the server is being stopped", "ask again later")
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped", "ask again later")
 
     @contextlib.asynccontextmanager
-    async def followed(self, _app: Starlette) -> AsyncIterator[None]:
+    async def follow(self, _app: Starlette) -> AsyncIterator[None]:
         """Keep the index up to date with the folder while the application runs; then close it."""
         self._watch.start()
         try:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wirebench.web.hosts import Hosts
-from wirebench.web.problems import HttpError, answer, as_problem
+from wirebench.web.problems import HttpError, answer_problem, make_problem
+
+#: A page of a foreign site can make a browser ask a server on loopback: its name only has to lead there (DNS
+#: rebinding). What it can't do is name another host in the request than its own: a list of our own names keeps it out.
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)]|(?P<name>[^:\[\]]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
 METHODS = ("GET", "HEAD")
 TARGET_BYTES_MAX = 8192
@@ -26,8 +34,46 @@ HEADERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The names that a server answers to, whatever the port: it may be forwarded from another."""
+
+    names: frozenset[str] = LOOPBACK_NAMES
+    #: Of a server that listens on all addresses. No foreign page comes from a numeric address that is ours.
+    any_address: bool = False
+
+    @classmethod
+    def of(cls, host: str, address: str, allowed: Iterable[str] = ()) -> Hosts:
+        """Return the names of a server that is to listen on this host, known by these names besides.
+
+        `address` is the numeric one that it does listen on: `0` stands for all addresses as well.
+        """
+        names = LOOPBACK_NAMES | {_plain(name) for name in (host, address, *allowed)}
+        return cls(names, any_address=ipaddress.ip_address(address).is_unspecified)
+
+    def allow(self, header: str) -> bool:
+        """Whether a `Host` header names one of ours."""
+        matched = _HOST.fullmatch(header)
+        if matched is None:
+            return False
+        name = _plain(matched["v6"] or matched["name"])
+        return name in self.names or (self.any_address and _is_address(name))
+
+
+def _plain(name: str) -> str:
+    return name.lower().removesuffix(".").removeprefix("[").removesuffix("]")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 class Guard:
-    """Refuses what nobody should ask, adds the headers, and answers where the application itself has failed."""
+    """Rejects requests that pages never send, adds security headers, and answers when the application fails."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app = app
@@ -53,12 +99,12 @@ class Guard:
             self._check(scope)
             await self._app(scope, receive, guarded_send)
         except Exception as error:
-            problem = as_problem(error)
+            problem = make_problem(error)
             if not isinstance(error, HttpError):
                 sys.stderr.write(f"error: {scope['method']} {scope['path']!r}: {type(error).__name__}: {error}\n")
             if started:
                 raise
-            await answer(scope["path"], problem)(scope, receive, guarded_send)
+            await answer_problem(scope["path"], problem)(scope, receive, guarded_send)
 
     def _check(self, scope: Scope) -> None:
         named = Headers(scope=scope).getlist("host")

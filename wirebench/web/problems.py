@@ -1,4 +1,4 @@
-"""What a request is refused with: one form for all of them."""
+"""Error responses: one form for all of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.index import IndexUnusableError
-from wirebench.selection.parameters import ParameterError
+from wirebench.results.index import IndexUnusableError
+from wirebench.results.query import ParameterError
 from wirebench.web.render import render
+
+_RETRY_AFTER_S = "5"
 
 
 class HttpError(WirebenchError):
@@ -32,19 +34,13 @@ class HttpError(WirebenchError):
         super().__init__(message, hint)
         self.status = status
         self.parameter = parameter
-        self.headers = headers or {}
+        retry = {"retry-after": _RETRY_AFTER_S} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+        self.headers = {**retry, **(headers or {})}
 
     def within(self, folder: Path) -> HttpError:
-        """Return the same, with files named from that folder on: where on the server it is concerns nobody else."""
+        """Return the same, with files named from that folder on: clients need not know where it is on the server."""
         message, hint = (text.replace(f"{folder}/", "") for text in (self.message, self.hint))
         return HttpError(self.status, message, hint, parameter=self.parameter, headers=self.headers)
-
-
-class UnavailableError(HttpError):
-    """A request that may be answered later."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, message, hint, headers={"retry-after": _RETRY_AFTER_S})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,47 +53,35 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """The JSON of every refusal."""
+class ErrorResponse:
+    """The JSON of every error response."""
 
     error: Problem
 
 
-_RETRY_AFTER_S = "5"
-#: The status of an answer by the kind of error, the first that fits.
-_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
-    (UsageError, HTTPStatus.BAD_REQUEST),
-    (IndexUnusableError, HTTPStatus.SERVICE_UNAVAILABLE),
-)
-
-
-def as_problem(error: Exception) -> HttpError:
-    """Say in our words what starlette and the rest of wirebench refuse, and that anything else has failed."""
+def make_problem(error: Exception) -> HttpError:
+    """Describe errors of starlette and wirebench in our form; anything else is a server error."""
     if isinstance(error, HttpError):
         return error
     if isinstance(error, HTTPException):
-        return _by_starlette(error)
-    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+        if error.status_code != HTTPStatus.NOT_FOUND:
+            return HttpError(HTTPStatus(error.status_code), error.detail, headers=error.headers)
+        hint = "/ has all results; /api/v1/openapi.json lists what programs can ask for"
+        return HttpError(HTTPStatus.NOT_FOUND, "nothing is at this address", hint)
     if not isinstance(error, WirebenchError):
-        return HttpError(status, "the server failed", "its terminal says how")
+        return HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed", "its terminal says how")
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    if isinstance(error, UsageError):
+        status = HTTPStatus.BAD_REQUEST
+    elif isinstance(error, IndexUnusableError):
+        status = HTTPStatus.SERVICE_UNAVAILABLE
     parameter = error.parameter if isinstance(error, ParameterError) else None
-    headers = {"retry-after": _RETRY_AFTER_S} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
-    return HttpError(status, error.message, error.hint, parameter=parameter, headers=headers)
+    return HttpError(status, error.message, error.hint, parameter=parameter)
 
 
-def _by_starlette(error: HTTPException) -> HttpError:
-    if error.status_code == HTTPStatus.NOT_FOUND:
-        return HttpError(
-            HTTPStatus.NOT_FOUND,
-            "nothing is at this address",
-            "/ has all results; /api/v1/openapi.json lists what programs can ask for",
-        )
-    return HttpError(HTTPStatus(error.status_code), error.detail, headers=error.headers)
-
-
-def answer(path: str, problem: HttpError) -> Response:
+def answer_problem(path: str, problem: HttpError) -> Response:
     """Return the answer to a request for that path: JSON in the API, else a page."""
     if path.startswith("/api/"):
-        refusal = Refusal(Problem(problem.message, problem.hint, problem.parameter))
-        return Response(orjson.dumps(refusal), problem.status, problem.headers, media_type="application/json")
+        response = ErrorResponse(Problem(problem.message, problem.hint, problem.parameter))
+        return Response(orjson.dumps(response), problem.status, problem.headers, media_type="application/json")
     return render("error.html.j2", problem.status, headers=problem.headers, problem=problem)

@@ -14,7 +14,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from wirebench.report.templates import environment
+from wirebench.report.templates import make_environment
 
 #: The pages that every page leads to.
 NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"))
@@ -39,13 +39,13 @@ def render(
 
 @functools.cache
 def _environment() -> Environment:
-    made = environment(_TEMPLATES)
-    made.filters["linked"] = linked
+    made = make_environment(_TEMPLATES)
+    made.filters["linked"] = link_addresses
     made.globals |= {"navigation": NAVIGATION, "version": version("wirebench")}
     return made
 
 
-def linked(sentence: str) -> Markup:
+def link_addresses(sentence: str) -> Markup:
     """Make links of the addresses of these pages in a sentence."""
     parts = _ADDRESS.split(sentence)
     parts[1::2] = [Markup('<a href="{0}">{0}</a>').format(address) for address in parts[1::2]]

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wirebench.errors import UsageError
 
-#: How long answers that are on their way may take once the server is to stop; what then goes on is cut off.
+#: How long answers that are on their way may take once the server is to stop; those still unfinished are cut off.
 GRACE_S = 1
 #: How long a client may take to send a request, from when it has connected or has got the answer before.
 REQUEST_S = 10.0
@@ -43,7 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def url_of(listener: socket.socket) -> str:
+def format_url(listener: socket.socket) -> str:
     """Return the address of the page for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     if host in ("0.0.0.0", "::"):  # noqa: S104 - no address that a browser could ask for
@@ -85,7 +85,7 @@ class _Protocol(H11Protocol):
             self._deadline = None
 
 
-class Server(uvicorn.Server):
+class PageServer(uvicorn.Server):
     """uvicorn, without words of its own; `should_exit = True` stops it, as do Ctrl-C and SIGTERM in the main thread."""
 
     def __init__(self, app: ASGIApp) -> None:

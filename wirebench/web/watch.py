@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from wirebench.errors import WirebenchError
-from wirebench.index import Index
-from wirebench.store import DamagedRun
+from wirebench.results.index import Index
+from wirebench.results.runs import DamagedRun
 
 #: How long the folder is left alone after each look: so many times what that took of the processor, within limits. What
 #: is measured on this machine needs it.
@@ -33,7 +33,7 @@ class _Stopped(BaseException):
     """The server is being stopped; no Exception, so that no run is called damaged for it."""
 
 
-class Watch:
+class FolderWatch:
     """A thread that looks at the folder until it is stopped; it never keeps the process alive."""
 
     def __init__(self, folder: Path, index: Callable[[], AbstractContextManager[Index]]) -> None:
@@ -46,10 +46,10 @@ class Watch:
         self._settled = threading.Event()
         self._lock = threading.Lock()
         self._is_whole = False
-        self._so_far = ""
+        self._progress = ""
         self._known: _State = {}
         self._compared_s = -math.inf
-        self._told = ""
+        self._failure = ""
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
     def start(self) -> None:
@@ -66,7 +66,7 @@ class Watch:
         """Compare every run with the index, next time."""
         self._all.set()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Compare all, and until then take the index for one that lacks runs: it is new, or another."""
         with self._lock:
             self._is_whole = False
@@ -74,15 +74,15 @@ class Watch:
             self._all.set()
 
     def has_caught_up(self, within_s: float) -> bool:
-        """Say whether the index has what the folder had when it began; whoever asks too early waits so many seconds."""
+        """Return whether the index has what the folder had at the start; wait at most so many seconds."""
         if not self._is_whole:
             self._wake.set()
             self._settled.wait(within_s)
         return self._is_whole
 
-    def how_far(self) -> str:
+    def describe_progress(self) -> str:
         """Say how far catching up is, or why it isn't."""
-        return self._told or self._so_far or "it is being compared with the folder"
+        return self._failure or self._progress or "it is being compared with the folder"
 
     @property
     def is_stopping(self) -> bool:
@@ -96,38 +96,37 @@ class Watch:
             with contextlib.suppress(_Stopped):
                 self._look(time.monotonic())
             rest_s = min(max(_REST_S_MIN, _REST_TIMES * (time.thread_time() - before_s)), _REST_S_MAX)
-            # Whoever waits for it wakes it; but a failure that lasts is met a few times a second at most.
+            # A waiting request wakes it; a lasting failure is met a few times a second at most.
             self._stopping.wait(_PAUSE_S)
             self._wake.wait(rest_s)
 
     def _look(self, now_s: float) -> None:
-        """Catch up if anything has changed since the last time."""
-        found = self._state()
+        found = self._read_state()
         if found == self._known and now_s < self._compared_s + _COMPARE_S and not self._all.is_set():
             return
         try:
             with self._index() as index:
                 self._all.clear()
-                self.damaged = index.catch_up(self._folder, self._go_on).damaged
+                self.damaged = index.catch_up(self._folder, self._report).damaged
         except WirebenchError as error:
             self._all.set()
-            if error.message != self._told and not self.is_stopping:  # when the index has been closed
+            if error.message != self._failure and not self.is_stopping:  # when the index has been closed
                 sys.stderr.write(f"warning: new runs aren't shown: {error.message}\n")
-            self._told = error.message
+            self._failure = error.message
             self._settled.set()
         else:
-            self._known, self._compared_s, self._told = found, now_s, ""
+            self._known, self._compared_s, self._failure = found, now_s, ""
             with self._lock:
                 if not self._all.is_set():  # or it was lost meanwhile
                     self._is_whole = True
                     self._settled.set()
 
-    def _go_on(self, done: int, total: int, _records: int) -> None:
-        self._so_far = f"{done:,} of {total:,} have been compared"
+    def _report(self, done: int, total: int, _records: int) -> None:
+        self._progress = f"{done:,} of {total:,} have been compared"
         if self.is_stopping:
             raise _Stopped
 
-    def _state(self) -> _State:
+    def _read_state(self) -> _State:
         """Look at every run, without reading any."""
         state = {}
         with contextlib.suppress(OSError), os.scandir(self._folder) as entries:

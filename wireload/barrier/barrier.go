@@ -14,7 +14,7 @@ type Barrier struct {
 }
 
 // Wait returns when so many users have arrived, or the context is done. The last one to arrive calls
-// onAll before any of them goes on.
+// onAll before any of them continues.
 func (b *Barrier) Wait(ctx context.Context, users int, onAll func()) {
 	b.mutex.Lock()
 	if b.arrived == 0 {

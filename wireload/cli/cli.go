@@ -22,14 +22,16 @@ const usage = `wireload sends load to REST, gRPC and socket services, and measur
 Usage:
   wireload rest URL [options]              HTTP/1.1, one request over and over
   wireload grpc ADDRESS METHOD [options]   a unary call or a server stream: package.Service/Method
-  wireload socket ADDRESS METHOD [options] the socket protocol of wirebench
+  wireload socket ADDRESS METHOD [options] the socket protocol of wirebench; with --line instead of METHOD, lines
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
+  wireload request JOB.json                single requests of such a load: prints and checks each reply
   wireload --version
 
 Examples:
   wireload rest http://127.0.0.1:5000/api/users/1 -c 16 -d 10s
   wireload grpc 127.0.0.1:50051 wirebench.v1.UserService/GetUser --data '{"id": 1000001}' --protoset proto/contract.binpb
   wireload socket 127.0.0.1:9000 users.get --data '{"id": 1000001}' --rate 500
+  wireload rest https://shop.example/items/1 --header 'Authorization: Bearer ${TOKEN}' -c 4 --rate 50
 
 Options:
 `
@@ -67,9 +69,9 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return misused("name a command: rest, grpc, socket or run")
+		return misused("name a command: rest, grpc, socket, run or request")
 	}
-	if isHelp(arguments[0]) || arguments[0] == "run" && slices.ContainsFunc(arguments, isHelp) {
+	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
 		printHelp(out)
 		return flag.ErrHelp
 	}
@@ -78,6 +80,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return runByHand(ctx, command, rest, out, log)
 	case "run":
 		return runJob(ctx, rest, log)
+	case "request":
+		return requestJob(ctx, rest, out)
 	case "--version", "-version", "version":
 		_, err := fmt.Fprintln(out, Version)
 		return err

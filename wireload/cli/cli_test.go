@@ -230,3 +230,18 @@ func TestHelpNamesEveryOption(t *testing.T) {
 		}
 	}
 }
+
+func TestADefaultPortIsNoPartOfTheHost(t *testing.T) {
+	for _, each := range []struct {
+		address string
+		overTLS bool
+		want    string
+	}{
+		{"shop:80", false, "shop"}, {"shop:443", true, "shop"}, {"shop:443", false, "shop:443"}, {"shop:80", true, "shop:80"},
+		{"[::1]:80", false, "[::1]"}, {"127.0.0.1:5080", false, "127.0.0.1:5080"},
+	} {
+		if got := hostOf(each.address, each.overTLS); got != each.want {
+			t.Errorf("%+v: got %s", each, got)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/schedule"
+	"wirebench.dev/wireload/variable"
 )
 
 // Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
@@ -48,6 +49,8 @@ type Job struct {
 	Snapshot string   `json:"snapshot"`
 	ByDue    bool     `json:"by_due"`
 	Slices   int      `json:"slices"`
+
+	RequestsEach int `json:"requests_each"`
 }
 
 type jobTLS struct {
@@ -62,12 +65,12 @@ type jobLive struct {
 }
 
 func runJob(ctx context.Context, arguments []string, log io.Writer) error {
-	if len(arguments) != 1 {
-		return misused("run wants one job file")
-	}
-	job, err := readJob(arguments[0])
+	job, err := readJob("run", arguments)
 	if err != nil {
 		return err
+	}
+	if job.Output == "" {
+		return misused("%s: output is missing", arguments[0])
 	}
 	if job.Cores > 0 {
 		runtime.GOMAXPROCS(job.Cores)
@@ -76,9 +79,9 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
-	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %v\n", err) }
+	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %s\n", variable.Hide(err.Error())) }
 	if job.Snapshot != "" {
-		// The load goes on if the snapshot can't be written: it is only shown.
+		// The load continues if the snapshot can't be written: it is only shown.
 		load.OnSecond = func(taken histogram.Snapshot) { _ = taken.Write(job.Snapshot) }
 	}
 	measured, err := measure(ctx, load, job.Output)
@@ -94,12 +97,16 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	return nil
 }
 
-func readJob(path string) (*Job, error) {
+func readJob(command string, arguments []string) (*Job, error) {
+	if len(arguments) != 1 {
+		return nil, misused("%s wants one job file", command)
+	}
+	path := arguments[0]
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	job := &Job{Concurrency: 1, TimeoutS: 10, WarmupS: 0.5, WindowS: 1.5, CheckEvery: 100, Generators: 1}
+	job := &Job{Concurrency: 1, TimeoutS: 10, WarmupS: 0.5, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(job); err != nil {
@@ -115,8 +122,6 @@ func (j *Job) validate() error {
 	switch {
 	case len(j.Addresses) == 0:
 		return fmt.Errorf("addresses are missing")
-	case j.Output == "":
-		return fmt.Errorf("output is missing")
 	case j.Concurrency < 1:
 		return fmt.Errorf("concurrency must be at least 1")
 	case j.WindowS <= 0 || j.WarmupS < 0 || j.TimeoutS <= 0:
@@ -125,6 +130,8 @@ func (j *Job) validate() error {
 		return fmt.Errorf("rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative")
 	case j.RatePerS > 0 && j.Calls > 0 || j.RatePerS > 0 && j.Arrivals != "" || j.Calls > 0 && j.Arrivals != "":
 		return fmt.Errorf("rate_per_s, arrivals and calls exclude each other")
+	case j.RequestsEach < 1 || j.RequestsEach > requestsEachMax:
+		return fmt.Errorf("requests_each must be from 1 to %d", requestsEachMax)
 	case j.WarmupCalls > 0 && j.Calls == 0:
 		return fmt.Errorf("warmup_calls needs calls")
 	case j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators:
@@ -174,15 +181,25 @@ func (j *Job) load() (*engine.Load, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.compile(load); err != nil {
+	application, err := j.readApplication()
+	if err != nil {
 		return nil, err
 	}
-	return load, j.setup().apply(load)
+	options := j.Requests
+	options.Users = max(j.Concurrency, j.ConcurrencyMax)
+	options.Calls, options.WarmupCalls = j.Calls, j.WarmupCalls
+	options.Meet = load.Meeting.Wait
+	workload, err := application.Compile(options)
+	if err != nil {
+		return nil, errUsage{err}
+	}
+	load.NewSource = workload.NewSource
+	return load, j.setup(workload.SendsLines()).apply(load)
 }
 
-func (j *Job) setup() transportSetup {
+func (j *Job) setup(lines bool) transportSetup {
 	made := transportSetup{
-		transport: j.Requests.Transport, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, timeout: seconds(j.TimeoutS),
+		transport: j.Requests.Transport, lines: lines, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, timeout: seconds(j.TimeoutS),
 	}
 	if j.TLS != nil {
 		made.overTLS = true
@@ -191,30 +208,22 @@ func (j *Job) setup() transportSetup {
 	return made
 }
 
-// compile has the load send the application's requests.
-func (j *Job) compile(load *engine.Load) error {
+func (j *Job) readApplication() (*request.Application, error) {
 	text, err := os.ReadFile(j.Application)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	descriptors, err := os.ReadFile(j.Descriptors)
-	if err != nil {
-		return err
+	var descriptors []byte
+	if j.Descriptors != "" {
+		if descriptors, err = os.ReadFile(j.Descriptors); err != nil {
+			return nil, err
+		}
 	}
 	application, err := request.Load(text, descriptors)
 	if err != nil {
-		return fmt.Errorf("%s: %w", j.Application, err)
+		return nil, fmt.Errorf("%s: %w", j.Application, err)
 	}
-	options := j.Requests
-	options.Users = max(j.Concurrency, j.ConcurrencyMax)
-	options.Calls, options.WarmupCalls = j.Calls, j.WarmupCalls
-	options.Meet = load.Meeting.Wait
-	workload, err := application.Compile(options)
-	if err != nil {
-		return errUsage{err}
-	}
-	load.NewSource = workload.NewSource
-	return nil
+	return application, nil
 }
 
 func seconds(count float64) time.Duration { return time.Duration(count * float64(time.Second)) }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"wirebench.dev/wireload/transport/grpc"
 	"wirebench.dev/wireload/transport/rest"
 	"wirebench.dev/wireload/transport/socket"
+	"wirebench.dev/wireload/variable"
 )
 
 // options are the flags of rest, grpc and socket.
@@ -35,6 +37,8 @@ type options struct {
 	reopen, overTLS, stream, quiet     bool
 	h2c                                bool
 	cores                              int
+	headers, metadata                  []string
+	line                               *string
 }
 
 func (o *options) flags() *flag.FlagSet {
@@ -54,6 +58,12 @@ func (o *options) flags() *flag.FlagSet {
 	set.StringVar(&o.data, "data", "", "body as JSON, or @file; for gRPC and protobuf the JSON form of the message")
 	set.StringVar(&o.contentType, "content-type", "application/json", "of --data, for rest")
 	set.StringVar(&o.accept, "accept", "*/*", "media types to accept, for rest")
+	set.Func("header", "send a header, for rest: `'Name: value'`, any number of times; ${NAME} is a variable of the environment", appendTo(&o.headers))
+	set.Func("metadata", "the same for grpc: `'key: value'`; base64 for keys that end in -bin", appendTo(&o.metadata))
+	set.Func("line", "for socket, send a `text` as a line that a line answers", func(given string) error {
+		o.line = &given
+		return nil
+	})
 	set.StringVar(&o.codec, "codec", "json", "json or protobuf bodies, for socket")
 	set.StringVar(&o.call, "call", "", "for socket with --codec protobuf, the gRPC method that has the same messages")
 	set.StringVar(&o.protoset, "protoset", "", "`file` with compiled descriptors, for messages")
@@ -66,6 +76,13 @@ func (o *options) flags() *flag.FlagSet {
 	set.BoolVar(&o.quiet, "quiet", false, "no progress line")
 	set.IntVar(&o.cores, "cores", 0, "processors to use; 0 is all that the process may")
 	return set
+}
+
+func appendTo(all *[]string) func(string) error {
+	return func(given string) error {
+		*all = append(*all, given)
+		return nil
+	}
 }
 
 func printHelp(out io.Writer) {
@@ -197,7 +214,7 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 		}
 	}
 	setup := transportSetup{
-		transport: transportName, protobuf: o.codec == "protobuf", overTLS: o.overTLS, h2c: o.h2c, reopen: o.reopen, timeout: o.timeout,
+		transport: transportName, lines: o.line != nil, protobuf: o.codec == "protobuf", overTLS: o.overTLS, h2c: o.h2c, reopen: o.reopen, timeout: o.timeout,
 		authority: o.authority, certificate: o.certificate, key: o.key,
 	}
 	return load, setup.apply(load)
@@ -209,15 +226,22 @@ func (o *options) request(transportName string, others []string) (*constant, str
 	if err != nil {
 		return nil, "", err
 	}
+	headers, err := o.readHeaders(transportName)
+	if err != nil {
+		return nil, "", err
+	}
 	if transportName == "rest" {
-		return o.restRequest(others, body)
+		return o.restRequest(others, headers, body)
+	}
+	if o.line != nil {
+		return o.lineRequest(transportName, others)
 	}
 	if len(others) != 2 {
 		return nil, "", misused("%s wants an address and a method", transportName)
 	}
 	address, method := others[0], strings.TrimPrefix(others[1], "/")
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, "", misused("%q is not an address like 127.0.0.1:9000", address)
+	if err := checkAddress(address); err != nil {
+		return nil, "", err
 	}
 	call := method
 	if transportName == "socket" {
@@ -228,14 +252,54 @@ func (o *options) request(transportName string, others []string) (*constant, str
 			return nil, "", err
 		}
 	}
-	made := &constant{request.Request{Operation: method, Path: []byte(method), Body: body, Stream: o.stream}}
+	made := &constant{request.Request{Operation: method, Path: []byte(method), Headers: headers, Body: body, Stream: o.stream}}
 	if transportName == "grpc" {
 		made.request.Path = []byte("/" + method)
 	}
 	return made, address, nil
 }
 
-func (o *options) restRequest(others []string, body []byte) (*constant, string, error) {
+func checkAddress(address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return misused("%q is not an address like 127.0.0.1:9000", address)
+	}
+	return nil
+}
+
+// readHeaders returns the headers or metadata that are asked for.
+func (o *options) readHeaders(transportName string) (made []request.Header, err error) {
+	if len(o.headers) > 0 && transportName != "rest" || len(o.metadata) > 0 && transportName != "grpc" {
+		return nil, misused("--header is for rest, and --metadata for grpc")
+	}
+	for _, given := range slices.Concat(o.headers, o.metadata) {
+		name, value, ok := strings.Cut(given, ":")
+		if !ok {
+			return nil, misused("a header must be 'Name: value'")
+		}
+		if value, err = variable.Expand(strings.TrimSpace(value)); err != nil {
+			return nil, misused("%s: %w", name, err)
+		}
+		header, err := request.NewHeader(transportName, name, []byte(value))
+		if err != nil {
+			return nil, errUsage{err}
+		}
+		made = append(made, header)
+	}
+	return made, nil
+}
+
+func (o *options) lineRequest(transportName string, others []string) (*constant, string, error) {
+	if transportName != "socket" || len(others) != 1 || o.stream || o.data != "" || o.codec != "json" {
+		return nil, "", misused("--line is for socket, with an address and without a method, data, codec or stream")
+	}
+	if err := request.CheckLine([]byte(*o.line)); err != nil {
+		return nil, "", errUsage{err}
+	}
+	made := &constant{request.Request{Operation: "line", Body: []byte(*o.line)}}
+	return made, others[0], checkAddress(others[0])
+}
+
+func (o *options) restRequest(others []string, headers []request.Header, body []byte) (*constant, string, error) {
 	if len(others) != 1 {
 		return nil, "", misused("rest wants a URL")
 	}
@@ -257,7 +321,7 @@ func (o *options) restRequest(others []string, body []byte) (*constant, string, 
 	}
 	return &constant{request.Request{
 		Operation: method + " " + target.EscapedPath(), Method: method, Path: []byte(target.RequestURI()),
-		ContentType: o.contentType, Accept: o.accept, Body: body, Stream: o.stream,
+		ContentType: o.contentType, Accept: o.accept, Headers: headers, Body: body, Stream: o.stream,
 	}}, address, nil
 }
 
@@ -304,10 +368,15 @@ func (c *constant) CheckStream(*request.Request, []byte, []byte, int) error { re
 // transportSetup is what clients and their connections are made of.
 type transportSetup struct {
 	transport                   string
-	protobuf, overTLS           bool
+	lines, protobuf, overTLS    bool
 	h2c, reopen                 bool
 	timeout                     time.Duration
 	authority, certificate, key string
+}
+
+// hostOf returns an address as clients name it to the service: without the port that the scheme stands for.
+func hostOf(address string, overTLS bool) string {
+	return strings.TrimSuffix(address, map[bool]string{false: ":80", true: ":443"}[overTLS])
 }
 
 // apply has a load use the transport.
@@ -318,14 +387,18 @@ func (s transportSetup) apply(load *engine.Load) error {
 	switch s.transport {
 	case "rest":
 		if s.h2c {
-			load.NewClient = func(address string) transport.Client { return rest.NewH2C(address) }
+			load.NewClient = func(address string) transport.Client { return rest.NewH2C(hostOf(address, false)) }
 			break
 		}
-		load.NewClient = func(address string) transport.Client { return rest.New(address, s.reopen) }
+		load.NewClient = func(address string) transport.Client { return rest.New(hostOf(address, s.overTLS), s.reopen) }
 	case "grpc":
 		load.NewClient = func(address string) transport.Client { return grpc.New(address, s.overTLS, s.timeout) }
 		load.Protocols = []string{"h2"}
 	case "socket":
+		if s.lines {
+			load.NewClient = func(string) transport.Client { return socket.NewLine() }
+			break
+		}
 		load.NewClient = func(string) transport.Client { return socket.New(s.protobuf) }
 	default:
 		return misused("transport must be rest, grpc or socket, not %q", s.transport)

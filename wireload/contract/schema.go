@@ -17,26 +17,28 @@ import (
 // loaded, and may be shared.
 type Schema struct {
 	methods map[string]protoreflect.MethodDescriptor
+	types   *dynamicpb.Types
 }
 
 // Parse reads a set of descriptors, as protoc and buf compile it.
 func Parse(descriptors []byte) (*Schema, error) {
-	methods, err := Methods(descriptors)
+	methods, types, err := Methods(descriptors)
 	if err != nil {
 		return nil, fmt.Errorf("is no set of descriptors: %w", err)
 	}
-	return &Schema{methods}, nil
+	return &Schema{methods, types}, nil
 }
 
-// Methods returns the gRPC methods of a set of descriptors, by names like "package.Service/Method".
-func Methods(descriptors []byte) (map[string]protoreflect.MethodDescriptor, error) {
+// Methods returns the gRPC methods of a set of descriptors, by names like "package.Service/Method", and the types that a
+// google.protobuf.Any may hold.
+func Methods(descriptors []byte) (map[string]protoreflect.MethodDescriptor, *dynamicpb.Types, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := proto.Unmarshal(descriptors, set); err != nil {
-		return nil, fmt.Errorf("not a FileDescriptorSet: %w", err)
+		return nil, nil, fmt.Errorf("not a FileDescriptorSet: %w", err)
 	}
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	methods := map[string]protoreflect.MethodDescriptor{}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -49,7 +51,7 @@ func Methods(descriptors []byte) (map[string]protoreflect.MethodDescriptor, erro
 		}
 		return true
 	})
-	return methods, nil
+	return methods, dynamicpb.NewTypes(files), nil
 }
 
 func (s *Schema) method(name string) (protoreflect.MethodDescriptor, error) {
@@ -71,7 +73,7 @@ func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
 	}
 	message := dynamicpb.NewMessage(method.Input())
 	if len(text) > 0 {
-		if err := protojson.Unmarshal(text, message); err != nil {
+		if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, message); err != nil {
 			return nil, fmt.Errorf("body does not fit %s: %w", method.Input().Name(), err)
 		}
 	}
@@ -88,7 +90,7 @@ func (s *Schema) Decode(name string, body []byte) (json.RawMessage, error) {
 	if err := proto.Unmarshal(body, message); err != nil {
 		return nil, err
 	}
-	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+	return protojson.MarshalOptions{UseProtoNames: true, Resolver: s.types}.Marshal(message)
 }
 
 // DecodeData turns a response message into the JSON of its `data`, which is what a JSON body holds.

@@ -16,7 +16,7 @@ type recorder struct {
 	fold    *histogram.Fold
 	sampler histogram.Sampler
 	counts  histogram.Counts
-	// totals is nil if nobody is told while the load runs.
+	// totals is nil if no live metrics are published.
 	totals *live.Totals
 }
 

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/schedule"
 )
 
@@ -155,7 +157,14 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 	if isRaceDetected {
 		t.Skip("the race detector allocates")
 	}
-	for name, p := range protocols {
+	header := request.Header{Name: "X-A", Key: "x-a", Value: []byte("1")}
+	measured := maps.Clone(protocols)
+	for _, name := range []string{"rest", "h2c", "grpc"} {
+		p := protocols[name]
+		p.request.Headers, p.request.Varying = []request.Header{header}, []request.Header{header}
+		measured[name+" with headers"] = p
+	}
+	for name, p := range measured {
 		t.Run(name, func(t *testing.T) {
 			replies := make([][]byte, 3000)
 			for n := range replies {

@@ -50,6 +50,12 @@ var protocols = map[string]protocol{
 		readRequest: readHTTP2,
 		reply:       grpcReply,
 	},
+	"lines": {
+		newClient:   func(string) transport.Client { return socket.NewLine() },
+		request:     request.Request{Operation: "ping", Body: []byte("PING")},
+		readRequest: func(r *bufio.Reader) error { _, err := r.ReadSlice('\n'); return err },
+		reply:       func(int) []byte { return []byte("PONG\n") },
+	},
 	"socket": {
 		newClient:   func(string) transport.Client { return socket.New(false) },
 		request:     request.Request{Operation: "get", Path: []byte("users.get"), Body: []byte(`{"id":1}`)},

@@ -105,7 +105,11 @@ func (u *user) check(reply transport.Reply) error {
 	if u.request.Stream {
 		return u.source.CheckStream(&u.request, u.stream.first, u.stream.last, u.stream.count)
 	}
-	return u.source.Check(&u.request, reply.Body)
+	content, err := reply.Content()
+	if err != nil {
+		return err
+	}
+	return u.source.Check(&u.request, content)
 }
 
 // send sends what is prepared, again if it provably wasn't processed.

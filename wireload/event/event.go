@@ -2,30 +2,25 @@
 package event
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
+
+	"wirebench.dev/wireload/line"
 )
 
-const (
-	eventBufferBytes = 32 << 10
-	lineBytesMax     = 1 << 20
-)
-
-var errLineTooLong = errors.New("a line of the event stream is longer than 1 MiB")
+const eventBufferBytes = 32 << 10
 
 // Reader reads Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html. Lines
-// that end in a lone carriage return, which the standard allows and nobody sends, aren't told apart.
+// that end in a lone carriage return, which the standard allows and servers don't send, aren't told apart.
 type Reader struct {
-	reader *bufio.Reader
-	line   []byte // of lines that are longer than the reader's buffer
+	reader *line.Reader
 	name   []byte
 	data   []byte
 }
 
 // NewReader returns a reader without a source.
-func NewReader() *Reader { return &Reader{reader: bufio.NewReaderSize(nil, eventBufferBytes)} }
+func NewReader() *Reader { return &Reader{reader: line.NewReader(eventBufferBytes)} }
 
 // Reset begins to read from another source.
 func (e *Reader) Reset(from io.Reader) { e.reader.Reset(from) }
@@ -36,7 +31,7 @@ func (e *Reader) Next() (name string, data []byte, err error) {
 	e.name, e.data = e.name[:0], e.data[:0]
 	lines := 0
 	for {
-		line, err := e.nextLine()
+		line, err := e.reader.Next()
 		switch {
 		case errors.Is(err, io.EOF) && (lines > 0 || len(line) > 0):
 			return "", nil, io.ErrUnexpectedEOF
@@ -71,24 +66,4 @@ func (e *Reader) field(line []byte) {
 	case "event":
 		e.name = append(e.name[:0], value...)
 	}
-}
-
-// nextLine returns a line without its end.
-func (e *Reader) nextLine() ([]byte, error) {
-	line, err := e.reader.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		e.line = e.line[:0]
-		for errors.Is(err, bufio.ErrBufferFull) {
-			if e.line = append(e.line, line...); len(e.line) > lineBytesMax {
-				return nil, errLineTooLong
-			}
-			line, err = e.reader.ReadSlice('\n')
-		}
-		e.line = append(e.line, line...)
-		line = e.line
-	}
-	if err != nil {
-		return line, err
-	}
-	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"wirebench.dev/wireload/line"
 )
 
 func TestEventsAreReadHoweverTheyArrive(t *testing.T) {
@@ -48,7 +50,7 @@ func TestAnEventThatIsNotWholeIsNone(t *testing.T) {
 func TestALineWithoutEndIsRefused(t *testing.T) {
 	read := NewReader()
 	read.Reset(strings.NewReader("data: " + strings.Repeat("x", 2<<20)))
-	if _, _, err := read.Next(); !errors.Is(err, errLineTooLong) {
+	if _, _, err := read.Next(); !errors.Is(err, line.ErrTooLong) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -64,7 +64,7 @@ type Reply struct {
 // More reports whether another reply with the same id follows.
 func (r Reply) More() bool { return r.Flags&FlagMore != 0 }
 
-// Check reports whether the request fits a frame, which lets a caller refuse it before it has sent
+// Check reports whether the request fits a frame, which lets a caller reject it before it has sent
 // anything.
 func (r Request) Check() error {
 	if len(r.Method) == 0 || len(r.Method) > math.MaxUint8 {

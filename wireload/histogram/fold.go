@@ -2,6 +2,8 @@
 // that docs/histogram-file.md describes. wireload and our k6 output share it.
 package histogram
 
+import "wirebench.dev/wireload/variable"
+
 const (
 	// A script that forgets to name its requests has a name for every URL. Further operations than
 	// these are folded into one.
@@ -98,8 +100,9 @@ func (f *Fold) Add(to *Series, taken Request) {
 	}
 }
 
-// AddReason counts the words that a request failed with.
+// AddReason counts the words that a request failed with; they may be the service's.
 func (f *Fold) AddReason(outcome Code, text string) {
+	text = variable.Hide(text)
 	key := reasonKey{outcome, text}
 	if _, known := f.reasons[key]; text != "" && (known || len(f.reasons) < reasonsMax) {
 		f.reasons[key]++

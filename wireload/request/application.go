@@ -36,27 +36,36 @@ type operation struct {
 	// What other tools read.
 	Writes      bool            `json:"writes"`
 	Conformance json.RawMessage `json:"conformance"`
+	Same        json.RawMessage `json:"same"`
+	Variants    json.RawMessage `json:"variants"`
 }
 
 type rest struct {
-	Request string   `json:"request"`
-	Body    template `json:"body"`
+	Request string          `json:"request"`
+	Headers ordered[string] `json:"headers"`
+	Body    template        `json:"body"`
 	Expect  struct {
-		Status int               `json:"status"`
-		JSON   ordered[template] `json:"json"`
+		Status   int               `json:"status"`
+		JSON     ordered[template] `json:"json"`
+		Contains *string           `json:"contains"`
 	} `json:"expect"`
 }
 
 type grpc struct {
-	Call    string            `json:"call"`
-	Message template          `json:"message"`
-	Expect  ordered[template] `json:"expect"`
+	Call     string            `json:"call"`
+	Metadata ordered[string]   `json:"metadata"`
+	Message  template          `json:"message"`
+	Expect   ordered[template] `json:"expect"`
 }
 
+// socket is a method with its body in frames, or a line that a line answers.
 type socket struct {
 	Method string            `json:"method"`
 	Body   template          `json:"body"`
 	Expect ordered[template] `json:"expect"`
+
+	Line     *string `json:"line"`
+	Contains *string `json:"contains"`
 }
 
 // input says how a value of a request is made: by exactly one generator, with its options.
@@ -97,6 +106,10 @@ func Load(applicationJSON, descriptors []byte) (*Application, error) {
 	var file struct {
 		Seeded     map[string]Seeded  `json:"seeded"`
 		Operations ordered[operation] `json:"operations"`
+
+		// What the harness reads.
+		Application json.RawMessage `json:"application"`
+		Variants    json.RawMessage `json:"variants"`
 	}
 	if err := decodeStrictly(applicationJSON, &file); err != nil {
 		return nil, fmt.Errorf("application: %w", err)
@@ -132,8 +145,20 @@ func (o *operation) validate(seeded map[string]Seeded) error {
 		return fmt.Errorf("rest.request: must be a method and a path in ASCII, not %q", o.Rest.Request)
 	case o.Grpc != nil && !grpcCall.MatchString(o.Grpc.Call):
 		return fmt.Errorf("grpc.call: must be package.Service/Method, not %q", o.Grpc.Call)
-	case o.Socket != nil && !socketMethod.MatchString(o.Socket.Method):
-		return fmt.Errorf("socket.method: must be 1 to 255 ASCII characters, not %q", o.Socket.Method)
+	case o.Socket != nil:
+		return o.Socket.validate()
+	}
+	return nil
+}
+
+func (s *socket) validate() error {
+	switch {
+	case s.Line == nil && s.Contains != nil:
+		return errors.New("socket.contains: is for a line; a method has expect")
+	case s.Line == nil && !socketMethod.MatchString(s.Method):
+		return fmt.Errorf("socket.method: must be 1 to 255 ASCII characters, not %q", s.Method)
+	case s.Line != nil && (s.Method != "" || s.Body.value != nil || s.Expect != nil):
+		return errors.New("socket.line: has contains, and no method, body or expect")
 	}
 	return nil
 }

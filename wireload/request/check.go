@@ -1,6 +1,7 @@
 package request
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -50,6 +51,15 @@ func (e *expectation) check(reply any, values []slotValue) error {
 		}
 	}
 	return nil
+}
+
+// checkContains wants a text in a reply.
+func checkContains(reply []byte, expected any) error {
+	text, err := textOf(expected)
+	if err == nil && !bytes.Contains(reply, []byte(text)) {
+		err = fmt.Errorf("the reply is %q, without %q", shorten(reply), shorten([]byte(text)))
+	}
+	return err
 }
 
 // checkConsecutive compares the first and the last item of a stream.

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,8 +15,14 @@ type compiled struct {
 	template     Request
 	draws        []draw
 	path, body   program
+	headers      []varyingHeader
 	expectations []expectation
-	// reply is the message in protobuf, nil in JSON; onlyData says that the reply stands for its `data`.
+	// contains is a text, expanded, that is in the reply; nil is none.
+	contains any
+	// isLine says that it is sent on the socket without frames.
+	isLine bool
+	// reply is the message in protobuf, one of the contract, nil in JSON; onlyData says that the reply stands for its `data`.
+	contract *contract
 	reply    protoreflect.MessageDescriptor
 	onlyData bool
 	// creates and deletes are kinds of records; createdID is the place of the created record's id.
@@ -50,6 +57,7 @@ func (c *compiler) compile(name string) error {
 		return errors.New("there is no such operation")
 	}
 	c.template = Request{Operation: name, Stream: o.Stream}
+	c.contract = &c.application.contract
 	if c.kind.Name != "" {
 		c.template.Operation = c.kind.Name + "/" + name
 	}
@@ -57,12 +65,15 @@ func (c *compiler) compile(name string) error {
 		return err
 	}
 	var expect ordered[template]
+	var contains *string
 	var err error
 	switch {
 	case c.options.Transport == "rest" && o.Rest != nil:
-		expect, err = o.Rest.Expect.JSON, c.restRequest(&o)
+		expect, contains, err = o.Rest.Expect.JSON, o.Rest.Expect.Contains, c.restRequest(&o)
 	case c.options.Transport == "grpc" && o.Grpc != nil:
 		expect, err = o.Grpc.Expect, c.grpcRequest(&o)
+	case c.options.Transport == "socket" && o.Socket != nil && o.Socket.Line != nil:
+		contains, err = o.Socket.Contains, c.line(&o)
 	case c.options.Transport == "socket" && o.Socket != nil:
 		expect, err = o.Socket.Expect, c.socketRequest(&o)
 	default:
@@ -73,6 +84,12 @@ func (c *compiler) compile(name string) error {
 	}
 	if err := c.expect(expect); err != nil {
 		return fmt.Errorf("%s.expect: %w", c.options.Transport, err)
+	}
+	if contains == nil {
+		return nil
+	}
+	if c.contains, err = c.expandText(*contains); err != nil {
+		return fmt.Errorf("%s: contains: %w", c.options.Transport, err)
 	}
 	return nil
 }
@@ -90,6 +107,9 @@ func (c *compiler) addInputs(inputs ordered[input]) error {
 			c.creates, c.createdID = in.Fresh, value.(slot).place
 		}
 		c.deletes = cmp.Or(c.deletes, in.Created)
+		if in.Stream == "items" {
+			c.template.Items = c.options.StreamItems
+		}
 	}
 	return nil
 }
@@ -120,11 +140,18 @@ func (c *compiler) restRequest(o *operation) (err error) {
 	if c.path, err = c.target(target); err != nil {
 		return fmt.Errorf("rest.request: %w", err)
 	}
-	c.template.Accept = map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
+	if err := c.addHeaders(o.Rest.Headers); err != nil {
+		return fmt.Errorf("rest.headers: %w", err)
+	}
+	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
+	c.template.Accept = media
+	if c.options.Codec == "json" && len(o.Rest.Expect.JSON) == 0 {
+		c.template.Accept = "*/*"
+	}
 	if o.Rest.Body.value == nil {
 		return c.setBody(o, "", nil)
 	}
-	c.template.ContentType = c.template.Accept
+	c.template.ContentType = media
 	if c.options.Codec == "protobuf" && o.Grpc != nil {
 		// The body is the request message as it is, with what in JSON only the path says.
 		return c.setBody(o, "grpc.message", o.Grpc.Message.orEmpty())
@@ -163,13 +190,62 @@ func (c *compiler) grpcRequest(o *operation) error {
 		return errors.New("gRPC has codec protobuf only")
 	}
 	c.path.literal("/" + o.Grpc.Call)
-	return c.setBody(o, "grpc.message", o.Grpc.Message.orEmpty())
+	if err := c.addHeaders(o.Grpc.Metadata); err != nil {
+		return fmt.Errorf("grpc.metadata: %w", err)
+	}
+	if err := c.setBody(o, "grpc.message", o.Grpc.Message.orEmpty()); err != nil {
+		return err
+	}
+	return checkKind(c.application.contract.methods[o.Grpc.Call], o.Grpc.Call, o.Stream)
+}
+
+// checkKind wants a unary call, or a server stream for an operation that is a stream.
+func checkKind(method protoreflect.MethodDescriptor, call string, isStream bool) error {
+	switch {
+	case method.IsStreamingClient() && method.IsStreamingServer():
+		return fmt.Errorf("grpc.call: %s is a bidirectional stream; only unary calls and server streams can be sent", call)
+	case method.IsStreamingClient():
+		return fmt.Errorf("grpc.call: %s is a client stream; only unary calls and server streams can be sent", call)
+	case method.IsStreamingServer() && !isStream:
+		return fmt.Errorf("grpc.call: %s is a server stream: the operation needs stream: true", call)
+	case !method.IsStreamingServer() && isStream:
+		return fmt.Errorf("grpc.call: %s is a unary call: the operation can't have stream: true", call)
+	}
+	return nil
 }
 
 func (c *compiler) socketRequest(o *operation) error {
 	c.path.literal(o.Socket.Method)
 	c.onlyData = true
 	return c.setBody(o, "socket.body", o.Socket.Body.orEmpty())
+}
+
+// line compiles a line that is sent and answered as it is, without frames.
+func (c *compiler) line(o *operation) (err error) {
+	c.isLine = true
+	switch {
+	case c.options.Codec != "json":
+		return errors.New("socket.line: has no codec")
+	case o.Stream:
+		return errors.New("socket.line: a line is answered by one line, not by a stream")
+	}
+	if c.body, err = c.text(*o.Socket.Line, nil); err != nil {
+		return fmt.Errorf("socket.line: %w", err)
+	}
+	if line, ok := c.body.constant(); ok {
+		if err := CheckLine(line); err != nil {
+			return fmt.Errorf("socket.line: %w", err)
+		}
+	}
+	return nil
+}
+
+// CheckLine returns why a text isn't one line.
+func CheckLine(line []byte) error {
+	if bytes.ContainsAny(line, "\r\n") {
+		return errors.New("a line can't have a line break")
+	}
+	return nil
 }
 
 func (t template) orEmpty() any {
@@ -187,7 +263,7 @@ func (c *compiler) setBody(o *operation, field string, body any) error {
 		if o.Grpc == nil {
 			return errors.New("codec protobuf needs grpc.call, which names the messages")
 		}
-		if method = c.application.contract[o.Grpc.Call]; method == nil {
+		if method = c.application.contract.methods[o.Grpc.Call]; method == nil {
 			return fmt.Errorf("grpc.call: the descriptors have no method %s", o.Grpc.Call)
 		}
 		c.reply = method.Output()
@@ -199,13 +275,41 @@ func (c *compiler) setBody(o *operation, field string, body any) error {
 		return nil
 	}
 	value, err := c.expand(body)
-	if err == nil && method != nil {
+	var isText bool
+	if err == nil {
+		isText, err = rendersText(value)
+	}
+	switch {
+	case err != nil:
+	case method != nil:
 		err = c.body.message(method.Input(), value)
-	} else if err == nil {
+	case isText && c.options.Transport == "rest":
+		c.template.ContentType = "text/plain; charset=utf-8"
+		err = c.body.text(value, nil)
+	default:
 		c.body.json(value)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", field, err)
 	}
 	return nil
+}
+
+// rendersText says whether an expanded value is a text in each request.
+func rendersText(value any) (bool, error) {
+	s, ok := value.(slot)
+	if !ok || s.kind != optionKind {
+		_, isText := value.(string)
+		return isText || ok && s.kind != numberKind, nil
+	}
+	texts := 0
+	for _, each := range s.options {
+		if _, isText := each.(string); isText {
+			texts++
+		}
+	}
+	if texts != 0 && texts != len(s.options) {
+		return false, errors.New("must be a text in all requests, or in none")
+	}
+	return texts > 0, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // golden is testdata/golden.json: the requests that the Python model makes of these values
-// (tests/requests_golden.py).
+// (tests/support/requests_golden.py).
 type golden struct {
 	Application json.RawMessage `json:"application"`
 	Requests    []goldenRequest `json:"requests"`
@@ -132,7 +132,7 @@ func compareMessages(t *testing.T, application *Application, call string, got, w
 	t.Helper()
 	var messages [2]*dynamicpb.Message
 	for i, encoded := range [][]byte{got, want} {
-		messages[i] = dynamicpb.NewMessage(application.contract[call].Input())
+		messages[i] = dynamicpb.NewMessage(application.contract.methods[call].Input())
 		if err := proto.Unmarshal(encoded, messages[i]); err != nil {
 			t.Fatal(err)
 		}

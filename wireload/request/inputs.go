@@ -82,7 +82,7 @@ func (c *compiler) freshID(in *input) (any, error) {
 	base := c.options.IDBase
 	return c.addNumber(base, base, func(u *user) int64 {
 		u.fresh++
-		return base + u.inTurn(u.fresh-1)*u.work.idsEach
+		return base + ((u.fresh-1)*u.creators+u.creator)*u.work.idsEach
 	}), err
 }
 

@@ -18,14 +18,17 @@ import (
 )
 
 // contract has the gRPC methods by "package.Service/Method", with the messages of their requests and replies.
-type contract map[string]protoreflect.MethodDescriptor
+type contract struct {
+	methods map[string]protoreflect.MethodDescriptor
+	types   *dynamicpb.Types
+}
 
 func readContract(descriptors []byte) (contract, error) {
-	methods, err := schema.Methods(descriptors)
+	methods, types, err := schema.Methods(descriptors)
 	if err != nil {
-		return nil, fmt.Errorf("descriptors: %w", err)
+		return contract{}, fmt.Errorf("descriptors: %w", err)
 	}
-	return methods, nil
+	return contract{methods, types}, nil
 }
 
 // message appends an expanded value as a protobuf message. What is the same for all requests is encoded once.
@@ -113,6 +116,12 @@ func (p *program) varying(field protoreflect.FieldDescriptor, value any) error {
 	case isObject && field.Kind() == protoreflect.MessageKind:
 		return p.nestedMessage(field, fields)
 	case isObject:
+	case isWrapper(field):
+		var inner program
+		err := inner.varying(field.Message().Fields().ByName("value"), value)
+		p.literal(string(tag))
+		*p = append(*p, step{nested: inner})
+		return err
 	case s.kind == numberKind:
 		return p.numberField(field, s)
 	case field.Kind() == protoreflect.StringKind:
@@ -133,6 +142,12 @@ func (p *program) nestedMessage(field protoreflect.FieldDescriptor, value object
 	p.literal(string(protowire.AppendTag(nil, field.Number(), protowire.BytesType)))
 	*p = append(*p, step{nested: inner})
 	return nil
+}
+
+// isWrapper says whether a field is a message that stands for its value: google.protobuf.StringValue and the like.
+func isWrapper(field protoreflect.FieldDescriptor) bool {
+	message := field.Message()
+	return message != nil && message.ParentFile().Path() == "google/protobuf/wrappers.proto"
 }
 
 // encoding is how a type of field has whole numbers, and which.
@@ -218,14 +233,14 @@ func isConstant(value any) bool {
 }
 
 // decodeReply returns a reply's JSON value; a message's in the JSON form of protobuf, with the fields that are empty.
-func decodeReply(descriptor protoreflect.MessageDescriptor, reply []byte) (any, error) {
+func (c *contract) decodeReply(descriptor protoreflect.MessageDescriptor, reply []byte) (any, error) {
 	if descriptor != nil {
 		message := dynamicpb.NewMessage(descriptor)
 		if err := proto.Unmarshal(reply, message); err != nil {
 			return nil, fmt.Errorf("the reply is not a %s: %w", descriptor.Name(), err)
 		}
 		var err error
-		form := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}
+		form := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: c.types}
 		if reply, err = form.Marshal(message); err != nil {
 			return nil, err
 		}

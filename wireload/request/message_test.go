@@ -8,8 +8,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // numeric are the types of fields that can have a whole number.
@@ -33,10 +35,13 @@ func everyType(t *testing.T) []byte {
 	}
 	add("inner", "OPTIONAL", "message", `type_name: ".all.Every"`)
 	add("inners", "REPEATED", "message", `type_name: ".all.Every"`)
+	add("wrapped_text", "OPTIONAL", "message", `type_name: ".google.protobuf.StringValue"`)
+	add("wrapped_number", "OPTIONAL", "message", `type_name: ".google.protobuf.Int64Value"`)
+	add("wrapped_bytes", "REPEATED", "message", `type_name: ".google.protobuf.BytesValue"`)
 	add("by_name", "REPEATED", "message", `type_name: ".all.Every.ByNameEntry"`)
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := prototext.Unmarshal([]byte(`file {
-		name: "all.proto" package: "all" syntax: "proto3"
+		name: "all.proto" package: "all" syntax: "proto3" dependency: "google/protobuf/wrappers.proto"
 		enum_type {name: "Enum" value {name: "NONE" number: 0} value {name: "SOME" number: 1}}
 		service {name: "Types" method {name: "Send" input_type: ".all.Every" output_type: ".all.Every"}}
 		message_type {name: "Every" `+strings.Join(fields, "\n")+`
@@ -49,6 +54,7 @@ func everyType(t *testing.T) []byte {
 	}`), set); err != nil {
 		t.Fatal(err)
 	}
+	set.File = append(set.File, protodesc.ToFileDescriptorProto(wrapperspb.File_google_protobuf_wrappers_proto))
 	encoded, err := proto.Marshal(set)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +76,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	}
 	fields = append(fields,
 		`"oneString": "{random}{small}"`, `"one_bytes": "{noise}"`, `"one_bool": "{flag}"`,
+		`"wrapped_text": "{random}", "wrapped_number": "{signed}", "wrapped_bytes": ["{noise}", "AA=="]`,
 		`"inner": {"one_int32": 5, "one_string": "{random}", "inner": {"one_int64": "{small}"}}`,
 		`"inners": [{"one_int32": "{small}"}, {"one_int32": 4}, "{record}"]`,
 		`"by_name": {"a": {"one_int32": "{small}"}, "b": {"one_string": "{long}{small}"}}`)
@@ -84,7 +91,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	}
 	source := compile(t, application, Options{Transport: "grpc", Clients: sequence("send")}).NewSource(0).(*user)
 	found, _ := application.operations.get("send")
-	descriptor := application.contract["all.Types/Send"].Input()
+	descriptor := application.contract.methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
 	if err := c.addInputs(found.Inputs); err != nil {

@@ -17,12 +17,17 @@ type Request struct {
 	// ContentType and Accept are media types on REST; ContentType is empty without a body.
 	ContentType string
 	Accept      string
-	// Body is JSON or a protobuf message; on gRPC without its five-byte prefix.
+	// Headers are the same for all requests of an operation, which share the slice; those in Varying are not. They are
+	// metadata on gRPC, and take the place of what a client would send by itself.
+	Headers []Header
+	Varying []Header
+	// Body is JSON, a text or a protobuf message, on gRPC without its five-byte prefix; on the socket maybe a line.
 	Body []byte
 	// Status is the HTTP status of a correct reply; 0 on other transports.
 	Status int
-	// Stream says that the reply has many items.
+	// Stream says that the reply has many items. Items is how many; 0 where the service decides.
 	Stream bool
+	Items  int
 }
 
 // Source makes the requests of one user, who has one connection and at most one request in flight.

@@ -94,7 +94,7 @@ func decodeValue(decoder *json.Decoder) (any, error) {
 	return fields, err
 }
 
-var placeholder = regexp.MustCompile(`\{([a-z_][a-z0-9_]*)(?:\|([a-z]+))?\}`)
+var placeholder = regexp.MustCompile(`\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}`)
 
 // expandedMax bounds what an operation's templates expand to, in nodes and bytes: a few nested inputs could fill
 // the memory. The fuzz test lowers it.

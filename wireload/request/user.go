@@ -10,11 +10,14 @@ type user struct {
 	work   *Workload
 	kind   *kind
 	number int64
-	random *rand.Rand
+	// creator is the user's number among those that may create records, and creators is how many of these there are.
+	creator, creators int64
+	random            *rand.Rand
 	// current is the operation of the last request, and values are what was drawn for it.
 	current    *compiled
 	values     []slotValue
 	path, body []byte
+	headers    []Header
 	// place is that in a sequence, or the call's in phases.
 	place int
 	// requests and fresh count those so far, and the ids that were given.
@@ -30,14 +33,15 @@ func (w *Workload) NewSource(number int) Source {
 		work:    w,
 		kind:    w.kindOf(number),
 		number:  int64(number),
+		creator: int64(number), creators: int64(w.options.Users),
 		random:  rand.New(rand.NewPCG(w.options.Seed, uint64(number))),
 		created: map[string][]int64{},
 	}
-	slots := 0
+	slots, headers := 0, 0
 	for _, each := range u.kind.operations {
-		slots = max(slots, len(each.draws))
+		slots, headers = max(slots, len(each.draws)), max(headers, len(each.headers))
 	}
-	u.values = make([]slotValue, slots)
+	u.values, u.headers = make([]slotValue, slots), make([]Header, headers)
 	if len(u.kind.Phases) > 0 {
 		u.place = -w.options.WarmupCalls
 	}
@@ -73,6 +77,10 @@ func (u *user) Next(r *Request) {
 	*r = op.template
 	r.Path = op.path.fill(&u.path, u.values)
 	r.Body = op.body.fill(&u.body, u.values)
+	for i, each := range op.headers {
+		u.headers[i] = Header{each.name, each.key, each.value.append(u.headers[i].Value[:0], u.values)}
+	}
+	r.Varying = u.headers[:len(op.headers)]
 }
 
 func (u *user) nextOperation() int {
@@ -148,8 +156,8 @@ func (u *user) Check(r *Request, reply []byte) error {
 
 // CheckStream returns what is wrong with the first and the last item of the last request's stream.
 func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
-	if items != u.work.options.StreamItems {
-		return fmt.Errorf("%s: %d items, not %d", r.Operation, items, u.work.options.StreamItems)
+	if r.Items > 0 && items != r.Items {
+		return fmt.Errorf("%s: %d items, not %d", r.Operation, items, r.Items)
 	}
 	if items == 0 {
 		return nil
@@ -173,10 +181,15 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 // read returns a reply that is as expected.
 func (u *user) read(r *Request, reply []byte) (any, error) {
 	op := u.current
+	if op.contains != nil {
+		if err := checkContains(reply, valueOf(op.contains, u.values)); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Operation, err)
+		}
+	}
 	if len(op.expectations) == 0 {
 		return nil, nil
 	}
-	value, err := decodeReply(op.reply, reply)
+	value, err := op.contract.decodeReply(op.reply, reply)
 	if op.onlyData && op.reply != nil {
 		value = pick(value, "data")
 	}

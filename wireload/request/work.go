@@ -55,7 +55,12 @@ type Workload struct {
 	kinds   []kind
 	// idsEach is how many ids lie between two that are given.
 	idsEach int64
+	// lines and frames say what is sent on the socket.
+	lines, frames bool
 }
+
+// SendsLines says whether lines are sent on the socket, instead of frames.
+func (w *Workload) SendsLines() bool { return w.lines }
 
 // kind is a compiled Client.
 type kind struct {
@@ -69,11 +74,7 @@ type kind struct {
 
 // Compile prepares a load's requests. Errors name the operation and the field.
 func (a *Application) Compile(options Options) (*Workload, error) {
-	options.Users = max(1, options.Users)
-	if options.Codec == "" {
-		options.Codec = map[string]string{"grpc": "protobuf"}[options.Transport]
-	}
-	options.Codec = cmp.Or(options.Codec, "json")
+	options.setDefaults()
 	if len(options.Clients) == 0 {
 		return nil, errors.New("clients: needs at least one kind")
 	}
@@ -96,6 +97,19 @@ func (a *Application) Compile(options Options) (*Workload, error) {
 		return nil, fmt.Errorf("payload: no operation of the load has a value for %q", options.Payload)
 	}
 	return w, nil
+}
+
+func (o *Options) setDefaults() {
+	o.Users = max(1, o.Users)
+	if o.Codec == "" {
+		o.Codec = map[string]string{"grpc": "protobuf"}[o.Transport]
+	}
+	o.Codec = cmp.Or(o.Codec, "json")
+}
+
+// operations returns the names of a client's operations.
+func (c *Client) operations() []string {
+	return slices.Concat(c.Sequence, c.Phases, slices.Sorted(maps.Keys(c.Mix)))
 }
 
 const weightMax = 10_000
@@ -124,7 +138,7 @@ func (k *kind) validate(options *Options) error {
 func (a *Application) compileKind(k *kind, w *Workload) (tookPayload bool, err error) {
 	k.keepsCreated = len(k.Mix) == 0
 	places := map[string]int{}
-	for _, name := range slices.Concat(k.Sequence, k.Phases, slices.Sorted(maps.Keys(k.Mix))) {
+	for _, name := range k.Client.operations() {
 		if _, ok := places[name]; !ok {
 			c := &compiler{application: a, kind: k, options: &w.options}
 			if err := c.compile(name); err != nil {
@@ -135,8 +149,12 @@ func (a *Application) compileKind(k *kind, w *Workload) (tookPayload bool, err e
 			k.keepsCreated = k.keepsCreated || c.deletes != ""
 			w.idsEach = max(w.idsEach, c.idsEach)
 			tookPayload = tookPayload || c.tookPayload
+			w.lines, w.frames = w.lines || c.isLine, w.frames || !c.isLine
 		}
 		k.order = append(k.order, slices.Repeat([]int{places[name]}, max(1, k.Mix[name]))...)
+	}
+	if w.lines && w.frames {
+		return false, errors.New("lines and frames can't be mixed: a service speaks one of them")
 	}
 	for _, each := range k.operations {
 		each.instead = slices.IndexFunc(k.operations, func(other *compiled) bool { return other.creates == each.deletes })

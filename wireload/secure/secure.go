@@ -18,7 +18,7 @@ type Agreement struct {
 	Version     string `json:"version"`
 	CipherSuite string `json:"cipher_suite"`
 	KeyExchange string `json:"key_exchange"`
-	// Resumed says whether an earlier session went on, which saves most of a handshake.
+	// Resumed says whether an earlier session was resumed, which saves most of a handshake.
 	Resumed bool `json:"resumed"`
 }
 

@@ -3,6 +3,10 @@
 package transport
 
 import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
 	"net"
 
 	"wirebench.dev/wireload/histogram"
@@ -19,10 +23,27 @@ type Reply struct {
 	Status int
 	// Message says why the code isn't OK.
 	Message string
-	// Body is valid until the next call.
-	Body []byte
+	// Body is valid until the next call; IsGzipped says that it is as it came, because a header asked for that.
+	Body      []byte
+	IsGzipped bool
 	// Close says that the server takes no further request on this connection.
 	Close bool
+}
+
+// Content returns the body, uncompressed.
+func (r *Reply) Content() ([]byte, error) {
+	if !r.IsGzipped {
+		return r.Body, nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, fmt.Errorf("the reply is not gzip: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(reader, ReplyBytesMax))
+	if err != nil {
+		return nil, fmt.Errorf("the reply is not gzip: %w", err)
+	}
+	return content, nil
 }
 
 // Client speaks a protocol over one connection at a time, one call at a time.

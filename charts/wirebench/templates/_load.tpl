@@ -8,9 +8,16 @@ affinity:
   {{ . }}:
     requiredDuringSchedulingIgnoredDuringExecution:
       - topologyKey: kubernetes.io/hostname
+        {{- with $.load.targetPods.namespace }}
+        namespaces: [{{ . }}]
+        {{- end }}
         labelSelector:
           matchLabels:
+            {{- with $.load.targetPods.labels }}
+            {{- toYaml . | nindent 12 }}
+            {{- else }}
             {{- include "wirebench.selectorLabels" (dict "root" $.root "component" $.load.transport "instance" $.load.target) | nindent 12 }}
+            {{- end }}
 {{- end }}
 {{- end }}
 
@@ -29,6 +36,11 @@ env:
       fieldRef:
         fieldPath: {{ $path }}
   {{- end }}
+{{- with .load.environment.secretName }}
+envFrom:
+  - secretRef:
+      name: {{ . }}
+{{- end }}
 resources:
   {{- include "wirebench.resources" .load.resources | trim | nindent 2 }}
 securityContext:

@@ -2,7 +2,7 @@
 // known beforehand, either at a constant rate or at the moments of a list, and tells the iteration when
 // that was.
 //
-// k6's own executors for arrival rates know no list, tell nobody when an iteration was due, and start it
+// k6's own executors for arrival rates know no list, don't report when an iteration was due, and start it
 // up to a millisecond late where the process is idle.
 //
 //	scenarios: { load: { executor: 'wirebench-arrivals', vus: 16, duration: '5s', rate: 500 } }
@@ -108,7 +108,7 @@ func (c *config) schedule() (schedule.Schedule, error) {
 // vus returns how many VUs this instance has.
 func (c *config) vus(tuple *lib.ExecutionTuple) int64 { return tuple.ScaleInt64(c.VUs.Int64) }
 
-// until returns when no iteration is started any more, and when none is let go on.
+// until returns when no iteration is started any more, and when running ones are stopped.
 func (c *config) until(start time.Time) (regular, final time.Time) {
 	regular = start.Add(c.Duration.TimeDuration())
 	return regular, regular.Add(c.GetGracefulStop())

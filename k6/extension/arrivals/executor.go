@@ -33,7 +33,7 @@ func (a *arrivals) Init(context.Context) error {
 }
 
 // Run starts every iteration when it is due, and returns when all have ended. The clock starts when all
-// VUs are there: to make ten thousand takes a while.
+// VUs are active: activating ten thousand takes a while.
 func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContainer) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
@@ -43,7 +43,7 @@ func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContaine
 	}
 	defer clock.Close()
 	scenario := &lib.ScenarioState{Name: a.config.GetName(), Executor: a.config.GetType()}
-	users, err := a.gather(lib.WithScenarioState(ctx, scenario))
+	vus, err := a.activateAll(lib.WithScenarioState(ctx, scenario))
 	if err != nil {
 		return err
 	}
@@ -54,16 +54,16 @@ func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContaine
 	}
 	started.CompareAndSwap(0, start.UnixNano())
 	regular, final := a.config.until(start)
-	a.send(clock, start, users.free, func() { a.drop(parent, out) })
+	a.dispatch(clock, start, vus.free, func() { a.drop(parent, out) })
 	clock.Wait(regular)
-	// What is under way may finish, for so long.
+	// Iterations that are running may finish within the graceful stop.
 	defer time.AfterFunc(time.Until(final), stop).Stop()
-	users.dismiss(stop)
+	vus.stop(stop)
 	return nil
 }
 
-// send hands each arrival to a VU that is free when it is due, or drops it.
-func (a *arrivals) send(clock *schedule.Alarm, start time.Time, free <-chan *user, drop func()) {
+// dispatch gives each arrival to a VU that is free when it is due, or drops it.
+func (a *arrivals) dispatch(clock *schedule.Alarm, start time.Time, free <-chan *user, drop func()) {
 	for {
 		local, global := a.index.Next() // They count from 1.
 		offset, ok := a.schedule(global - 1)
@@ -75,8 +75,8 @@ func (a *arrivals) send(clock *schedule.Alarm, start time.Time, free <-chan *use
 			return
 		}
 		select {
-		case taker := <-free:
-			taker.next <- arrival{due, uint64(local - 1), uint64(global - 1)}
+		case vu := <-free:
+			vu.next <- arrival{due, uint64(local - 1), uint64(global - 1)}
 		default:
 			drop()
 		}
@@ -94,19 +94,19 @@ func (a *arrivals) drop(ctx context.Context, out chan<- metrics.SampleContainer)
 	})
 }
 
-// gather activates all VUs of this instance, and has them wait for arrivals.
-func (a *arrivals) gather(ctx context.Context) (*crew, error) {
+// activateAll activates all VUs of this instance, and has them wait for arrivals.
+func (a *arrivals) activateAll(ctx context.Context) (*pool, error) {
 	count := a.config.vus(a.state.ExecutionTuple)
-	users := &crew{free: make(chan *user, count)}
+	vus := &pool{free: make(chan *user, count)}
 	for range count {
 		initialized, err := a.state.GetPlannedVU(a.GetLogger(), true)
 		if err != nil {
 			return nil, err
 		}
-		users.active.Add(1)
-		users.hire(ctx, a.activate(ctx, initialized, users.active.Done), a.runOnce)
+		vus.active.Add(1)
+		vus.start(ctx, a.activate(ctx, initialized, vus.active.Done), a.runOnce)
 	}
-	return users, nil
+	return vus, nil
 }
 
 func (a *arrivals) activate(ctx context.Context, initialized lib.InitializedVU, onReturn func()) *user {
@@ -126,8 +126,8 @@ func (a *arrivals) activate(ctx context.Context, initialized lib.InitializedVU, 
 	return made
 }
 
-func (a *arrivals) runOnce(ctx context.Context, taker *user) {
-	err := taker.vu.RunOnce()
+func (a *arrivals) runOnce(ctx context.Context, user *user) {
+	err := user.vu.RunOnce()
 	if ctx.Err() != nil {
 		a.state.AddInterruptedIterations(1)
 		return

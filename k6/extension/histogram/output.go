@@ -1,5 +1,5 @@
 // Package histogram is the k6 output `--out wirebench=path=FILE,warmup=500ms,window=1500ms`: it folds
-// all samples of a load into one small file, and tells in another how the load goes, if it is asked to:
+// all samples of a load into one small file, and writes snapshots of its progress into another, if asked to:
 // docs/histogram-file.md describes both.
 package histogram
 
@@ -22,7 +22,7 @@ const Name = "wirebench"
 type Output struct {
 	config    config
 	fold      *fold
-	teller    *teller // nil if nobody is to be told how the load goes.
+	snapshots *snapshotWriter // nil if the configuration names no snapshot file.
 	temporary *os.File
 }
 
@@ -34,7 +34,7 @@ func New(params output.Params) (output.Output, error) {
 	}
 	made := &Output{config: parsed, fold: newFold(parsed.Options)}
 	if parsed.snapshot != "" {
-		made.teller = &teller{path: parsed.snapshot}
+		made.snapshots = &snapshotWriter{path: parsed.snapshot}
 	}
 	return made, nil
 }
@@ -59,15 +59,15 @@ func (o *Output) Start() error {
 // k6 calls it every 50 ms, also without any samples.
 func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
 	o.fold.add(batch)
-	if o.teller != nil {
-		o.teller.tell(o.fold, time.Now())
+	if o.snapshots != nil {
+		o.snapshots.write(o.fold, time.Now())
 	}
 }
 
 // Stop writes the file, also after an interrupt: what was measured until then counts.
 func (o *Output) Stop() error {
-	if o.teller != nil {
-		o.teller.end()
+	if o.snapshots != nil {
+		o.snapshots.close()
 	}
 	made, err := o.fold.report(driverVersion(), time.Now())
 	if err == nil {

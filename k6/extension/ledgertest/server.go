@@ -30,7 +30,7 @@ type Behaviour struct {
 	Skip int
 }
 
-// Message is what servers say that fail or refuse.
+// Message is what servers say that fail or reject.
 const Message = "limit must be from 1 to 100000"
 
 // Server is one that runs until its test ends, and what it has seen.

@@ -17,6 +17,7 @@ import (
 	"wirebench.dev/k6/barrier"
 	"wirebench.dev/k6/sample"
 	"wirebench.dev/wireload/secure"
+	"wirebench.dev/wireload/variable"
 )
 
 // Name is what scripts import.
@@ -62,6 +63,8 @@ func (i *instance) Exports() modules.Exports {
 		"failed":       i.failedRequest,
 		"explain":      i.explain,
 		"secure":       i.secure,
+		// Scripts see no environment: their own settings may have the same names.
+		"variable": variable.LookUp,
 	}
 	return modules.Exports{Default: named, Named: named}
 }

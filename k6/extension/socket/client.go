@@ -188,7 +188,7 @@ func (c *Client) send(ctx context.Context, state *lib.State, requests []frame.Re
 		}
 	}
 	if err != nil || exhausted {
-		// After an error nobody knows where the next frame starts; after RESOURCE_EXHAUSTED the server
+		// After an error it is unknown where the next frame starts; after RESOURCE_EXHAUSTED the server
 		// closes by itself.
 		c.Close()
 	}
@@ -198,7 +198,7 @@ func (c *Client) send(ctx context.Context, state *lib.State, requests []frame.Re
 
 // again sends requests once more on a fresh connection: the server closed the one that was kept before it
 // answered any of them, as one that stops does. HTTP and gRPC clients do the same by themselves. Its time
-// goes on from the first sending.
+// counts from the first sending.
 func (c *Client) again(
 	ctx context.Context, state *lib.State, deadline time.Time, requests []frame.Request,
 	took func(int, frame.Reply, time.Time),

@@ -29,7 +29,7 @@ const (
 	// which in turn may wait for us to read its replies: it has to happen beside the reading.
 	inlineWriteBytesMax = 32 << 10
 	readBufferBytes     = 16 << 10
-	// How long a write may go on once everything is answered: it has normally ended, and only has to say so.
+	// How long a write may last once everything is answered: it has normally ended, and only has to say so.
 	writeGrace = 100 * time.Millisecond
 )
 

@@ -65,7 +65,7 @@ func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 }
 
 // scriptObject returns the client as scripts see it. Handing the Go value over would do, but then every
-// `client.call` looks the method up and wraps it anew, which is a tenth of what a request costs.
+// `client.call` looks the method up and wraps it again, which is a tenth of what a request costs.
 func scriptObject(runtime *sobek.Runtime, client *Client) (*sobek.Object, error) {
 	object := runtime.NewObject()
 	for name, method := range map[string]any{

@@ -42,7 +42,7 @@ func (s *Streamer) Read(
 		end, err = s.read(ctx, dialer, method, body, counted)
 	}
 	if err != nil {
-		s.Close() // Nobody knows where the next frame starts.
+		s.Close() // It is unknown where the next frame starts.
 		return failure(err, 0)
 	}
 	if end.Status == statusResourceExhausted {

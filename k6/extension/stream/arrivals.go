@@ -30,7 +30,7 @@ type arrivals struct {
 	previousNS        int64
 	batch             []int64
 	batchItems        int
-	// last is when the last item came, in nanoseconds since sent; read by whoever looks for stalls.
+	// last is when the last item came, in nanoseconds since sent; read to find stalls.
 	last atomic.Int64
 }
 

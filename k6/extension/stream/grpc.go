@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -31,6 +32,11 @@ func (w *grpcWire) read(ctx context.Context, state *lib.State, ask request, item
 			return outcome{statusUnavailable, words(err)}
 		}
 	}
+	given, err := ask.metadata()
+	if err != nil {
+		return outcome{statusInvalidArgument, err.Error()}
+	}
+	ctx = metadata.NewOutgoingContext(ctx, given)
 	stream, err := w.connection.NewStream(ctx, &description, "/"+ask.target, grpc.ForceCodecV2(bytesCodec{}))
 	if err != nil {
 		return outcomeOf(err)

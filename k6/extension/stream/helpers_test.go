@@ -131,6 +131,10 @@ func (v *vu) measured() measured {
 // onAllTransports runs a test against a server on each of them, and on the socket with both codecs.
 func onAllTransports(t *testing.T, behaves ledgertest.Behaviour, test func(*testing.T, *vu, *ledgertest.Server)) {
 	t.Helper()
+	timeoutMs := 20_000 // far more than a busy machine needs
+	if behaves.StallAfter > 0 {
+		timeoutMs = 200
+	}
 	for _, transport := range ledgertest.Transports {
 		codecs := []string{"json"}
 		if transport == "socket" {
@@ -140,7 +144,7 @@ func onAllTransports(t *testing.T, behaves ledgertest.Behaviour, test func(*test
 			t.Run(transport+"-"+codec, func(t *testing.T) {
 				t.Parallel()
 				server, vu := ledgertest.Start(t, transport, behaves), newVU(t)
-				vu.client(transport, server.Address, fmt.Sprintf("codec: %q, timeout: 200", codec))
+				vu.client(transport, server.Address, fmt.Sprintf("codec: %q, timeout: %d", codec, timeoutMs))
 				test(t, vu, server)
 			})
 		}

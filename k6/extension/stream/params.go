@@ -94,6 +94,8 @@ func parseTask(runtime *sobek.Runtime, value sobek.Value) (task, error) {
 			var err error
 			parsed.body, err = parseBody(given)
 			return err
+		case "headers":
+			return runtime.ExportTo(given, &parsed.headers)
 		case "items":
 			parsed.items = given.ToInteger()
 		case "until":

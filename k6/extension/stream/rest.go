@@ -40,6 +40,7 @@ func (w *restWire) read(ctx context.Context, state *lib.State, ask request, item
 		return outcome{statusInvalidArgument, err.Error()}
 	}
 	request.Header.Set("Accept", eventStream)
+	ask.setHeaders(request)
 	reply, err := state.Transport.RoundTrip(request)
 	if err != nil {
 		return outcome{statusUnavailable, words(err)}

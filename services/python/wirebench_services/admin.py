@@ -8,6 +8,8 @@ import contextlib
 import http.client
 import re
 import socket
+import struct
+import threading
 from collections.abc import Iterator
 from http import HTTPStatus
 from importlib.metadata import version
@@ -80,7 +82,7 @@ def create_app(settings: Settings, metrics_folder: Path) -> Starlette:
             raise NotReadyError(f"{started} of {settings.workers} workers have started")
         probe(settings)
         if settings.store == "postgres":
-            check_postgres(settings.store_url)
+            check_postgres(settings)
         return PlainTextResponse("ok\n")
 
     def export_metrics(_: Request) -> Response:
@@ -88,15 +90,28 @@ def create_app(settings: Settings, metrics_folder: Path) -> Starlette:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     def explain(_: Request, error: Exception) -> Response:
-        return PlainTextResponse(f"{error}\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        # prometheus_client creates a worker's file empty and then lets it grow: to a reader in between it is too short.
+        reason = "a worker is creating its metrics file" if isinstance(error, struct.error) else error
+        return PlainTextResponse(f"{reason}\n", HTTPStatus.SERVICE_UNAVAILABLE)
 
     routes = [Route("/livez", check_live), Route("/readyz", check_ready), Route("/metrics", export_metrics)]
-    return Starlette(routes=routes, exception_handlers={NotReadyError: explain})
+    return Starlette(routes=routes, exception_handlers={NotReadyError: explain, struct.error: explain})
 
 
-def serve_admin(settings: Settings, metrics_folder: Path) -> None:
+@contextlib.contextmanager
+def serve_admin(settings: Settings, metrics_folder: Path) -> Iterator[None]:
+    """Serve the admin port in a thread, which ends with the context: Python may crash when it exits beside one."""
     app = create_app(settings, metrics_folder)
-    uvicorn.run(app, host=settings.host, port=settings.admin_port or 0, log_level="warning")
+    port = settings.admin_port or 0
+    config = uvicorn.Config(app, host=settings.host, port=port, log_level="warning", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, name="admin")
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def is_ready(settings: Settings) -> bool:
@@ -155,16 +170,16 @@ def _probe_socket(host: str, port: int) -> None:
             raise OSError("unexpected answer")
 
 
-def check_postgres(url: str) -> None:
+def check_postgres(settings: Settings) -> None:
     """Check that the database is there with our tables. Raises NotReadyError."""
     from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - a process loads only what it runs
 
-    from wirebench_services.application.stores.tables import has_tables, parse_url  # noqa: PLC0415
+    from wirebench_services.application.stores.tables import has_tables  # noqa: PLC0415
 
     try:
-        is_ready = has_tables(parse_url(url))
+        is_migrated = has_tables(settings.store_url)
     except DBAPIError as error:
         # libpq's first line names the problem.
         raise NotReadyError(str(error.orig).partition("\n")[0]) from None
-    if not is_ready:
+    if not is_migrated:
         raise NotReadyError("the database has no wirebench tables; run: wirebench-store migrate")

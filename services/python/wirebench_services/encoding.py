@@ -1,10 +1,13 @@
 """The two encodings of requests and replies: JSON and protobuf, both as fields by their names in the proto files."""
 
+from __future__ import annotations
+
 import base64
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import orjson
 from google.protobuf.message import DecodeError, Message
+from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 
 from wirebench_services.application.echo import Payload, Text
 from wirebench_services.application.errors import InvalidArgument
@@ -14,8 +17,34 @@ from wirebench_services.application.users import User
 #: What operations return.
 Value: TypeAlias = User | list[User] | Balance | Transaction | Payload | Text
 M = TypeVar("M", bound=Message)
-#: Fields that are bytes, or may hold some.
-_WITH_BYTES = frozenset({"avatar", "payload", "user", "users"})
+
+
+class Operation(NamedTuple):
+    """The messages of an operation, and the `message` of a successful reply."""
+
+    request: type[Message]
+    response: type[Message]
+    success: str
+
+
+OPERATIONS = {
+    "users.create": Operation(users_pb2.CreateUserRequest, users_pb2.CreateUserResponse, "User created successfully"),
+    "users.get": Operation(users_pb2.GetUserRequest, users_pb2.GetUserResponse, "User retrieved successfully"),
+    "users.update": Operation(users_pb2.UpdateUserRequest, users_pb2.UpdateUserResponse, "User updated successfully"),
+    "users.delete": Operation(users_pb2.DeleteUserRequest, users_pb2.DeleteUserResponse, "User deleted successfully"),
+    "users.list": Operation(users_pb2.ListUsersRequest, users_pb2.ListUsersResponse, "Users retrieved successfully"),
+    "users.create_batch": Operation(
+        users_pb2.CreateUserBatchRequest, users_pb2.CreateUserBatchResponse, "Users created successfully"
+    ),
+    "ledger.get_balance": Operation(
+        ledger_pb2.GetBalanceRequest, ledger_pb2.GetBalanceResponse, "Balance retrieved successfully"
+    ),
+    "ledger.stream_transactions": Operation(
+        ledger_pb2.StreamTransactionsRequest, ledger_pb2.StreamTransactionsResponse, ""
+    ),
+    "echo.echo": Operation(echo_pb2.EchoRequest, echo_pb2.EchoResponse, "Payload echoed successfully"),
+    "echo.upper": Operation(echo_pb2.UpperRequest, echo_pb2.UpperResponse, "Text upper-cased successfully"),
+}
 
 
 def to_fields(value: Value) -> Any:  # noqa: ANN401 - fields, or a list of them
@@ -29,7 +58,7 @@ def to_fields(value: Value) -> Any:  # noqa: ANN401 - fields, or a list of them
 
 def to_json(fields: object) -> bytes:
     """Encode fields as JSON; bytes become base64."""
-    return orjson.dumps(fields, default=_encode_bytes)
+    return orjson.dumps(fields, default=lambda value: base64.b64encode(value).decode())
 
 
 def from_json(body: bytes) -> dict[str, Any]:
@@ -40,11 +69,10 @@ def from_json(body: bytes) -> dict[str, Any]:
         raise InvalidArgument(f"The body is not valid JSON: {error}.") from None
     if type(fields) is not dict:
         raise InvalidArgument("The body must be a JSON object.")
-    if not _WITH_BYTES.isdisjoint(fields):
-        users = fields.get("users")
-        for item in (fields, fields.get("user"), *(users if isinstance(users, list) else ())):
-            if isinstance(item, dict):
-                _decode_bytes(item)
+    users = fields.get("users")
+    for item in (fields, fields.get("user"), *(users if isinstance(users, list) else ())):
+        if isinstance(item, dict):
+            _decode_bytes(item)
     return fields
 
 
@@ -67,10 +95,6 @@ def _from_message_value(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, str | bytes | int):
         return value
     return [_from_message_value(item) for item in value]
-
-
-def _encode_bytes(value: bytes) -> str:
-    return base64.b64encode(value).decode()
 
 
 def _decode_bytes(fields: dict[str, Any]) -> None:

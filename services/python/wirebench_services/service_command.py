@@ -11,7 +11,6 @@ import socket
 import ssl
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -33,7 +32,7 @@ def run(transport: str, arguments: list[str]) -> int:
         settings = choose_ports(read_settings(SETTINGS[transport], arguments))
         tls.make_context(settings)
         if settings.store == "postgres":
-            check_postgres(settings.store_url)
+            check_postgres(settings)
         elif settings.store.startswith("sqlite:"):
             create_sqlite_tables(settings)
     except (SettingsError, NotReadyError, OSError) as error:
@@ -122,20 +121,20 @@ def serve(settings: Settings, folder: Path) -> int:
     # In a process group of its own, the server gets no Ctrl-C, and its workers can be found when it has died.
     server = psutil.Popen(command, env=os.environ | environment, preexec_fn=end_with_parent, process_group=0)
     ready = False
-    try:
-        threading.Thread(target=serve_admin, args=(settings, metrics_folder), daemon=True).start()
-        while not received:
-            if (status := server.poll()) is not None:
-                log(f"the server ended with status {status}; the service stops")
-                return 1
-            if not ready and (ready := is_ready(settings)):
-                log(describe(settings))
-            time.sleep(_POLL_S)
-        log("stopping: requests in flight are finished")
-        return 0
-    finally:
-        if not stop(server, settings.drain_timeout_s + _STOP_GRACE_S):
-            log("the server did not stop in time and was killed")
+    with serve_admin(settings, metrics_folder):
+        try:
+            while not received:
+                if (status := server.poll()) is not None:
+                    log(f"the server ended with status {status}; the service stops")
+                    return 1
+                if not ready and (ready := is_ready(settings)):
+                    log(describe(settings))
+                time.sleep(_POLL_S)
+            log("stopping: requests in flight are finished")
+            return 0
+        finally:
+            if not stop(server, settings.drain_timeout_s + _STOP_GRACE_S):
+                log("the server did not stop in time and was killed")
 
 
 def describe(settings: Settings) -> str:

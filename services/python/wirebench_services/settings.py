@@ -2,10 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
+
+if TYPE_CHECKING:  # a process loads only what it runs
+    from sqlalchemy import URL
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
 _PORT_MAX = 65_535
@@ -60,8 +63,8 @@ class Settings(BaseSettings):
     """how long requests in flight may take to finish after SIGTERM"""
 
     @property
-    def store_url(self) -> str:
-        """The URL of the PostgreSQL database. It holds a password: never print it."""
+    def store_url(self) -> "URL":
+        """The URL of the PostgreSQL database."""
         return read_store_url(self.store_url_file)
 
     @model_validator(mode="after")
@@ -148,7 +151,7 @@ def read_settings(kind: type[Settings], arguments: list[str] | None = None) -> A
         raise SettingsError(flag + message) from None
 
 
-def read_store_url(file: Path | None) -> str:
+def read_store_url(file: Path | None) -> "URL":
     """Return the URL in the file, or else in the environment. Raises ValueError, which quotes nothing of the URL."""
     from wirebench_services.application.stores.tables import parse_url  # noqa: PLC0415 - imports SQLAlchemy
 
@@ -164,7 +167,6 @@ def read_store_url(file: Path | None) -> str:
             "or name a file with it by --store-url-file"
         )
     try:
-        parse_url(url)
+        return parse_url(url)
     except ValueError as error:
         raise ValueError(f"{file or variable}: {error}") from None
-    return url

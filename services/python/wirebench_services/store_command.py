@@ -37,10 +37,10 @@ def migrate(url_file: Path | None, seed_users: int, deadline_s: float) -> list[s
     """Create the tables that are missing, and return their names. Raises ValueError; ends the process without them."""
     from sqlalchemy.exc import DBAPIError, OperationalError  # noqa: PLC0415
 
-    from wirebench_services.application.stores.tables import create_tables, parse_url  # noqa: PLC0415
+    from wirebench_services.application.stores.tables import create_tables  # noqa: PLC0415
     from wirebench_services.settings import read_store_url  # noqa: PLC0415
 
-    url = parse_url(read_store_url(url_file))
+    url = read_store_url(url_file)
     while True:
         try:
             return create_tables(url, seed_users)

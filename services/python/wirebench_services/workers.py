@@ -6,6 +6,8 @@ import signal
 import sys
 from collections.abc import Callable
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 
 def run_workers(count: int, serve: Callable[[], None]) -> None:
     """Call `serve` in `count` processes, which share a port by SO_REUSEPORT; SIGTERM is passed on to them.
@@ -16,22 +18,26 @@ def run_workers(count: int, serve: Callable[[], None]) -> None:
         serve()
         return
     context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=serve, name=f"worker {number}") for number in range(count)]
+    workers = [context.Process(target=_start_serving, args=(serve,)) for _ in range(count)]
+    # A signal between the first fork and the handlers would end this process alone.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     for worker in workers:
         worker.start()
-    stopped = False
 
     def stop(*_: object) -> None:
-        nonlocal stopped
-        stopped = True
         for worker in workers:
             worker.terminate()
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    for number in STOP_SIGNALS:
+        signal.signal(number, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     multiprocessing.connection.wait([worker.sentinel for worker in workers])
-    failed = not stopped
     stop()
     for worker in workers:
         worker.join()
-    sys.exit(1 if failed else 0)
+    sys.exit(int(any(worker.exitcode for worker in workers)))
+
+
+def _start_serving(serve: Callable[[], None]) -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    serve()

@@ -14,9 +14,10 @@ from wirebench_services.application.stores.memory import MemoryStore
 from wirebench_services.application.users import parse_batch, parse_page, parse_update, parse_user
 from wirebench_services.settings import RestSettings, SettingsError, read_settings
 
-from tests.stores import make_settings, opened
+from tests.support.stores import make_settings, opened
+from wirebench.system.paths import ROOT
 
-VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[3] / "proto/vectors/ledger.json").read_text())
+VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/ledger.json").read_text())
 NOON_S = 1_767_268_800
 
 ANN: dict[str, Any] = {"id": 1, "name": "Ann", "email": "ann@example.com"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wirebench_services.socket.frame import PREFACES, STATUSES, FrameError, Request, build_reply, parse_request
 
+from wirebench.system.paths import ROOT
+
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
-VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[3] / "proto/vectors/socket.json").read_text())
+VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/socket.json").read_text())
 CODES = {status: code for code, status in STATUSES.items()}
 
 

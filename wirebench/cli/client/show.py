@@ -1,4 +1,4 @@
-"""How replies look: a table on a terminal, tab-separated lines elsewhere, JSON when asked for."""
+"""Timed calls, and how replies look: a table on a terminal, tab-separated lines elsewhere, JSON when asked for."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import base64
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wirebench.cli.client.timed import TimedReply, format_ms
-from wirebench.cli.output import visible
-from wirebench.clients import Reply
+from wirebench.drivers.clients import Client, Reply
+from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
+from wirebench.present.escape import escape_controls
 
 #: A user, a balance or a transaction.
 Record = Mapping[str, Any]
@@ -24,6 +24,26 @@ Record = Mapping[str, Any]
 _USER_COLUMNS = ("id", "name", "email", "phone", "address", "bio", "tags", "avatar")
 _ALWAYS_SHOWN = _USER_COLUMNS[:3]
 _CELL_CHARACTERS = 60
+
+
+class TimedReply(NamedTuple):
+    """A reply, and the time from sending its request until all of it was there."""
+
+    reply: Reply
+    response_time_ms: float
+
+
+def time_call(client: Client, operation: str, fields: Fields) -> TimedReply:
+    """Carry out an operation. Raises ClientError."""
+    began_s = time.perf_counter()
+    reply = client.call(operation, fields)
+    return TimedReply(reply, (time.perf_counter() - began_s) * 1000)
+
+
+def format_ms(milliseconds: float) -> str:
+    """Write a duration with three significant digits."""
+    text = f"{milliseconds:#.3g}".rstrip(".")
+    return f"{milliseconds:,.0f} ms" if "e+" in text else f"{text} ms"
 
 
 def require(reply: Reply) -> Any:  # noqa: ANN401 - the data of any operation
@@ -42,9 +62,9 @@ def require_timed(timed: TimedReply) -> Any:  # noqa: ANN401 - the data of any o
 
 
 def show_reply(console: Console, timed: TimedReply) -> None:
-    """Print what the service says, its response time, and what it returns: one record, or users."""
+    """Print the service's message, its response time, and its data: one record, or users."""
     reply = timed.reply
-    message = f"{visible(reply.message)} ({format_ms(timed.response_time_ms)})"
+    message = f"{escape_controls(reply.message)} ({format_ms(timed.response_time_ms)})"
     console.print(Text(message), style=None if reply.ok else "red", soft_wrap=True)
     if reply.data is not None:
         data: Any = reply.data
@@ -53,8 +73,8 @@ def show_reply(console: Console, timed: TimedReply) -> None:
 
 def show_records(console: Console, records: list[Record]) -> None:
     """Print records, with the columns that any of them fills."""
-    columns = _columns(records)
-    rows = [[_cell(record.get(name)) for name in columns] for record in records]
+    columns = _choose_columns(records)
+    rows = [[_format_cell(record.get(name)) for name in columns] for record in records]
     if not console.is_terminal:
         for row in (columns, *rows):
             console.file.write("\t".join(row) + "\n")
@@ -74,46 +94,46 @@ def show_items(items: Iterable[object], *, json: bool) -> None:
     count, first_ms = 0, 0.0
     for count, item in enumerate(items, start=1):
         record: Any = item
-        first_ms = first_ms or _ms_since(began_s)
+        first_ms = first_ms or _measure_ms_since(began_s)
         if json:
             sys.stdout.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE).decode())
         else:
             if count == 1:
                 sys.stdout.write("\t".join(record) + "\n")
-            sys.stdout.write("\t".join(map(_cell, record.values())) + "\n")
+            sys.stdout.write("\t".join(map(_format_cell, record.values())) + "\n")
         sys.stdout.flush()
     if count:
-        last_ms = _ms_since(began_s)
+        last_ms = _measure_ms_since(began_s)
         sys.stderr.write(f"records: {count:,}; first after {format_ms(first_ms)}, last after {format_ms(last_ms)}\n")
 
 
 def show_json(timed: TimedReply) -> None:
     """Print a reply's data as the JSON that the REST API has (bytes are base64), and its response time."""
     shown = {"response_time_ms": round(timed.response_time_ms, 3), "data": timed.reply.data}
-    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_base64)
+    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_encode_bytes)
     sys.stdout.write(text.decode())
 
 
-def _ms_since(began_s: float) -> float:
+def _measure_ms_since(began_s: float) -> float:
     return (time.perf_counter() - began_s) * 1000
 
 
-def _columns(records: list[Record]) -> list[str]:
+def _choose_columns(records: list[Record]) -> list[str]:
     if any(record.keys() - set(_USER_COLUMNS) for record in records):
         return list(records[0])
     return [name for name in _USER_COLUMNS if name in _ALWAYS_SHOWN or any(name in each for each in records)]
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
-    text = visible(", ".join(value) if isinstance(value, list) else str(value))
+    text = escape_controls(", ".join(value) if isinstance(value, list) else str(value))
     return text if len(text) <= _CELL_CHARACTERS else f"{text[: _CELL_CHARACTERS - 1]}…"
 
 
-def _base64(value: object) -> str:
+def _encode_bytes(value: object) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     raise TypeError

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from wirebench.errors import WirebenchError
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import Store, Transport
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import Store, Transport
 from wirebench.targets.kubernetes import namespace, nodes, values
-from wirebench.targets.kubernetes.agents import read_agents
-from wirebench.targets.kubernetes.endpoints import endpoint, selector
+from wirebench.targets.kubernetes.endpoints import build_endpoint, build_selector, read_agents
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
-from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless, wait_gone
+from wirebench.targets.kubernetes.pods import Pod, wait_gone, wait_ready
+from wirebench.targets.kubernetes.workloads import is_rolled_out
 from wirebench.targets.target import Endpoint
 
 #: Where scripts/cluster/deploy puts the charts.
 NAMESPACE = "wirebench"
 OBSERVABILITY = "wirebench-observability"
 _SETTLED_TIMEOUT_S = 180.0
-_POLL_S = 0.5
 _DEPLOY_HINT = "make deploy installs it"
 
 
@@ -40,8 +38,8 @@ class Deployed:
         """Raise WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there."""
         require_tools()
         self._kubectl.check()
-        namespace.refuse_others(self._kubectl)
-        self._deployment(transport)
+        namespace.check_no_other_run(self._kubectl)
+        self._find_deployment(transport)
 
     def scale(self, transport: Transport, replicas: int | None, workers: int | None) -> None:
         """Set a service's replicas or workers; what is None stays as it is, and so do other services.
@@ -53,25 +51,19 @@ class Deployed:
         if changes:
             self._helm.change(values.SERVICES, {transport: changes})
 
-    def endpoint(self, transport: Transport) -> Endpoint:
+    def find_endpoint(self, transport: Transport) -> Endpoint:
         """Wait until a service has all its replicas, and return it. Raises WirebenchError if it doesn't get there."""
-        deadline = time.monotonic() + _SETTLED_TIMEOUT_S
-        while True:
-            deployment = self._deployment(transport)
-            pods = [Pod.read(each) for each in self._kubectl.get("pods", selector(transport))]
-            fail_if_hopeless(self._kubectl, pods)
-            if has_settled(deployment) and len(pods) == deployment["spec"]["replicas"]:
-                return endpoint(read_service(transport, deployment), pods, NAMESPACE, read_agents(self._kubectl))
-            if time.monotonic() > deadline:
-                late = next((pod for pod in pods if not pod.ready or pod.ending), None)
-                raise WirebenchError(
-                    f"{late.name if late else transport} was not ready after {_SETTLED_TIMEOUT_S:.0f} s",
-                    "its events and last log lines are above; lower replicas, or make deploy",
-                    explain(self._kubectl, late) if late else "",
-                )
-            time.sleep(_POLL_S)
+        service = read_service(transport, self._find_deployment(transport))
 
-    def load_pods(self, transport: Transport) -> KubernetesLoadPods:
+        def are_ready(pods: Sequence[Pod]) -> bool:
+            are_all = len(pods) == service.replicas and all(pod.serves for pod in pods)
+            return are_all and is_rolled_out(self._find_deployment(transport))
+
+        hint = "lower replicas, or make deploy"
+        pods = wait_ready(self._kubectl, build_selector(transport), are_ready, hint, _SETTLED_TIMEOUT_S)
+        return build_endpoint(service, pods, NAMESPACE, read_agents(self._kubectl))
+
+    def make_load_pods(self, transport: Transport) -> KubernetesLoadPods:
         """Return what starts load on a service. Raises WirebenchError if another such load is going on."""
         node_selector = nodes.read(self._kubectl).selector("load")
         load_pods = KubernetesLoadPods(self._kubectl, self._helm, node_selector, name=f"load-{transport}")
@@ -85,15 +77,13 @@ class Deployed:
         return load_pods
 
     def remove(self, load_pods: KubernetesLoadPods) -> None:
-        """Remove a load and its pods, whether it has ended or not. Raises WirebenchError."""
         self._helm.uninstall(load_pods.release)
         wait_gone(self._kubectl, f"app.kubernetes.io/instance={load_pods.release}")
 
-    def shared_cores(self) -> int | None:
-        """Return the cores of the one machine that all nodes are; None if they aren't. Raises WirebenchError."""
+    def count_shared_cores(self) -> int | None:
         return nodes.read(self._kubectl).shared_cores
 
-    def observer(self, name: str) -> str | None:
+    def find_observer(self, name: str) -> str | None:
         """Return the address of `prometheus` or `grafana` inside the cluster; None where it isn't there or not ready.
 
         Raises WirebenchError.
@@ -106,22 +96,14 @@ class Deployed:
         port = services[0]["spec"]["ports"][0]["port"]
         return f"http://{services[0]['metadata']['name']}.{OBSERVABILITY}:{port}"
 
-    def _deployment(self, transport: Transport) -> Mapping[str, Any]:
-        found = self._kubectl.get("deployments", selector(transport))
+    def _find_deployment(self, transport: Transport) -> Mapping[str, Any]:
+        found = self._kubectl.get("deployments", build_selector(transport))
         if not found:
             raise WirebenchError(f"{transport} is not deployed in the namespace {NAMESPACE}", _DEPLOY_HINT)
         if not found[0]["spec"]["replicas"]:
             raise WirebenchError(f"{transport} is scaled to no replica", "give it some: REPLICAS=1, or make deploy")
         deployment: Mapping[str, Any] = found[0]
         return deployment
-
-
-def has_settled(deployment: Mapping[str, Any]) -> bool:
-    """Return whether the controller has seen the last change, and all pods are of that and ready."""
-    status, replicas = deployment["status"], deployment["spec"]["replicas"]
-    return status.get("observedGeneration") == deployment["metadata"]["generation"] and all(
-        status.get(count) == replicas for count in ("replicas", "updatedReplicas", "readyReplicas")
-    )
 
 
 def read_service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:
@@ -143,7 +125,7 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
         int(threads or 0) or None,
         cast(Store, store),
         deployment["spec"]["replicas"],
-        nodes.millicores(container["resources"]["limits"]["cpu"]),
+        nodes.parse_millicores(container["resources"]["limits"]["cpu"]),
         implementation="go" if container["command"][0] == "wirebench-go" else "python",
         store_connections=None if store == "memory" else int(told["WIREBENCH_STORE_CONNECTIONS"]),
     )

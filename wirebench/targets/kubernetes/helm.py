@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wirebench import processes
-from wirebench.places import CHARTS, TOOLS
-from wirebench.targets.kubernetes.kubectl import Access, while_away
+from wirebench.system import processes
+from wirebench.system.paths import CHARTS, TOOLS
+from wirebench.targets.kubernetes.kubectl import Access, retry_while_unreachable
 
 _TIMEOUT_S = 60.0
+#: Charts of variants may have hooks, and pods that end slowly.
+_CHART_TIMEOUT_S = 180
 
 Values = Mapping[str, Any]
 
@@ -28,7 +30,7 @@ class Helm:
     def upgrade(self, release: str, values: Values) -> None:
         """Install our chart as a release, or bring it to these values; doesn't wait for pods. Raises WirebenchError."""
         files = [part for path in self.values_files for part in ("--values", path)]
-        # One revision of history: a run makes hundreds, and nobody rolls back to a cell.
+        # One revision of history: a run makes hundreds, and cells are never rolled back to.
         flags = ["--install", "--history-max=1", "--reset-values", *files, "--values=-"]
         self._call(["upgrade", release, CHARTS / "wirebench", *flags], json.dumps(values))
 
@@ -41,13 +43,28 @@ class Helm:
         self._call(["upgrade", release, CHARTS / "wirebench", *flags], json.dumps(values))
 
     def uninstall(self, release: str) -> None:
-        """Remove a release, if it is there. Raises WirebenchError."""
         self._call(["uninstall", release, "--ignore-not-found"])
 
-    def _call(self, arguments: list[str | Path], text_in: str = "") -> str:
+    def render(self, release: str, chart: Path, values: Values) -> str:
+        """Return the objects of a chart as a manifest, without its tests. Raises WirebenchError."""
+        flags = ["--include-crds", "--skip-tests", "--values=-"]
+        return self._call(["template", release, chart, *flags], json.dumps(values))
+
+    def install(self, release: str, chart: Path, values: Values) -> None:
+        """Install a chart; wait for its hooks, not for its pods. Raises WirebenchError."""
+        flags = ["--skip-crds", f"--timeout={_CHART_TIMEOUT_S}s", "--values=-"]
+        self._call(["upgrade", release, chart, "--install", *flags], json.dumps(values), _CHART_TIMEOUT_S + 5)
+
+    def remove(self, release: str) -> None:
+        """Remove a release, if it is there, and wait until its pods have gone. Raises WirebenchError."""
+        # Helm 4.3's default strategy, `watcher`, returns while pods are still ending.
+        flags = ["--ignore-not-found", "--cascade=foreground", "--wait=legacy", f"--timeout={_CHART_TIMEOUT_S}s"]
+        self._call(["uninstall", release, *flags], timeout_s=_CHART_TIMEOUT_S + 5)
+
+    def _call(self, arguments: list[str | Path], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
         access = self.access
         flags = ["--namespace", self.namespace]
         flags += ["--kube-context", access.context] if access.context else []
         flags += ["--kubeconfig", str(access.kubeconfig)] if access.kubeconfig else []
         command = [TOOLS / "helm", *arguments, *flags]
-        return while_away(lambda: processes.run("helm", command, _TIMEOUT_S, text_in))
+        return retry_while_unreachable(lambda: processes.run("helm", command, timeout_s, text_in))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from wirebench import processes
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.places import TOOLS
-from wirebench.processes import ProcessError
+from wirebench.system import processes
+from wirebench.system.paths import IMAGES, KUBECONFIG, TOOLS
+from wirebench.system.processes import ProcessError
 
+#: The context of `make cluster-up`.
+OUR_CONTEXT = "kind-wirebench"
 _TIMEOUT_S = 30.0
 #: An API server may be away for as long as this: it restarts, or a leader is elected.
 _AWAY_S_MAX = 60.0
@@ -39,7 +41,6 @@ T = TypeVar("T")
 
 
 def require_tools() -> None:
-    """Raise UsageError if kubectl or helm isn't there."""
     for tool in ("kubectl", "helm"):
         if not (TOOLS / tool).is_file():
             raise UsageError(f"{tool} is not at {TOOLS / tool}", "run `make cluster-up`, which builds it")
@@ -59,13 +60,31 @@ class Access:
         return flags if self.context is None else [*flags, "--context", self.context]
 
     def __str__(self) -> str:
-        """Name it in messages."""
         return f"the context {self.context}" if self.context else "the current context"
+
+
+def find_access(
+    context: str | None, kubeconfig: Path | None, values: Sequence[Path] = ()
+) -> tuple[Access, tuple[Path, ...]]:
+    """Return how to access a cluster, and the chart's values files; without a context, those of `make cluster-up`.
+
+    kubectl's current context is never used by default: it may be a production cluster. Raises UsageError.
+    """
+    for path in filter(None, (kubeconfig, *values)):
+        if not path.is_file():
+            raise UsageError(f"{path}: no such file", "correct the path")
+    if context is None and kubeconfig is not None:
+        raise UsageError("--kubeconfig: no context is named", "add --context NAME")
+    if context not in (None, OUR_CONTEXT) or kubeconfig is not None:
+        return Access(context, kubeconfig), tuple(values)
+    if not (KUBECONFIG.is_file() and IMAGES.is_file()):
+        raise UsageError("no cluster of ours is there", "make cluster-up makes one; --context NAME takes another")
+    return Access(OUR_CONTEXT, KUBECONFIG), (IMAGES, *values)
 
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """Calls kubectl; what can be repeated is repeated while the API server is away."""
+    """Calls kubectl; what can be repeated is repeated while the API server is away. All raises WirebenchError."""
 
     access: Access
     namespace: str
@@ -82,37 +101,57 @@ class Kubectl:
             ) from None
 
     def get(self, kind: str, selector: str = "", *, namespaced: bool = True) -> list[dict[str, Any]]:
-        """Return the objects of a kind that carry the labels, of our namespace or of all. Raises WirebenchError."""
+        """Return the objects of a kind that carry the labels, of our namespace or of all."""
         where = ["--namespace", self.namespace] if namespaced else ["--all-namespaces"]
         chosen = ["--selector", selector] if selector else []
-        text = self._patiently(["get", kind, *where, *chosen, "--output=json"])
+        text = retry_while_unreachable(lambda: self._call(["get", kind, *where, *chosen, "--output=json"]))
         items: list[dict[str, Any]] = json.loads(text)["items"]
         return items
 
-    def server_version(self) -> str:
-        """Return the version of Kubernetes. Raises WirebenchError."""
-        version: str = json.loads(self._patiently(["version", "--output=json"]))["serverVersion"]["gitVersion"]
+    def find(self, kind: str, name: str) -> dict[str, Any] | None:
+        text = self._run("get", kind, name, "--ignore-not-found", "--output=json")
+        found: dict[str, Any] | None = json.loads(text) if text else None
+        return found
+
+    def read_server_version(self) -> str:
+        version: str = json.loads(self._run("version", "--output=json"))["serverVersion"]["gitVersion"]
         return version
 
-    def containers(self, pod: str) -> list[str]:
-        """Return the names of a pod's containers. Raises WirebenchError."""
+    def list_containers(self, pod: str) -> list[str]:
         names = "{.spec.initContainers[*].name} {.spec.containers[*].name}"
-        return self._patiently(["get", "pod", pod, "--namespace", self.namespace, f"--output=jsonpath={names}"]).split()
+        return self._run("get", "pod", pod, f"--output=jsonpath={names}").split()
 
-    def logs(self, pod: str, container: str, *, tail: int | None = None, previous: bool = False) -> str:
-        """Return what a container has printed. Raises WirebenchError."""
-        flags = ([f"--tail={tail}"] if tail is not None else []) + (["--previous"] if previous else [])
-        return self._patiently(["logs", "--namespace", self.namespace, pod, "--container", container, *flags])
+    def read_logs(self, pod: str, container: str, *flags: str) -> str:
+        return self._run("logs", pod, "--container", container, *flags)
 
-    def apply(self, manifest: dict[str, Any]) -> None:
-        """Create an object, or bring it to what is given. Raises WirebenchError."""
-        self._patiently(["apply", "--filename=-"], json.dumps(manifest))
+    def apply(self, manifest: Mapping[str, Any] | str) -> None:
+        """Create objects, or bring them to what is given."""
+        self._run("apply", "--filename=-", stdin=manifest if isinstance(manifest, str) else json.dumps(manifest))
+
+    def delete_manifest(self, manifest: str, timeout_s: float) -> None:
+        """Delete the objects of a manifest, and wait until they and their pods have gone."""
+        flags = ("--ignore-not-found", "--cascade=foreground", f"--timeout={timeout_s:.0f}s")
+        self._run("delete", "--filename=-", *flags, stdin=manifest, timeout_s=timeout_s + 5)
+
+    def try_manifest(self, manifest: str) -> list[dict[str, Any]]:
+        """Return the objects that a manifest would create, as the API server sees them."""
+        flags = ("--dry-run=server", "--filename=-", "--output=json")
+        return list(_parse_objects(self._run("create", *flags, stdin=manifest)))
+
+    def scale(self, deployment: str, replicas: int) -> None:
+        self._run("scale", f"deployment/{deployment}", f"--replicas={replicas}")
+
+    def restart(self, workload: str) -> None:
+        """Have all pods of a workload (`deployment/NAME`) replaced; doesn't wait for them."""
+        self._run("rollout", "restart", workload)
 
     def kill_pod(self, name: str) -> None:
-        """Kill a pod, without giving it time to end. Raises WirebenchError."""
-        self._patiently(
-            ["delete", "pod", name, "--namespace", self.namespace, "--grace-period=0", "--force", "--wait=false"]
-        )
+        self._run("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
+
+    def delete(self, kind: str, *names: str, timeout_s: float) -> None:
+        """Delete objects and wait until they have gone."""
+        flags = ("--ignore-not-found", f"--timeout={timeout_s:.0f}s")
+        self._run("delete", kind, *names, *flags, timeout_s=timeout_s + 5)
 
     def exec(self, workload: str, container: str, command: Sequence[str], stdin: Path, timeout_s: float) -> str:
         """Run a program that can be repeated in a container of a workload's pod, with a file as its input.
@@ -125,21 +164,27 @@ class Kubectl:
             with stdin.open("rb") as file:
                 return self._call(["exec", "--stdin", *where, "--", *command], file, timeout_s)
 
-        return while_away(call)
+        return retry_while_unreachable(call)
 
-    def delete(self, kind: str, *names: str, timeout_s: float) -> None:
-        """Delete objects and wait until they have gone. Raises WirebenchError."""
-        flags = ["--namespace", self.namespace, "--ignore-not-found", f"--timeout={timeout_s:.0f}s"]
-        self._patiently(["delete", kind, *names, *flags], timeout_s=timeout_s + 5)
-
-    def _patiently(self, arguments: Sequence[str], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
-        return while_away(lambda: self._call(arguments, text_in, timeout_s))
+    def _run(self, *arguments: str, stdin: str = "", timeout_s: float = _TIMEOUT_S) -> str:
+        """Call it in our namespace, as often as it takes while the API server is away."""
+        command = [*arguments, "--namespace", self.namespace]
+        return retry_while_unreachable(lambda: self._call(command, stdin, timeout_s))
 
     def _call(self, arguments: Sequence[str], stdin: str | BinaryIO = "", timeout_s: float = _TIMEOUT_S) -> str:
         return processes.run("kubectl", [TOOLS / "kubectl", *self.access.flags, *arguments], timeout_s, stdin)
 
 
-def while_away(call: Callable[[], T]) -> T:
+def _parse_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects that kubectl prints as JSON, one after the other or in a List."""
+    decoder, place = json.JSONDecoder(), 0
+    while place < len(text):
+        found, place = decoder.raw_decode(text, place)
+        yield from found.get("items", [found])
+        place += len(text[place:]) - len(text[place:].lstrip())
+
+
+def retry_while_unreachable(call: Callable[[], T]) -> T:
     """Repeat a call that can be repeated for as long as the API server may be away. Raises ProcessError."""
     deadline = time.monotonic() + _AWAY_S_MAX
     while True:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wirebench.errors import WirebenchError
-from wirebench.scenario import Cell, Load, ServiceSpec, drivers
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.scenario import Load
+from wirebench.plan import driver_support
 from wirebench.targets.kubernetes import values
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Kubectl
 from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless
-from wirebench.targets.target import Task
+from wirebench.targets.target import Endpoint, Task
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
@@ -32,7 +34,8 @@ _SUCCEEDED = "Succeeded"
 class KubernetesLoadPods:
     """Starts load pods and waits for them; those that aren't to be on a server's node go by `node_selector`.
 
-    Their Jobs are `<name>-1`, `<name>-2` …, of the release `wirebench-<name>`.
+    Those of a service that is spread over zones go by `zone_selector`. Their Jobs are `<name>-1`, `<name>-2` …, of the
+    release `wirebench-<name>`.
     """
 
     kubectl: Kubectl
@@ -42,54 +45,60 @@ class KubernetesLoadPods:
     #: Whether all nodes are one machine: then all pods of a load have one core together.
     one_machine: bool = False
     memory_mib: int = 1024
-    #: The Secret that pods need for services with TLS; empty if there are none.
-    tls_secret: str = ""
+    zone_selector: Mapping[str, str] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
     def release(self) -> str:
-        """The name of the release."""
         return f"{values.SERVICES}-{self.name}"
 
-    def cores_of(self, load: Load) -> float:
+    def count_cores(self, load: Load) -> float:
         """Return how many cores each pod of a load may use: a driver needs one to be ahead of half a core of Python."""
         return 1 / load.generators if self.one_machine else 1.0
 
-    def measure(self, cell: Cell, load: Load, task: Task, meanwhile: Callable[[], None]) -> tuple[str, ...]:
-        """Carry out a task in a pod for each of the load's generators. Raises WirebenchError."""
+    def measure(
+        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, meanwhile: Callable[[], None]
+    ) -> tuple[str, ...]:
         load_s = load.warmup_s + load.window_s
-        # Of a number of calls nobody knows how long it takes; the window is the longest that it may.
+        # The duration of a number of calls is unknown; the window is the longest that it may take.
         expected_s = 0.0 if load.calls else load.window_s
+        users = math.ceil(cell.concurrency / load.generators)
+        driver_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, users)
+        memory_mib = max(self.memory_mib, _HARNESS_MIB + driver_mib)
         settings = {
             "transport": cell.transport,
             "generators": load.generators,
             "placement": cell.placement or "any",
-            "resources": self._resources(self.cores_of(load), self._memory_mib(cell, load)),
-            "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
-            "tls": {"secretName": self.tls_secret},
+            "resources": _build_resources(self.count_cores(load), memory_mib),
+            "nodeSelector": dict(self._select_nodes(cell)),
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
+            **_describe_endpoints([endpoint]),
         }
 
         def attend() -> None:
-            # Nobody asks the API server while the load runs: on one machine that would take CPU time from it.
+            # The API server is not asked while the load runs: on one machine that would take CPU time from it.
             time.sleep(_STARTING_S + load.warmup_s + expected_s * _EARLY)
             meanwhile()
             time.sleep(expected_s * (1 - _EARLY))
 
         return self._run(cell.service, settings, attend)
 
-    def once(self, task: Task, cores: float = 1.0) -> str:
-        """Carry out a task in one pod. Raises WirebenchError."""
+    def _select_nodes(self, cell: Cell) -> Mapping[str, str]:
+        if cell.traffic_distribution:
+            return self.zone_selector
+        return {} if cell.placement in ("same-node", "same-pod") else self.node_selector
+
+    def run_once(self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = ()) -> str:
         # It asks for one at most: a node of two has no more to give away.
-        resources = self._resources(cores, self.memory_mib) | {"cpuRequest": f"{min(cores, 1) * 1000:.0f}m"}
+        resources = _build_resources(cores, self.memory_mib) | {"cpuRequest": f"{min(cores, 1) * 1000:.0f}m"}
         settings = {
             "generators": 1,
             "resources": resources,
             "nodeSelector": dict(self.node_selector),
-            "tls": {"secretName": self.tls_secret},
             "plan": task,
             "activeDeadlineSeconds": round(_EXTRA_S),
+            **_describe_endpoints(endpoints),
         }
         (printed,) = self._run(None, settings, lambda: None)
         return printed
@@ -99,20 +108,12 @@ class KubernetesLoadPods:
     ) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
-        self.helm.upgrade(self.release, values.of_load(service, {**settings, "name": name}))
+        self.helm.upgrade(self.release, values.build_load_values(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
         attend()
         pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
-        return tuple(self.kubectl.logs(pod.name, "load") for pod in pods)
-
-    def _memory_mib(self, cell: Cell, load: Load) -> int:
-        """Return what each pod of a load may use: more where the driver's users need more."""
-        users = math.ceil(cell.concurrency / load.generators)
-        return max(self.memory_mib, _HARNESS_MIB + drivers.memory_mib(cell.driver, cell.transport, users))
-
-    def _resources(self, cores: float, memory_mib: int) -> dict[str, str]:
-        return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{memory_mib}Mi"}
+        return tuple(self.kubectl.read_logs(pod.name, "load") for pod in pods)
 
     def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
@@ -120,7 +121,7 @@ class KubernetesLoadPods:
         Raises WirebenchError if they fail, or are fewer than were `seen` before.
         """
         while True:
-            pods = self._pods(job)
+            pods = self._read_pods(job)
             fail_if_hopeless(self.kubectl, pods)
             if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
@@ -129,7 +130,7 @@ class KubernetesLoadPods:
             seen = len(pods)
             time.sleep(_POLL_S)
 
-    def _pods(self, job: str) -> list[Pod]:
+    def _read_pods(self, job: str) -> list[Pod]:
         return [Pod.read(each) for each in self.kubectl.get("pods", f"batch.kubernetes.io/job-name={job}")]
 
     def _fail(self, job: str, pods: Sequence[Pod]) -> None:
@@ -142,3 +143,19 @@ class KubernetesLoadPods:
             "see whether the cluster's nodes are well: kubectl describe nodes",
             "\n".join(explain(self.kubectl, pod) for pod in pods),
         )
+
+
+def _build_resources(cores: float, memory_mib: int) -> dict[str, str]:
+    return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{memory_mib}Mi"}
+
+
+def _describe_endpoints(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """Return what load pods need of the services that they send requests to, as values of the chart."""
+    tls = [each.tls_secret for each in endpoints if each.tls_secret]
+    environment = [each.environment_secret for each in endpoints if each.environment_secret]
+    pods = endpoints[0].pods if endpoints else None
+    return {
+        "tls": {"secretName": tls[0] if tls else ""},
+        "environment": {"secretName": environment[0] if environment else ""},
+        "targetPods": {"namespace": pods.namespace, "labels": dict(pods.labels)} if pods else {},
+    }

@@ -1,6 +1,7 @@
 """The namespaces that a run has to itself: all that it puts into a cluster is in there, and goes with them.
 
-Services and load run under the pod security standard `restricted`. Agents mount a folder of their node, which only
+Services and load run under the pod security standard `restricted`, unless an application's variant needs a less
+strict one. Agents mount a folder of their node, which only
 `privileged` allows, and so have a namespace of their own.
 """
 
@@ -10,11 +11,12 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 
 from wirebench.errors import WirebenchError
+from wirebench.model.variant import PodSecurity
 from wirebench.targets.kubernetes.kubectl import Kubectl
 
 LABEL = "wirebench.dev/run"
@@ -25,21 +27,19 @@ _NAME_MAX = 63
 _OF_AGENTS = "-agents"
 
 
-def name_for(run: str) -> str:
-    """Return the name of a run's namespace."""
-    return _shorten(run, _NAME_MAX)
+def name_namespace(run: str) -> str:
+    return _shorten_name(run, _NAME_MAX)
 
 
-def agents_name_for(run: str) -> str:
-    """Return the name of the namespace of a run's agents."""
-    return _shorten(run, _NAME_MAX - len(_OF_AGENTS)) + _OF_AGENTS
+def name_agents_namespace(run: str) -> str:
+    return _shorten_name(run, _NAME_MAX - len(_OF_AGENTS)) + _OF_AGENTS
 
 
-def _shorten(run: str, length: int) -> str:
+def _shorten_name(run: str, length: int) -> str:
     return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[:length].rstrip("-")
 
 
-def refuse_others(kubectl: Kubectl) -> None:
+def check_no_other_run(kubectl: Kubectl) -> None:
     """Raise WirebenchError if another run is measuring: two would take CPU time from each other."""
     for other in kubectl.get("namespaces", LABEL, namespaced=False):
         metadata = other["metadata"]
@@ -50,7 +50,7 @@ def refuse_others(kubectl: Kubectl) -> None:
             )
 
 
-def refuse_loads(kubectl: Kubectl) -> None:
+def check_no_load(kubectl: Kubectl) -> None:
     """Raise WirebenchError if somebody loads what is deployed: that would take CPU time from a measurement."""
     of_runs = {each["metadata"]["name"] for each in kubectl.get("namespaces", LABEL, namespaced=False)}
     for job in kubectl.get("jobs", "app.kubernetes.io/component=load", namespaced=False):
@@ -59,7 +59,7 @@ def refuse_loads(kubectl: Kubectl) -> None:
             raise WirebenchError(f"a load is going on in this cluster: {where}/{name}", "wait for its end")
 
 
-def create(kubectl: Kubectl, run: str, security: Literal["restricted", "privileged"]) -> None:
+def create(kubectl: Kubectl, run: str, security: PodSecurity) -> None:
     """Create a namespace of a run, under a pod security standard; remove what killed runs have left behind.
 
     Raises WirebenchError.
@@ -76,7 +76,6 @@ def create(kubectl: Kubectl, run: str, security: Literal["restricted", "privileg
 
 
 def remove(kubectl: Kubectl, *others: Kubectl) -> None:
-    """Remove namespaces of a run and all that is in them. Raises WirebenchError."""
     names = [each.namespace for each in (kubectl, *others)]
     kubectl.delete("namespace", *names, timeout_s=_DELETE_TIMEOUT_S)
 

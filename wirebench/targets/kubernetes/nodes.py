@@ -12,6 +12,7 @@ from wirebench.targets.target import Description
 
 #: `server` or `load`, on nodes that are for the one or for the other; kind-config.yaml sets it.
 _ROLE = "wirebench.dev/role"
+ZONE = "topology.kubernetes.io/zone"
 _ONE_MACHINE = "all nodes are one machine: placements show topology here, not what a network costs or more nodes can do"
 
 
@@ -19,7 +20,10 @@ _ONE_MACHINE = "all nodes are one machine: placements show topology here, not wh
 class Node:
     """What of a node matters here."""
 
+    name: str
     role: str
+    #: Empty where it has no such label.
+    zone: str
     takes_pods: bool
     millicores: int
     memory: str
@@ -28,13 +32,14 @@ class Node:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Node:
-        """Read kubectl's JSON."""
         info, capacity = data["status"]["nodeInfo"], data["status"]["capacity"]
         taints = data["spec"].get("taints", ())
         return cls(
+            name=data["metadata"]["name"],
             role=data["metadata"]["labels"].get(_ROLE, ""),
+            zone=data["metadata"]["labels"].get(ZONE, ""),
             takes_pods=not any(taint["effect"] in ("NoSchedule", "NoExecute") for taint in taints),
-            millicores=millicores(capacity["cpu"]),
+            millicores=parse_millicores(capacity["cpu"]),
             memory=capacity["memory"],
             system=f"{info['osImage']}, {info['kernelVersion']}, {info['containerRuntimeVersion']}",
             boot_id=info["bootID"],
@@ -51,9 +56,42 @@ class Nodes:
         """Return the labels of the nodes for a role; none where no node has it, and then any node will do."""
         return {_ROLE: role} if any(node.role == role for node in self.all) else {}
 
-    def check_room(self, millicores: int) -> None:
-        """Raise UsageError if no nodes could ever take services with CPU limits of so much in all."""
-        role = self.selector("server").get(_ROLE)
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The zones of nodes that take pods; the first is the one that loads come from if zones matter."""
+        nodes = sorted(self.all, key=lambda node: (node.role != "load", node.zone))
+        return tuple(dict.fromkeys(node.zone for node in nodes if node.takes_pods and node.zone))
+
+    @property
+    def load_zone(self) -> frozenset[str]:
+        """The names of the nodes in the zone that loads come from."""
+        return frozenset(node.name for node in self.all if node.zone in self.zones[:1])
+
+    def select_load_zone(self) -> dict[str, str]:
+        """Return the label of the nodes in that zone; none where there are no zones."""
+        return {ZONE: self.zones[0]} if self.zones else {}
+
+    def check_zones(self, replicas: int) -> None:
+        """Raise UsageError if so many replicas can't be spread over zones with one in each."""
+        zones = len(self.zones)
+        if zones < 2:  # noqa: PLR2004 - one zone leaves no choice
+            raise UsageError(
+                f"factors.traffic_distribution needs nodes in two zones or more, and these are in {zones}",
+                f"label the nodes with {ZONE} (a cluster of `make cluster-up` from before that label: make "
+                "cluster-down cluster-up), or remove the factor",
+            )
+        if replicas < zones:
+            raise UsageError(
+                f"factors.traffic_distribution needs a replica in each of {zones} zones, and there are {replicas}",
+                f"raise factors.replicas to {zones}",
+            )
+
+    def check_room(self, millicores: int, *, anywhere: bool = False) -> None:
+        """Raise UsageError if no nodes could ever take services with CPU limits of so much in all.
+
+        They go to the nodes for services, unless they go `anywhere`.
+        """
+        role = None if anywhere else self.selector("server").get(_ROLE)
         room = sum(node.millicores for node in self.all if node.takes_pods and role in (None, node.role))
         if millicores > room:
             raise UsageError(
@@ -72,12 +110,14 @@ class Nodes:
         return self.all[0].millicores // 1000 if self.are_one_machine else None
 
     def describe(self, version: str) -> Description:
-        """Say what the cluster is."""
         first = self.all[0]
         machine = {"cluster": f"{len(self.all)} nodes, each {first.system}"}
         if not self.are_one_machine:
-            machine |= {"cpu": "of the nodes, not visible", "cores": _listed(f"{n.millicores}m" for n in self.all)}
-            machine |= {"memory": _listed(node.memory for node in self.all), "kernel": first.system}
+            machine |= {
+                "cpu": "of the nodes, not visible",
+                "cores": _join_distinct(f"{n.millicores}m" for n in self.all),
+            }
+            machine |= {"memory": _join_distinct(node.memory for node in self.all), "kernel": first.system}
             machine |= {"frequency_governor": "not visible"}
         return Description(
             machine=machine,
@@ -88,14 +128,13 @@ class Nodes:
 
 
 def read(kubectl: Kubectl) -> Nodes:
-    """Read the nodes. Raises WirebenchError."""
     return Nodes(tuple(Node.read(each) for each in kubectl.get("nodes", namespaced=False)))
 
 
-def millicores(quantity: str) -> int:
+def parse_millicores(quantity: str) -> int:
     """Return how much CPU a quantity is, as Kubernetes writes it: `500m` or `2`."""
     return int(quantity.removesuffix("m")) if quantity.endswith("m") else int(quantity) * 1000
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _join_distinct(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(texts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,16 +12,22 @@ from wirebench.errors import WirebenchError
 from wirebench.targets.kubernetes.kubectl import Kubectl
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
-_READY_TIMEOUT_S = 120.0
+READY_TIMEOUT_S = 120.0
 _GONE_TIMEOUT_S = 60.0
 _POLL_S = 0.4
 _LOG_LINES = 12
 _EVENTS = 6
+_TERMINATED = ("Succeeded", "Failed")
 #: A pod may wait this long for a node: another one that is ending may still have the room.
 _UNSCHEDULABLE_S = 20.0
 #: What a container waits for that doesn't come by waiting.
 _HOPELESS = frozenset(
     {"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError"}
+)
+_ROOM_HINT = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
+_NEAR_HINT = (
+    "factors.placement: cross-node needs a node without the service's pods, same-node one that load may use; "
+    "choose the other one, or bind the service's pods to nodes"
 )
 _IMAGE_HINT = "is the image in the cluster? `make cluster-up` builds and loads what is missing"
 
@@ -42,15 +48,21 @@ class Pod:
     hint: str
     uid: str = ""
     node: str = ""
-    #: The ids of its running containers, by name.
+    #: The ids of its running containers, by name; those that started before the others and still run are among them.
     containers: Mapping[str, str] = field(default_factory=dict)
+    #: The ports of its containers that have names, by name.
+    ports: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def serves(self) -> bool:
+        """Whether requests reach it, now and later."""
+        return self.ready and not self.ending
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Pod:
-        """Read kubectl's JSON."""
-        status = data["status"]
+        status, spec = data["status"], data["spec"]
         conditions = {each["type"]: each for each in status.get("conditions", ())}
-        trouble, hint = _trouble(status, conditions)
+        trouble, hint = _find_problem(status, conditions)
         return cls(
             name=data["metadata"]["name"],
             index=int(data["metadata"].get("annotations", {}).get(_INDEX, 0)),
@@ -61,39 +73,55 @@ class Pod:
             trouble=trouble,
             hint=hint,
             uid=data["metadata"].get("uid", ""),
-            node=data["spec"].get("nodeName", ""),
+            node=spec.get("nodeName", ""),
             containers={
                 each["name"]: each["containerID"].rpartition("//")[2]  # containerd://ID
-                for each in status.get("containerStatuses", ())
+                for each in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
                 if "running" in each["state"]
+            },
+            ports={
+                port["name"]: port["containerPort"]
+                for each in (*spec.get("initContainers", ()), *spec.get("containers", ()))
+                for port in each.get("ports", ())
+                if "name" in port
             },
         )
 
 
-def wait_ready(kubectl: Kubectl, selector: str, own: str, replicas: int) -> tuple[Pod, ...]:
-    """Wait until the pods that carry the label `own` are ready, and no others of the selector are left.
+def read_pods(kubectl: Kubectl, selector: str) -> tuple[Pod, ...]:
+    """Return pods by name, without terminated ones such as evicted pods. Raises WirebenchError."""
+    pods = map(Pod.read, kubectl.get("pods", selector))
+    return tuple(sorted((pod for pod in pods if pod.phase not in _TERMINATED), key=lambda pod: pod.name))
+
+
+def wait_ready(
+    kubectl: Kubectl,
+    selector: str,
+    are_ready: Callable[[Sequence[Pod]], bool],
+    hint: str,
+    timeout_s: float = READY_TIMEOUT_S,
+) -> tuple[Pod, ...]:
+    """Wait until the pods of a selector are ready; return them by name.
 
     Raises WirebenchError with events and last log lines if one can't become ready, or takes too long.
     """
-    deadline = time.monotonic() + _READY_TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
     while True:
-        pods = [Pod.read(data) for data in kubectl.get("pods", f"{selector},{own}")]
+        pods = read_pods(kubectl, selector)
         fail_if_hopeless(kubectl, pods)
-        if len(pods) == replicas and all(pod.ready and not pod.ending for pod in pods):
-            wait_gone(kubectl, f"{selector},{own.replace('=', '!=')}")
-            return tuple(sorted(pods, key=lambda pod: pod.name))
+        if are_ready(pods):
+            return pods
         if time.monotonic() > deadline:
-            late = next((pod for pod in pods if not pod.ready), None)
+            late = next((pod for pod in pods if not pod.serves), None)
             raise WirebenchError(
-                f"{late.name if late else selector} was not ready after {_READY_TIMEOUT_S:.0f} s",
-                "its events and last log lines are above; `kubectl describe pod` says more",
-                explain(kubectl, late) if late else "",
+                f"{late.name if late else selector} was not ready after {timeout_s:.0f} s",
+                f"its events and last log lines are above; {hint}",
+                explain(kubectl, late) if late else "\n".join(read_warnings(kubectl)),
             )
         time.sleep(_POLL_S)
 
 
 def wait_gone(kubectl: Kubectl, selector: str) -> None:
-    """Wait until no such pods are left. Raises WirebenchError if they stay."""
     deadline = time.monotonic() + _GONE_TIMEOUT_S
     while left := [Pod.read(data) for data in kubectl.get("pods", selector)]:
         if time.monotonic() > deadline:
@@ -102,7 +130,7 @@ def wait_gone(kubectl: Kubectl, selector: str) -> None:
         time.sleep(_POLL_S)
 
 
-def died(kubectl: Kubectl, selector: str) -> None:
+def check_none_died(kubectl: Kubectl, selector: str) -> None:
     """Raise WirebenchError, with events and last log lines, if a pod has failed, restarted, or gone."""
     found = kubectl.get("pods", selector)
     if not found:
@@ -113,11 +141,11 @@ def died(kubectl: Kubectl, selector: str) -> None:
             fail_if_hopeless(kubectl, [pod])
         for container in data["status"].get("containerStatuses", ()):
             if container["restartCount"]:
-                why, hint = _how_it_ended(container)
+                why, hint = _describe_end(container)
                 raise WirebenchError(f"the pod {pod.name} has restarted: {why}", hint, explain(kubectl, pod))
 
 
-def fail_if_hopeless(kubectl: Kubectl, pods: list[Pod]) -> None:
+def fail_if_hopeless(kubectl: Kubectl, pods: Sequence[Pod]) -> None:
     """Raise WirebenchError, with events and last log lines, if one of the pods will not become ready."""
     for pod in pods:
         if pod.trouble and not pod.ending:
@@ -125,46 +153,55 @@ def fail_if_hopeless(kubectl: Kubectl, pods: list[Pod]) -> None:
 
 
 def explain(kubectl: Kubectl, pod: Pod) -> str:
-    """Return a pod's last events and log lines."""
-    return "\n".join((*_events(kubectl, pod), *_last_lines(kubectl, pod)))
+    return "\n".join((*_list_events(kubectl, pod), *_read_last_lines(kubectl, pod)))
 
 
-def _events(kubectl: Kubectl, pod: Pod) -> list[str]:
-    events = [each for each in kubectl.get("events") if each["involvedObject"].get("name") == pod.name]
-    events.sort(key=lambda each: each.get("lastTimestamp") or each.get("eventTime") or "")
-    return [f"event {each.get('reason', '')}: {each.get('message', '')}" for each in events[-_EVENTS:]]
+def read_warnings(kubectl: Kubectl, about: str = "") -> list[str]:
+    """Return the last warnings about objects whose name has this text, the newest last."""
+    events = [each for each in _read_events(kubectl, about) if each["type"] == "Warning"]
+    return [each.get("message", "") for each in events[-_EVENTS:]]
 
 
-def _last_lines(kubectl: Kubectl, pod: Pod) -> list[str]:
+def _list_events(kubectl: Kubectl, pod: Pod) -> list[str]:
+    events = _read_events(kubectl, pod.name)[-_EVENTS:]
+    return [f"event {each.get('reason', '')}: {each.get('message', '')}" for each in events]
+
+
+def _read_events(kubectl: Kubectl, about: str) -> list[dict[str, Any]]:
+    events = (each for each in kubectl.get("events") if about in each["involvedObject"].get("name", ""))
+    return sorted(events, key=lambda each: each.get("lastTimestamp") or each.get("eventTime") or "")
+
+
+def _read_last_lines(kubectl: Kubectl, pod: Pod) -> list[str]:
     lines = []
-    for container in kubectl.containers(pod.name):
+    for container in kubectl.list_containers(pod.name):
         for previous in (True, False):
             try:
-                text = kubectl.logs(pod.name, container, tail=_LOG_LINES, previous=previous)
+                text = kubectl.read_logs(pod.name, container, f"--tail={_LOG_LINES}", f"--previous={previous}".lower())
             except WirebenchError:
                 continue  # it has not started, or not before
             lines += [f"{container}: {line}" for line in text.splitlines()]
     return lines
 
 
-def _trouble(status: Mapping[str, Any], conditions: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+def _find_problem(status: Mapping[str, Any], conditions: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     if status.get("phase") == "Failed":
-        return f"failed: {_how_it_failed(status)}", "its events and last log lines are above"
+        return f"failed: {_describe_failure(status)}", "its events and last log lines are above"
     for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
         waiting = container["state"].get("waiting", {})
         if waiting.get("reason") in _HOPELESS:
             return f"{waiting['reason']}: {waiting.get('message', container['image'])}", _IMAGE_HINT
         if waiting.get("reason") == "CrashLoopBackOff":
-            why, hint = _how_it_ended(container)
+            why, hint = _describe_end(container)
             return f"the container {container['name']} starts and ends again: {why}", hint
     scheduled = conditions.get("PodScheduled", {})
-    if scheduled.get("reason") == "Unschedulable" and _age_s(scheduled) > _UNSCHEDULABLE_S:
-        hint = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
-        return f"no node takes it: {scheduled.get('message', '')}", hint
+    if scheduled.get("reason") == "Unschedulable" and _compute_age_s(scheduled) > _UNSCHEDULABLE_S:
+        message = scheduled.get("message", "")
+        return f"no node takes it: {message}", _NEAR_HINT if "affinity" in message else _ROOM_HINT
     return "", ""
 
 
-def _how_it_ended(container: Mapping[str, Any]) -> tuple[str, str]:
+def _describe_end(container: Mapping[str, Any]) -> tuple[str, str]:
     """Return why a container that was started again had ended, and what to do about it."""
     ended = container.get("lastState", {}).get("terminated", {})
     if ended.get("reason") == "OOMKilled":
@@ -172,7 +209,7 @@ def _how_it_ended(container: Mapping[str, Any]) -> tuple[str, str]:
     return f"it ended with status {ended.get('exitCode', 'unknown')}", "its last log lines are above"
 
 
-def _how_it_failed(status: Mapping[str, Any]) -> str:
+def _describe_failure(status: Mapping[str, Any]) -> str:
     if status.get("reason"):
         return f"{status['reason']}: {status.get('message', '')}"
     for container in status.get("containerStatuses", ()):
@@ -182,6 +219,6 @@ def _how_it_failed(status: Mapping[str, Any]) -> str:
     return "no reason is given"
 
 
-def _age_s(condition: Mapping[str, Any]) -> float:
+def _compute_age_s(condition: Mapping[str, Any]) -> float:
     since = datetime.fromisoformat(condition["lastTransitionTime"])
     return (datetime.now(UTC) - since).total_seconds()

@@ -1,39 +1,88 @@
-"""The Secrets of a run that speaks TLS: what its services show, and what its load pods need."""
+"""The Secrets of a run: what its services show for TLS, and what its load pods need.
+
+They go with its namespace. Their content passes through kubectl's standard input, and is in no file here.
+"""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from wirebench.ports import LOOPBACK
-from wirebench.scenario.contract import TRANSPORTS
-from wirebench.targets.certificates import Pair, issue
+from wirebench.errors import UsageError
+from wirebench.model.contract import TRANSPORTS
+from wirebench.model.variant import TlsFiles
+from wirebench.system.ports import LOOPBACK
+from wirebench.system.tls import ClientTls
 from wirebench.targets.kubernetes import values
 from wirebench.targets.kubernetes.kubectl import Kubectl
 
+#: The values of `${NAME}` in requests.
+ENVIRONMENT = "wirebench-environment"
+
 
 def create(kubectl: Kubectl) -> None:
-    """Put certificates for all services of a run, and for their clients, into its namespace. Raises WirebenchError.
+    """Put certificates for all services of a run, and for their clients, into its namespace. Raises WirebenchError."""
+    # Imported late: load pods, which import targets too, have no cryptography.
+    from wirebench.targets.certificates import issue  # noqa: PLC0415
 
-    They go with the namespace. Their keys pass through kubectl's standard input, and are in no file here.
-    """
-    issued = issue(server_names(kubectl.namespace))
-    for name, pair in ((values.SERVER_SECRET, issued.server), (values.CLIENT_SECRET, issued.client)):
-        kubectl.apply(_secret(name, kubectl.namespace, pair, issued.authority))
+    issued = issue(list_server_names(kubectl.namespace))
+    for name, side in ((values.SERVER_SECRET, "server"), (values.CLIENT_SECRET, "client")):
+        content = {"tls.crt": issued[f"{side}.crt"], "tls.key": issued[f"{side}.key"], "ca.crt": issued["ca.crt"]}
+        kubectl.apply(_build_secret(name, kubectl.namespace, content, "kubernetes.io/tls"))
 
 
-def server_names(namespace: str) -> list[str]:
+def create_environment(kubectl: Kubectl, variables: Mapping[str, str]) -> None:
+    """Put variables of the environment where load pods find them. Raises WirebenchError."""
+    content = {name: value.encode() for name, value in variables.items()}
+    kubectl.apply(_build_secret(ENVIRONMENT, kubectl.namespace, content, "Opaque"))
+
+
+def create_client_tls(kubectl: Kubectl, variant: str, tls: TlsFiles, folder: Path) -> None:
+    """Put the files that a variant's clients need where its load pods find them. Raises WirebenchError."""
+    content = {}
+    for name, file in _list_client_files(tls).items():
+        try:
+            content[name] = (folder / file).read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"the variant {variant}: can't read tls file {file}: {error.strerror}", "correct it"
+            ) from None
+    kubectl.apply(_build_secret(name_client_tls_secret(variant), kubectl.namespace, content, "Opaque"))
+
+
+def name_client_tls_secret(variant: str) -> str:
+    """Return the name of the Secret with what a variant's clients need for TLS."""
+    return f"{values.CLIENT_SECRET}-{variant}"
+
+
+def locate_client_tls(tls: TlsFiles) -> ClientTls:
+    """Return the same files as load pods have them."""
+    present = _list_client_files(tls)
+    return ClientTls(*(values.CLIENT_TLS_FOLDER / name if name in present else None for name in _CLIENT_FILES))
+
+
+#: What load pods find there: the authority, and the client's own certificate and key.
+_CLIENT_FILES = ("ca.crt", "tls.crt", "tls.key")
+
+
+def _list_client_files(tls: TlsFiles) -> dict[str, str]:
+    given = zip(_CLIENT_FILES, (tls.authority, tls.certificate, tls.key), strict=True)
+    return {name: file for name, file in given if file}
+
+
+def list_server_names(namespace: str) -> list[str]:
     """Return all names by which load pods reach services: of Services, of pods, and of one in the same pod."""
     names = [f"{values.SERVICES}-{transport}{kind}" for transport in TRANSPORTS for kind in ("", "-headless")]
     return [*names, *(f"{name}.{namespace}.svc" for name in names), f"*.{namespace}.pod", LOOPBACK, "localhost"]
 
 
-def _secret(name: str, namespace: str, pair: Pair, authority: bytes) -> dict[str, Any]:
-    content = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": authority}
+def _build_secret(name: str, namespace: str, content: Mapping[str, bytes], kind: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "type": "kubernetes.io/tls",
+        "type": kind,
         "metadata": {"name": name, "namespace": namespace},
         "data": {key: base64.b64encode(value).decode("ascii") for key, value in content.items()},
     }

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wirebench.scenario import ServiceSpec
-from wirebench.scenario.contract import TRANSPORTS, Transport
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.targets.kubernetes.nodes import ZONE
 
 #: The release of the services, which begins the names of their objects.
 SERVICES = "wirebench"
@@ -20,7 +21,7 @@ ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
 _STORE_SECRET = f"{SERVICES}-postgres"
 POSTGRES_CPU_MILLICORES = 500
 _POSTGRES_MEMORY = "512Mi"
-#: The label that tells the pods of one upgrade from those of all others; a change replaces the pods.
+#: The label that identifies the pods of one upgrade; a change replaces the pods.
 UPGRADE_LABEL = "wirebench.dev/upgrade"
 
 #: Of a run that speaks TLS: what services show, and what load pods need, which find it in the folder.
@@ -31,7 +32,7 @@ CLIENT_TLS_FOLDER = Path("/etc/wirebench-tls")
 Values = dict[str, Any]
 
 
-def of_service(service: ServiceSpec) -> Values:
+def build_service_values(service: ServiceSpec) -> Values:
     """Return the values of one service; what isn't set is what the chart has."""
     values: Values = {
         "enabled": not service.beside_load,
@@ -51,14 +52,17 @@ def of_service(service: ServiceSpec) -> Values:
     if service.threads is not None:
         values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
     if service.transport == "grpc" and not service.disrupted:
-        # Connections are opened anew only where the scenario says so.
+        # Connections are opened again only where the scenario says so.
         values["maxConnectionAgeSeconds"] = 0
     if service.tls != "none":
         values["tls"] = {"enabled": True, "secretName": SERVER_SECRET, "mutual": service.tls == "mutual"}
+    if service.traffic_distribution:
+        values["topologySpread"] = {"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+        values["trafficDistribution"] = "PreferClose" if service.traffic_distribution == "prefer-close" else ""
     return values
 
 
-def of_services(
+def build_services_values(
     services: Mapping[Transport, ServiceSpec],
     upgrade: str,
     node_selector: Mapping[str, str],
@@ -70,19 +74,25 @@ def of_services(
     """
     common: Values = {
         "podLabels": {UPGRADE_LABEL: upgrade},
-        "nodeSelector": dict(node_selector),
+        # Of several zones, only some have nodes for services.
+        "nodeSelector": {} if any(each.traffic_distribution for each in services.values()) else dict(node_selector),
     }
     if not any(service.disrupted for service in services.values()):
-        # Nobody sends requests while they are replaced.
+        # No requests are sent while they are replaced.
         common |= {"preStopSleepSeconds": 0, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"}}
     each: Values = {
-        transport: of_service(services[transport]) if transport in services else {"enabled": False}
+        transport: build_service_values(services[transport]) if transport in services else {"enabled": False}
         for transport in TRANSPORTS
     }
-    return {"fullnameOverride": SERVICES, "common": common, **each, "postgres": _of_postgres(database, node_selector)}
+    return {
+        "fullnameOverride": SERVICES,
+        "common": common,
+        **each,
+        "postgres": _build_postgres_values(database, node_selector),
+    }
 
 
-def _of_postgres(database: str | None, node_selector: Mapping[str, str]) -> Values:
+def _build_postgres_values(database: str | None, node_selector: Mapping[str, str]) -> Values:
     if database is None:
         return {"enabled": False}
     return {
@@ -93,14 +103,14 @@ def _of_postgres(database: str | None, node_selector: Mapping[str, str]) -> Valu
     }
 
 
-def of_agents() -> Values:
+def build_agent_values() -> Values:
     """Return the values of the release of the agents, in which nothing else runs."""
     off: Values = {transport: {"enabled": False} for transport in TRANSPORTS}
     return {"fullnameOverride": SERVICES, **off, "agent": {"enabled": True}}
 
 
-def of_load(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:
+def build_load_values(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:
     """Return the values of the release of the load; a service that runs in the load's pod is told it as well."""
     off: Values = {transport: {"enabled": False} for transport in TRANSPORTS}
-    beside: Values = {service.transport: of_service(service)} if service and service.beside_load else {}
+    beside: Values = {service.transport: build_service_values(service)} if service and service.beside_load else {}
     return {**off, **beside, "load": {"enabled": True, "target": SERVICES, **load}}

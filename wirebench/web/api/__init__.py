@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from starlette.routing import Router
+from starlette.routing import Route, Router
 
-from wirebench.web.api.answers import Health
-from wirebench.web.api.compare import COMPARE
-from wirebench.web.api.endpoint import Asked, Endpoint
-from wirebench.web.api.histograms import HISTOGRAMS
-from wirebench.web.api.openapi import describe
-from wirebench.web.api.progress import PROGRESS
-from wirebench.web.api.rows import RESULTS, RUNS
-from wirebench.web.api.run import RUN
+from wirebench.present.data import RunComparisonData
+from wirebench.present.sizing import SizingData
+from wirebench.results.query import Query
+from wirebench.web.api import history, rows, runs
+from wirebench.web.api.endpoint import ApiEndpoint, Asked
+from wirebench.web.api.openapi import make_openapi
 
 
-def _health(_asked: Asked) -> Health:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """That the server answers, and the version of wirebench that does."""
+
+    status: str
+    version: str
+
+
+def health(_: Asked[Query]) -> Health:
+    """Say that the server lives."""
     return Health(status="ok", version=version("wirebench"))
 
 
-def _description(_asked: Asked) -> dict[str, Any]:
-    return describe(ENDPOINTS)
+def openapi(_: Asked[Query]) -> dict[str, Any]:
+    """Describe the API."""
+    return make_openapi(ENDPOINTS)
 
 
 ENDPOINTS = (
-    RESULTS,
-    RUNS,
-    RUN,
-    HISTOGRAMS,
-    PROGRESS,
-    COMPARE,
-    Endpoint(name="health", path="/health", summary="Say that the server lives.", answer=_health, answers=Health),
-    Endpoint(
-        name="openapi",
-        path="/openapi.json",
-        summary="Describe the API.",
-        answer=_description,
-        answers=dict[str, Any],
-    ),
+    ApiEndpoint("/results", rows.results, rows.Results, rows.RowQuery, has_tables=True),
+    ApiEndpoint("/runs", rows.runs, rows.Runs, rows.RowQuery, has_tables=True),
+    ApiEndpoint("/runs/{run_id}", runs.run, runs.RunAnswer),
+    ApiEndpoint("/runs/{run_id}/histograms", runs.histograms, runs.Histograms, runs.HistogramQuery),
+    ApiEndpoint("/runs/{run_id}/progress", runs.progress, runs.ProgressAnswer),
+    ApiEndpoint("/runs/{run_id}/size", runs.size, SizingData, runs.SizeQuery),
+    ApiEndpoint("/compare", runs.compare, RunComparisonData, runs.CompareQuery),
+    ApiEndpoint("/history", history.history, history.HistoryAnswer, history.HistoryQuery),
+    ApiEndpoint("/health", health, Health),
+    ApiEndpoint("/openapi.json", openapi, dict[str, Any]),
 )
 
 
-def router() -> Router:
+def make_router() -> Router:
     """Return the routes below `/api/v1`."""
-    return Router([endpoint.route() for endpoint in ENDPOINTS], redirect_slashes=False)
+    return Router([Route(each.path, each.respond) for each in ENDPOINTS], redirect_slashes=False)

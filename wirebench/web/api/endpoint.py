@@ -4,79 +4,63 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from wirebench.selection.parameters import Parameter, read
-from wirebench.tables import MEDIA_TYPES
+from wirebench.results.export import MEDIA_TYPES
+from wirebench.results.query import Query
 from wirebench.web.catalogue import Catalogue
+
+_Query = TypeVar("_Query", bound=Query)
+_adapt = functools.cache(TypeAdapter)  # making one takes longer than writing an answer
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that was understood: the levels of its parameters, and of the header that says what it prefers."""
+class Asked(Generic[_Query]):
+    """A request whose parameters are valid; `accept` is the header of that name."""
 
     catalogue: Catalogue
     run_id: str
-    levels: Mapping[str, tuple[Any, ...]]
+    query: _Query
     accept: str
 
-    def one(self, name: str) -> Any | None:  # noqa: ANN401 - as its parameter parses it
-        """Return the level of a parameter that has one at most."""
-        return next(iter(self.levels[name]), None)
 
+@dataclass(frozen=True, slots=True)
+class ApiEndpoint:
+    """One address. `answer` returns a value of the type `answers`, or a response that is ready: a table.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """One address. `answer` returns a value of the type `answers`, or a response that is ready: a table."""
+    Its docstring is the summary in the description of the API.
+    """
 
-    name: str
     path: str
-    summary: str
-    answer: Callable[[Asked], object]
+    answer: Callable[[Asked[Any]], object]
     answers: Any
-    parameters: tuple[Parameter, ...] = ()
+    query: type[Query] = Query
     has_tables: bool = False
-
-    def route(self) -> Route:
-        """Return what starlette needs; GET and HEAD."""
-        return Route(self.path, self.respond)
 
     def respond(self, request: Request) -> Response:
         """Answer a request. Raises ParameterError, HttpError and others that say why there is no answer."""
-        asked = Asked(
-            request.app.state.catalogue,
-            request.path_params.get("run_id", ""),
-            read(request.query_params.multi_items(), self.parameters),
-            request.headers.get("accept", ""),
+        answer = self.answer(
+            Asked(
+                request.app.state.catalogue,
+                request.path_params.get("run_id", ""),
+                self.query.read(request.query_params.multi_items()),
+                request.headers.get("accept", ""),
+            )
         )
-        answer = self.answer(asked)
         if isinstance(answer, Response):
             return answer
-        body = _adapter(self.answers).dump_json(answer)
-        headers = {"etag": _etag(body)} | ({"vary": "Accept"} if self.has_tables else {})
-        if headers["etag"] in _etags(request):
+        body = _adapt(self.answers).dump_json(answer)
+        # A weak tag, as the answer may be compressed on its way.
+        headers = {"etag": f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'}
+        if self.has_tables:
+            headers["vary"] = "Accept"
+        if headers["etag"] in map(str.strip, request.headers.get("if-none-match", "").split(",")):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body, headers=headers, media_type=MEDIA_TYPES["json"])
-
-
-@functools.cache
-def _adapter(answers: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type
-    """Return what writes a type: making it takes longer than writing an answer."""
-    return TypeAdapter(answers)
-
-
-def _etag(body: bytes) -> str:
-    """Return the answer's tag: a weak one, as the answer may be compressed on its way."""
-    return f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
-
-
-def _etags(request: Request) -> set[str]:
-    return {tag.strip() for tag in request.headers.get("if-none-match", "").split(",")}

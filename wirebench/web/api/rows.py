@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import functools
+import re
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from typing import BinaryIO, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, BinaryIO, cast
 
+from pydantic import Field
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
-from wirebench.errors import UsageError
-from wirebench.index import PAGE_ROWS_MAX, Page
-from wirebench.selection.filters import CURSOR, FILTERS, filters_of
-from wirebench.selection.parameters import Parameter, ParameterError, one_of, whole
-from wirebench.tables import FORMATS, MEDIA_TYPES, FormatName, Table, results_table, runs_table, write_table
-from wirebench.web.api.answers import Results, Runs
-from wirebench.web.api.endpoint import Asked, Endpoint
+from wirebench.results.export import (
+    FORMATS,
+    MEDIA_TYPES,
+    ExportTable,
+    FormatName,
+    TableName,
+    make_table,
+    write_table,
+)
+from wirebench.results.index import PAGE_ROWS_MAX, Filters, Result, ResultPage, RunRow
+from wirebench.results.query import ParameterError, Single
+from wirebench.web.api.endpoint import Asked
+from wirebench.web.catalogue import Catalogue
 
 #: The rows of a page, unless the query says otherwise, and of a file at most.
 _PAGE_ROWS = 100
@@ -26,130 +32,96 @@ FILE_ROWS_MAX = 100_000
 #: How much of a file is kept in memory; a longer one is on disk until it is sent.
 _MEMORY_BYTES_MAX = 8 << 20
 _CHUNK_BYTES = 1 << 16
+_QUALITY = re.compile(r";\s*q=([01](?:\.[0-9]*)?)")
 
-_Row = TypeVar("_Row")
 
-_PARAMETERS = (
-    *FILTERS,
-    Parameter(
-        name="limit",
+class RowQuery(Filters):
+    """Filters, and which of the rows that match are wanted in which form."""
+
+    limit: Single[Annotated[int, Field(ge=1, le=FILE_ROWS_MAX)]] = Field(
+        None,
         description=f"Rows: 1 to {PAGE_ROWS_MAX:,} as JSON, {_PAGE_ROWS} if it isn't given; "
         f"1 to {FILE_ROWS_MAX:,} in a file, all if it isn't given.",
-        parse=whole(1, FILE_ROWS_MAX),
-        schema={"type": "integer", "minimum": 1, "maximum": FILE_ROWS_MAX},
-    ),
-    CURSOR,
-    Parameter(
-        name="format",
-        description=f"One of {', '.join(FORMATS)}; if it isn't given, what the header Accept prefers.",
-        parse=one_of(*FORMATS),
-        schema={"type": "string", "enum": list(FORMATS)},
-    ),
-)
+    )
+    cursor: Single[str] = Field(None, description="Where the page begins: next_cursor of the page before.")
+    format: Single[FormatName] = Field(
+        None, description="The format; if it isn't given, what the header Accept prefers."
+    )
 
 
-def _results(asked: Asked) -> Results | Response:
-    with asked.catalogue.index() as index:
-        found = _found(asked, index.results, functools.partial(results_table, index))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Results of the newest runs first: `count` of the `total` that match. The last page has no next cursor."""
+
+    results: tuple[Result, ...]
+    count: int
+    total: int
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Runs, the newest first: `count` of the `total` that match. The last page has no next cursor."""
+
+    runs: tuple[RunRow, ...]
+    count: int
+    total: int
+    next_cursor: str | None
+
+
+def results(asked: Asked[RowQuery]) -> Results | Response:
+    """Find results: a row for each cell of each run."""
+    found = _find(asked, "results")
     if isinstance(found, Response):
         return found
     return Results(results=found.rows, count=len(found.rows), total=found.total, next_cursor=found.next_cursor)
 
 
-def _runs(asked: Asked) -> Runs | Response:
-    with asked.catalogue.index() as index:
-        found = _found(asked, index.runs, functools.partial(runs_table, index))
+def runs(asked: Asked[RowQuery]) -> Runs | Response:
+    """Find runs; filters of cells find those that have such a cell."""
+    found = _find(asked, "runs")
     if isinstance(found, Response):
         return found
     return Runs(runs=found.rows, count=len(found.rows), total=found.total, next_cursor=found.next_cursor)
 
 
-def _found(asked: Asked, page_of: Callable[..., Page[_Row]], table_of: Callable[..., Table]) -> Page[_Row] | Response:
-    """Return a page of the rows that are asked for, or all of them as a file."""
-    filters, cursor, format_name = filters_of(asked.levels), asked.one("cursor"), _format(asked)
-    with _cursor_named():
+def _find(asked: Asked[RowQuery], name: TableName) -> ResultPage[Any] | Response:
+    query = asked.query
+    format_name = query.format or _preferred(asked.accept)
+    with asked.catalogue.index() as index:
+        find: Callable[..., ResultPage[Any]] = index.results if name == "results" else index.runs
         if format_name == "json":
-            return page_of(filters, limit=_page_limit(asked), cursor=cursor)
-        limit = _checked_limit(asked, page_of(filters, limit=1).total)
-        return _file(asked, format_name, table_of(filters, limit, cursor))
-
-
-RESULTS = Endpoint(
-    name="results",
-    path="/results",
-    summary="Find results: a row for each cell of each run.",
-    answer=_results,
-    answers=Results,
-    parameters=_PARAMETERS,
-    has_tables=True,
-)
-RUNS = Endpoint(
-    name="runs",
-    path="/runs",
-    summary="Find runs; filters of cells find those that have such a cell.",
-    answer=_runs,
-    answers=Runs,
-    parameters=_PARAMETERS,
-    has_tables=True,
-)
-
-
-@contextmanager
-def _cursor_named() -> Iterator[None]:
-    """Name the parameter that the index refuses: the others are checked before it is asked."""
-    try:
-        yield
-    except ParameterError:
-        raise
-    except UsageError as error:
-        raise ParameterError("cursor", error.message.removeprefix("cursor: "), error.hint) from None
-
-
-def _page_limit(asked: Asked) -> int:
-    limit = int(asked.one("limit") or _PAGE_ROWS)
-    if limit > PAGE_ROWS_MAX:
-        hint = "go on with next_cursor, or ask for a file: format=csv or parquet"
-        raise ParameterError(
-            "limit", f"{limit:,} is more than the {PAGE_ROWS_MAX:,} rows that a page of JSON has", hint
-        )
-    return limit
-
-
-def _checked_limit(asked: Asked, total: int) -> int:
-    """Return how many rows a file has at most. Raises ParameterError if it would be cut off without being asked for."""
-    limit = asked.one("limit")
-    if limit is None and total > FILE_ROWS_MAX:
-        hint = "narrow the filters, give a limit, or use `wirebench export`"
-        raise ParameterError("limit", f"{total:,} rows match, and a file has {FILE_ROWS_MAX:,} at most", hint)
-    return limit or FILE_ROWS_MAX
-
-
-def _format(asked: Asked) -> FormatName:
-    return asked.one("format") or _preferred(asked.accept)
+            limit = query.limit or _PAGE_ROWS
+            if limit > PAGE_ROWS_MAX:
+                hint = "continue with next_cursor, or ask for a file: format=csv or parquet"
+                reason = f"{limit:,} is more than the {PAGE_ROWS_MAX:,} rows that a page of JSON has"
+                raise ParameterError("limit", reason, hint)
+            return find(query, limit=limit, cursor=query.cursor)
+        total = find(query, limit=1).total
+        if query.limit is None and total > FILE_ROWS_MAX:
+            hint = "narrow the filters, give a limit, or use `wirebench export`"
+            raise ParameterError("limit", f"{total:,} rows match, and a file has {FILE_ROWS_MAX:,} at most", hint)
+        table = make_table(index, name, query, query.limit or FILE_ROWS_MAX, query.cursor)
+        return _make_file(asked.catalogue, format_name, table)
 
 
 def _preferred(accept: str) -> FormatName:
     """Return the format that a header Accept prefers (RFC 9110, 12.5.1), as far as we have it; else JSON."""
     formats = {MEDIA_TYPES[name].partition(";")[0]: name for name in FORMATS}
     best: tuple[float, FormatName] = (0.0, "json")
-    for part in accept.split(","):
-        media_type, *options = (each.strip().lower() for each in part.split(";"))
-        quality = 1.0
-        for option in options:
-            if option.startswith("q="):
-                with suppress(ValueError):
-                    quality = float(option[2:])
-        if media_type in formats and quality > best[0]:
-            best = (quality, formats[media_type])
+    for part in accept.lower().split(","):
+        media_type, quality = part.partition(";")[0].strip(), _QUALITY.search(part)
+        if media_type in formats:
+            best = max(best, (float(quality[1]) if quality else 1.0, formats[media_type]), key=lambda each: each[0])
     return best[1]
 
 
-def _file(asked: Asked, format_name: FormatName, table: Table) -> Response:
+def _make_file(catalogue: Catalogue, format_name: FormatName, table: ExportTable) -> Response:
     """Answer with a file that is whole before its first byte is sent: what fails meanwhile is an answer of its own."""
 
     def rows() -> Iterator[object]:
         for row in table.rows:
-            asked.catalogue.go_on()
+            catalogue.check_running()
             yield row
 
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(_MEMORY_BYTES_MAX))  # noqa: SIM115 - open until it is sent

@@ -9,28 +9,32 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from wirebench.report.templates import LOOK
-from wirebench.web.pages.compare import compare
-from wirebench.web.pages.history import history
-from wirebench.web.pages.report import report
-from wirebench.web.pages.results import results
-from wirebench.web.pages.run import run
+from wirebench.present import CHARTS_CSS, LOOK_CSS
+from wirebench.web.pages.compare import show_comparison
+from wirebench.web.pages.history import show_history
+from wirebench.web.pages.results import show_results
+from wirebench.web.pages.run import show_report, show_run
 
 _STATIC = Path(__file__).parent.parent / "static"
 
 
-def routes() -> list[BaseRoute]:
+def make_routes() -> list[BaseRoute]:
     """Return the pages' addresses, and those of the files that they load."""
     return [
-        Route("/", results),
-        Route("/runs/{run_id}", run),
-        Route("/runs/{run_id}/report", report),
-        Route("/compare", compare),
-        Route("/history", history),
+        Route("/", show_results),
+        Route("/runs/{run_id}", show_run),
+        Route("/runs/{run_id}/report", show_report),
+        Route("/compare", show_comparison),
+        Route("/history", show_history),
         Route("/static/look.css", _look),
+        Route("/static/charts.css", _charts),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
 
 
 def _look(_: Request) -> Response:
-    return FileResponse(LOOK)
+    return FileResponse(LOOK_CSS)
+
+
+def _charts(_: Request) -> Response:
+    return FileResponse(CHARTS_CSS)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wirebench.index import Result
-from wirebench.report.charts.style import Style, styles_of
+from wirebench.analysis.series import find_numeric_factors, group_by_level
+from wirebench.analysis.summary import sort_key
+from wirebench.model import labels as names
+from wirebench.model.contract import Comparable
+from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.present.charts import lines as plots
+from wirebench.present.charts.bars import Bar, draw_bars
+from wirebench.present.charts.plot import Mark, Plot, PlotSeries
+from wirebench.present.charts.style import Style, assign_styles_to_names
+from wirebench.present.charts.svg import Chart, Drawing
+from wirebench.present.numbers import describe_errors, format_count, format_metric
 from wirebench.report.groups import Group, groups
-from wirebench.report.numbers import ABSENT, count, number
-from wirebench.scenario.contract import Comparable
-from wirebench.stats import by_factors, names, numeric_factors
-from wirebench.stats.series import by_level
-from wirebench.web.charts import bars, latency, over
-from wirebench.web.charts.plot import Figures, LogScale, Plot, Series
+from wirebench.report.table import FigureTable, TableColumn, make_table
+from wirebench.results.index import Result
 
 #: So many rows of charts are open, or so many below overviews; the others can be opened below them.
 OPEN_ROWS_MAX = 6
@@ -21,32 +26,13 @@ OPEN_BELOW_OVERVIEWS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A figure of the table."""
-
-    heading: str
-    unit: str
-    of: Callable[[Result], str]
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """A cell: its name, its figures in the order of the columns, and the gates that failed."""
-
-    name: str
-    figures: tuple[str, ...]
-    failed_gates: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
+class CellRow:
     """The charts of a group of cells; without what was not measured."""
 
     title: str
-    latency: Plot | None
-    bars: tuple[bars.BarChart, ...]
-    columns: tuple[Column, ...]
-    table: tuple[TableRow, ...]
+    latency: Chart | None
+    bars: tuple[Chart, ...]
+    table: FigureTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +41,22 @@ class Overview:
 
     title: str
     legend: tuple[Style, ...]
-    plots: tuple[Plot, ...]
+    charts: tuple[Chart, ...]
     has_failed_gates: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class ChapterView:
     """A run, or what the filters leave of it."""
 
     legend: tuple[Style, ...]
     overviews: tuple[Overview, ...]
-    rows: tuple[Row, ...]
-    more: tuple[Row, ...]
+    rows: tuple[CellRow, ...]
+    more: tuple[CellRow, ...]
     cells: int
     has_failed_gates: bool
 
-    def opening(self) -> Chapter:
+    def opening(self) -> ChapterView:
         """Return what stands first of it alone: an overview, or else a row."""
         if self.overviews:
             first = self.overviews[0]
@@ -80,28 +66,9 @@ class Chapter:
         return replace(self, rows=self.rows[:1], more=())
 
     @property
-    def has_latency(self) -> bool:
-        """Whether latencies are drawn by percentile."""
-        return any(row.latency for row in (*self.rows, *self.more))
-
-    @property
     def has_plots(self) -> bool:
         """Whether there is anything to point into."""
-        return self.has_latency or any(overview.plots for overview in self.overviews)
-
-    @property
-    def has_bars(self) -> bool:
-        """Whether any chart has bars."""
-        return any(not chart.ticks for chart in self._bar_charts)
-
-    @property
-    def has_dots(self) -> bool:
-        """Whether any chart has dots on a logarithmic scale instead."""
-        return any(chart.ticks for chart in self._bar_charts)
-
-    @property
-    def _bar_charts(self) -> Iterator[bars.BarChart]:
-        return (chart for row in (*self.rows, *self.more) for chart in row.bars)
+        return bool(self.overviews) or any(row.latency for row in (*self.rows, *self.more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +79,16 @@ class _Line:
     cells: Mapping[float, Result]
 
 
-def make_chapter(results: Iterable[Result], compared: Comparable = "transport") -> Chapter:
+def make_chapter(results: Iterable[Result], compared: Comparable = "transport") -> ChapterView:
     """Lay out the results of a run, which compares the levels of that factor."""
-    cells = sorted(results, key=lambda cell: by_factors(cell.factors))
+    cells = sorted(results, key=lambda cell: sort_key(cell.factors))
     found = groups(cells, compared)
-    looks = styles_of((name, cell.protocol) for group in found for name, cell in _side_by_side(group))
-    scale = LogScale.of(value for cell in cells for value in _latencies(cell).values())
-    rows = tuple(_row(group, looks, scale) for group in found)
+    looks = assign_styles_to_names((name, cell.transport) for group in found for name, cell in _side_by_side(group))
+    plot = plots.make_latency_plot(_curve(looks[name], cell) for group in found for name, cell in _side_by_side(group))
+    rows = tuple(_row(group, looks, plot) for group in found)
     overviews = tuple(_overviews(cells, compared))
     opened = OPEN_BELOW_OVERVIEWS_MAX if overviews else OPEN_ROWS_MAX
-    return Chapter(
+    return ChapterView(
         legend=tuple(looks.values()),
         overviews=overviews,
         rows=rows[:opened],
@@ -133,109 +100,93 @@ def make_chapter(results: Iterable[Result], compared: Comparable = "transport") 
 
 def _side_by_side(group: Group[Result]) -> list[tuple[str, Result]]:
     """Put a transport's cells side by side, in the order that they have, with their names."""
-    transports = [cell.protocol for cell in group.cells]
-    cells = sorted(group.cells, key=lambda cell: transports.index(cell.protocol))
-    return [(names.cell_name(cell.factors, group.unsaid), cell) for cell in cells]
+    transports = [cell.transport for cell in group.cells]
+    cells = sorted(group.cells, key=lambda cell: transports.index(cell.transport))
+    return [(names.name_cell(cell.factors, group.unsaid), cell) for cell in cells]
 
 
 def _overviews(cells: Sequence[Result], compared: Comparable) -> Iterator[Overview]:
-    """Draw the figures over each factor that has enough levels."""
-    for factor in numeric_factors(cells):
-        lines = [_Line(next(iter(line.values())).factors, line) for line in by_level(cells, factor)]
+    for factor in find_numeric_factors(cells):
+        lines = [_Line(next(iter(line.values())).factors, line) for line in group_by_level(cells, factor)]
         for group in groups(lines, compared, drawn_over=factor):
             yield _overview(group, factor)
 
 
 def _overview(group: Group[_Line], factor: str) -> Overview:
-    by_name = {names.cell_name(line.factors, group.unsaid): line for line in group.cells}
-    looks = styles_of((name, str(line.factors["transport"])) for name, line in by_name.items())
-    label = names.factor_label(factor)
-    plots = (
-        over.draw(heading, unit, better, label, [_levels(looks[name], line, of) for name, line in by_name.items()])
-        for heading, unit, better, of in (_P99, *_BARS)
+    by_name = {names.name_cell(line.factors, group.unsaid): line for line in group.cells}
+    looks = assign_styles_to_names((name, str(line.factors["transport"])) for name, line in by_name.items())
+    label = names.label_factor(factor)
+    charts = []
+    for metric in (METRICS["p99"], *_BARS):
+        lines = [PlotSeries(looks[name], points) for name, line in by_name.items() if (points := _levels(line, metric))]
         # An open load's rate is what was asked for: there is nothing to see in it.
-        if not (heading == _THROUGHPUT and all(line.factors["rate_per_s"] for line in group.cells))
-    )
-    title = f"{names.capitalised(group.title)}, over {label}"
+        is_given = metric.name == "throughput" and all(line.factors["rate_per_s"] for line in group.cells)
+        if lines and not is_given:
+            title = f"{metric.label} over {label}"
+            charts.append(_chart(metric, plots.draw_levels(title, lines)))
     return Overview(
-        title,
+        f"{names.capitalise(group.title)}, over {label}",
         tuple(looks.values()),
-        tuple(plot for plot in plots if plot),
+        tuple(charts),
         has_failed_gates=any(cell.failed_gates for line in group.cells for cell in line.cells.values()),
     )
 
 
-def _levels(style: Style, line: _Line, of: Callable[[Result], float | None]) -> over.Levels:
-    unfit = {level for level, cell in line.cells.items() if cell.failed_gates}
-    return over.Levels(style, {level: of(cell) for level, cell in line.cells.items()}, unfit)
+def _levels(line: _Line, metric: Metric) -> list[Mark]:
+    figures = ((level, _value(cell, metric), cell) for level, cell in line.cells.items())
+    return [Mark(level, value, fit=not cell.failed_gates) for level, value, cell in figures if value]
 
 
-def _row(group: Group[Result], looks: Mapping[str, Style], scale: LogScale | None) -> Row:
+def _row(group: Group[Result], looks: Mapping[str, Style], plot: Plot | None) -> CellRow:
     styled = [(looks[name], cell) for name, cell in _side_by_side(group)]
-    waits = [
-        Series(style, latencies, unfit=latencies if cell.failed_gates else ())
-        for style, cell in styled
-        if any((latencies := _latencies(cell)).values())
-    ]
-    charts = (
-        bars.draw(heading, unit, better, [bars.Figure(style, of(cell), _gates(cell)) for style, cell in styled])
-        for heading, unit, better, of in _BARS
+    curves = [curve for style, cell in styled if (curve := _curve(style, cell)).marks]
+    charts = []
+    for metric in _BARS:
+        found = ((style, _value(cell, metric), cell) for style, cell in styled)
+        rows = [Bar(style, value, failed_gates=_gates(cell)) for style, value, cell in found if value]
+        if rows:
+            svg = draw_bars(f"{metric.label}, {group.title}", {"": rows})
+            charts.append(_chart(metric, svg))
+    latencies = None
+    if curves and plot:
+        svg = plots.draw_latencies(f"Latency by percentile, {group.title}", curves, plot)
+        latencies = Chart("Latency by percentile", "ms, less is better", svg)
+    return CellRow(
+        title=names.capitalise(group.title),
+        latency=latencies,
+        bars=tuple(charts),
+        table=make_table({"": [(style.name, cell.failed_gates, cell) for style, cell in styled]}, _COLUMNS),
     )
-    columns = tuple(column for column in _COLUMNS if any(column.of(cell) != ABSENT for cell in group.cells))
-    return Row(
-        title=names.capitalised(group.title),
-        latency=latency.draw(group.title, waits, scale) if waits and scale else None,
-        bars=tuple(chart for chart in charts if chart),
-        columns=columns,
-        table=tuple(_table_row(style, cell, columns) for style, cell in styled),
-    )
 
 
-def _table_row(style: Style, cell: Result, columns: Sequence[Column]) -> TableRow:
-    return TableRow(style.name, tuple(column.of(cell) for column in columns), _gates(cell))
-
-
-def _latencies(cell: Result) -> Figures:
-    return {
-        "p50": cell.p50_latency_ms,
-        "p90": cell.p90_latency_ms,
-        "p95": cell.p95_latency_ms,
-        "p99": cell.p99_latency_ms,
-        "p99.9": cell.p99_9_latency_ms,
-    }
-
-
-def _latency_at(name: str) -> Callable[[Result], str]:
-    return lambda cell: number(_latencies(cell)[name])
+def _curve(style: Style, cell: Result) -> PlotSeries:
+    latencies = {METRICS[name].label: _value(cell, METRICS[name]) for name in _PERCENTILES}
+    return plots.make_latency_series(style, latencies, fit=not cell.failed_gates)
 
 
 def _gates(cell: Result) -> tuple[str, ...]:
-    return tuple(map(names.gate_name, cell.failed_gates))
+    return tuple(map(names.name_gate, cell.failed_gates))
 
 
-_THROUGHPUT = "Throughput"
-#: What is drawn: its heading, its unit, which way is better, and the figure of a cell.
-_Drawn = tuple[str, str, str, Callable[[Result], float | None]]
-_BARS: tuple[_Drawn, ...] = (
-    (_THROUGHPUT, "requests/s", "more", lambda cell: cell.throughput),
-    ("Server CPU per request", "ms", "less", lambda cell: cell.cpu_ms_per_request),
-    ("Items", "items/s", "more", lambda cell: cell.item_rate_per_s),
-    ("Time to the first item", "ms", "less", lambda cell: cell.first_item_ms),
-    ("p99 item gap", "ms", "less", lambda cell: cell.p99_item_gap_ms),
-    ("Server CPU per item", "µs", "less", lambda cell: cell.cpu_us_per_item),
+def _value(cell: Result, metric: Metric) -> float | None:
+    value: float | None = getattr(cell, metric.field)
+    return value
+
+
+def _chart(metric: Metric, svg: Drawing) -> Chart:
+    return Chart(names.capitalise(metric.label), metric.caption, svg)
+
+
+def _make_column(metric: Metric) -> TableColumn:
+    return TableColumn(metric.label, metric.unit_label, lambda cell: format_metric(metric, _value(cell, metric)))
+
+
+_PERCENTILES = ("p50", "p90", "p95", "p99", "p99_9")
+_BARS = tuple(
+    METRICS[name] for name in ("throughput", *CAPACITIES, "cpu", "item_rate", "first_item", "gap", "item_cpu")
 )
-#: Over a factor, it is drawn besides.
-_P99: _Drawn = ("p99 latency", "ms", "less", lambda cell: cell.p99_latency_ms)
-
 _COLUMNS = (
-    Column("requests/s", "", lambda cell: number(cell.throughput)),
-    *(Column(name, "ms", _latency_at(name)) for name in latency.ONE_IN),
-    Column("server CPU", "ms/request", lambda cell: number(cell.cpu_ms_per_request)),
-    Column("items/s", "", lambda cell: number(cell.item_rate_per_s)),
-    Column("first item", "ms", lambda cell: number(cell.first_item_ms)),
-    Column("p99 gap", "ms", lambda cell: number(cell.p99_item_gap_ms)),
-    Column("server CPU", "µs/item", lambda cell: number(cell.cpu_us_per_item)),
-    Column("requests", "in windows", lambda cell: count(cell.total_samples)),
-    Column("failed", "requests", lambda cell: count(cell.failed)),
-    Column("blocks", "", lambda cell: count(cell.blocks)),
+    *map(_make_column, METRICS.values()),
+    TableColumn("errors by class", "", lambda cell: describe_errors(cell.errors)),
+    TableColumn("blocks", "", lambda cell: format_count(cell.blocks)),
 )

@@ -1,81 +1,74 @@
-"""`/compare`: two runs held against each other, cell by cell."""
+"""`/compare`: two runs compared cell by cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from wirebench.analysis.compare_runs import CellChange, compare_runs
 from wirebench.errors import UsageError
-from wirebench.index import Filters, Index, RunRow
-from wirebench.report.charts.forest import LANES, Forest, Lane
-from wirebench.report.numbers import moment, number
-from wirebench.selection.parameters import Parameter, read, text
-from wirebench.stats import METRICS, across_words, names
-from wirebench.stats.across import Across, Change, across
-from wirebench.stats.names import in_common
-from wirebench.stats.words import interval
+from wirebench.model import labels as names
+from wirebench.model.labels import describe_common_factors
+from wirebench.model.metric import METRICS
+from wirebench.present import run_comparison_sentences as sentences
+from wirebench.present.charts.forest import LANES, Forest
+from wirebench.present.charts.svg import Drawing
+from wirebench.present.numbers import format_moment, format_number
+from wirebench.present.sentences import format_interval
+from wirebench.results.index import Filters, Index, RunRow
+from wirebench.results.query import Query, Single
 from wirebench.web.catalogue import Catalogue
-from wirebench.web.pages.form import address
+from wirebench.web.pages.form import make_address
 from wirebench.web.render import render
 
 #: So many of the newest runs can be chosen from.
 CHOICES_MAX = 200
 
-_PARAMETERS = (
-    Parameter(name="base", description="The run that the other is compared with.", parse=text),
-    Parameter(name="head", description="The run that is judged.", parse=text),
-    Parameter(name="run_id", description="Two runs: the older is the base.", parse=text, several=True),
-)
+
+class CompareQuery(Query):
+    """The two runs, or a choice of two, of which the older is the base."""
+
+    base: Single[str] = Field(None, description="The run that the other is compared with.")
+    head: Single[str] = Field(None, description="The run that is judged.")
+    run_id: tuple[str, ...] = Field((), description="Two runs: the older is the base.")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A run that can be chosen."""
-
-    run_id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
+class CellView:
     """What has become of a cell: in a sentence, as a picture, and in figures."""
 
     name: str
     verdict: str
     regressed: bool
     text: str
-    lanes: Sequence[Lane]
+    forest: Drawing | None
     #: Of each metric that both runs measured: its label, base, head, and the ratio with its interval.
     figures: tuple[tuple[str, str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two runs, and all that is said of them."""
-
-    across: Across
-    summary: str
-    remarks: tuple[str, ...]
-    forest: Forest
-    cells: tuple[Cell, ...]
-
-
-def compare(request: Request) -> Response:
+def show_comparison(request: Request) -> Response:
     """Answer with the comparison of two runs, or with the choice of them."""
     catalogue: Catalogue = request.app.state.catalogue
-    pairs = [(name, value) for name, value in request.query_params.multi_items() if value]
-    levels = read(pairs, _PARAMETERS)
-    if chosen := levels["run_id"]:
-        return RedirectResponse(_address_of(chosen), HTTPStatus.SEE_OTHER)
-    base, head = (next(iter(levels[name]), "") for name in ("base", "head"))
+    query = CompareQuery.read(request.query_params.multi_items())
+    if query.run_id:
+        return RedirectResponse(_address_of({*query.run_id}), HTTPStatus.SEE_OTHER)
+    base, head = query.base or "", query.head or ""
     with catalogue.index() as index:
         choices = _choices(catalogue, index, base, head)
         before = "" if base or not head else _run_before(catalogue, index, head)
-    found, notice = _compared(catalogue, base, head) if base and head else (None, "")
+    found, notice = None, ""
+    if base and head:
+        runs = catalogue.run(base), catalogue.run(head)
+        try:
+            found = compare_runs(*runs)
+        except UsageError as error:  # nothing in them can be compared; others may be chosen
+            notice = f"{names.capitalise(error.message)}."
+    forest = Forest.of(found.changes, found.margin) if found else None
     return render(
         "compare.html.j2",
         here="/compare",
@@ -84,20 +77,23 @@ def compare(request: Request) -> Response:
         choices=choices,
         notice=notice,
         found=found,
+        summary=names.capitalise(sentences.summarise_comparison(found)) if found else "",
+        remarks=[names.capitalise(each) for each in sentences.list_caveats(found)] if found else [],
+        cells=[_describe_cell(change, forest) for change in found.changes] if found and forest else [],
     )
 
 
-def _address_of(chosen: Sequence[str]) -> str:
+def _address_of(chosen: Collection[str]) -> str:
     """Return the address of the comparison of two runs, whose names begin with when they started."""
     if len(chosen) != 2:  # noqa: PLR2004 - a comparison is of two
         told = f"{len(chosen)} runs were chosen" if len(chosen) > 1 else "only one run was chosen"
         raise UsageError(f"{told}, and two can be compared", "go back, and tick two of them")
     base, head = sorted(chosen)
-    return address("/compare", (("base", base), ("head", head)))
+    return make_address("/compare", (("base", base), ("head", head)))
 
 
-def _choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Sequence[Choice]]:
-    """Return the runs that can be chosen by their scenarios, first that of what is asked for: others share no cell.
+def _choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the runs that can be chosen, and what they are called, by scenario, first that of what is asked for.
 
     The index may know of runs that aren't in the folder, with which nothing can be compared.
     """
@@ -108,7 +104,10 @@ def _choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Se
         if catalogue.find_folder(run.run_id):
             by_scenario.setdefault(run.scenario, []).append(run)
     return {
-        scenario: [_choice(run) for run in sorted(found, key=lambda run: run.started_at, reverse=True)]
+        scenario: {
+            run.run_id: f"{format_moment(run.started_at.isoformat())} · {run.target} · {run.machine}"
+            for run in sorted(found, key=lambda run: run.started_at, reverse=True)
+        }
         for scenario, found in by_scenario.items()
     }
 
@@ -122,45 +121,20 @@ def _run_before(catalogue: Catalogue, index: Index, run_id: str) -> str:
     return ""
 
 
-def _choice(run: RunRow) -> Choice:
-    return Choice(run.run_id, f"{moment(run.started_at.isoformat())} · {run.target} · {run.machine}")
-
-
-def _compared(catalogue: Catalogue, base: str, head: str) -> tuple[Comparison | None, str]:
-    """Compare two runs; if nothing in them can be compared, say why: others may be chosen."""
-    runs = catalogue.run(base), catalogue.run(head)
-    try:
-        found = across(*runs)
-    except UsageError as error:
-        return None, f"{names.capitalised(error.message)}."
-    return _comparison(found), ""
-
-
-def _comparison(found: Across) -> Comparison:
-    forest = Forest.of(found.changes, found.margin)
-    return Comparison(
-        across=found,
-        summary=names.capitalised(across_words.summary(found)),
-        remarks=tuple(map(names.capitalised, across_words.remarks(found))),
-        forest=forest,
-        cells=tuple(_cell(change, forest) for change in found.changes),
-    )
-
-
-def _cell(change: Change, forest: Forest) -> Cell:
-    said = across_words.claim(change)
-    return Cell(
-        name=in_common(change.subject.factors),
+def _describe_cell(change: CellChange, forest: Forest) -> CellView:
+    said = sentences.describe_verdict(change)
+    return CellView(
+        name=describe_common_factors(change.subject.factors),
         verdict=change.verdict,
         regressed=change.regressed,
         text=said[:1].upper() + said[1:],
-        lanes=forest.lanes(change),
+        forest=forest.draw(change),
         figures=tuple(
             (
-                f"{LANES[name]}, {METRICS[name].unit}" if name != "throughput" else LANES[name],
-                number(change.baseline.typical(METRICS[name])),
-                number(change.subject.typical(METRICS[name])),
-                interval(ratio),
+                METRICS[name].heading,
+                format_number(change.baseline.typical(METRICS[name])),
+                format_number(change.subject.typical(METRICS[name])),
+                format_interval(ratio),
             )
             for name, ratio in change.ratios.items()
             if name in LANES

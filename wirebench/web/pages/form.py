@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlencode
 
-from wirebench.index import Choices
-from wirebench.selection.parameters import is_date
-from wirebench.stats.names import transport_name
+from wirebench.model.labels import name_transport
+from wirebench.results.index import Choices, Filters
+from wirebench.results.query import RunFilters
 
 #: Pairs of names and values, as an address has them.
 Pairs = Sequence[tuple[str, str]]
+
+#: Filters that can be chosen from; two of them have an alias.
+_LABELS = {
+    "scenario": "Scenario",
+    "transports": "Transport",
+    "variant": "Variant",
+    "drivers": "Driver",
+    "operation": "Operation",
+    "concurrency": "Connections",
+    "machine": "Machine",
+    "target": "Target",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """A filter: its name in addresses and on the page; several levels can be chosen where several were asked for."""
 
     name: str
@@ -41,7 +53,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class MomentField:
     """A field of a date; or of a date and a time in UTC, where that was asked for. `kind` is the input's type."""
 
     name: str
@@ -50,50 +62,43 @@ class Moment:
     value: str
 
 
-def moment_fields(levels: Mapping[str, tuple[Any, ...]], texts: Mapping[str, str]) -> tuple[Moment, ...]:
+def make_moment_fields(asked: RunFilters, pairs: Pairs) -> tuple[MomentField, ...]:
     """Return the fields of the first and the last moment, which ask again for what was asked for."""
-    return tuple(
-        _moment_field(name, label, texts.get(name, ""), next(iter(levels[name]), None))
-        for name, label in (("since", "From"), ("until", "To"))
+    texts = {name: text for name, text in pairs if text}
+    return (
+        _make_moment_field("since", "From", texts.get("since", ""), asked.since),
+        _make_moment_field("until", "To", texts.get("until", ""), asked.until),
     )
 
 
-def _moment_field(name: str, label: str, text: str, moment: datetime | None) -> Moment:
-    if moment is None or is_date(text):
-        return Moment(name, label, "date", text)
+def _make_moment_field(name: str, label: str, text: str, moment: datetime | None) -> MomentField:
+    if moment is None or len(text) == len("2026-11-21"):
+        return MomentField(name, label, "date", text)
     exact = "milliseconds" if moment.microsecond else "seconds"
-    return Moment(name, f"{label}, UTC", "datetime-local", moment.replace(tzinfo=None).isoformat(timespec=exact))
+    return MomentField(name, f"{label}, UTC", "datetime-local", moment.replace(tzinfo=None).isoformat(timespec=exact))
 
 
-def fields(levels: Mapping[str, tuple[Any, ...]], choices: Choices) -> tuple[Field, ...]:
-    """Return the fields, each with the levels that the index has, and those that were asked for."""
-    known: tuple[tuple[str, str, Sequence[Any]], ...] = (
-        ("scenario", "Scenario", choices.scenarios),
-        ("protocol", "Transport", choices.protocols),
-        ("client", "Driver", choices.clients),
-        ("operation", "Operation", choices.operations),
-        ("concurrency", "Connections", choices.concurrencies),
-        ("machine", "Machine", choices.machines),
-        ("target", "Target", choices.targets),
-    )
-    return tuple(_field(name, label, levels[name], found) for name, label, found in known)
-
-
-def _field(name: str, label: str, asked: Sequence[Any], found: Sequence[Any]) -> Field:
-    options = dict.fromkeys((*found, *asked))  # what was asked for stays chosen where nothing has it
-    return Field(
-        name,
-        label,
-        tuple(Option(str(option), _shown(name, option), option in asked) for option in options),
-        multiple=len(asked) > 1,
+def make_fields(asked: Filters, choices: Choices) -> tuple[FormField, ...]:
+    """Return the fields that have levels in the index, each with these and those that were asked for."""
+    known = ((name, label, getattr(asked, name), choices[name.removesuffix("s")]) for name, label in _LABELS.items())
+    return tuple(
+        FormField(
+            name.removesuffix("s"),
+            label,
+            # What was asked for stays chosen where nothing has it.
+            tuple(Option(str(each), _name(name, each), each in levels) for each in dict.fromkeys((*there, *levels))),
+            multiple=len(levels) > 1,
+        )
+        for name, label, levels, there in known
+        if there or levels
     )
 
 
-def _shown(name: str, level: object) -> str:
-    return transport_name({"transport": str(level)}) if name == "protocol" else str(level)
+def _name(name: str, level: object) -> str:
+    return name_transport({"transport": str(level)}) if name == "transports" else str(level)
 
 
-def address(path: str, pairs: Pairs, *without: str, **more: str) -> str:
+def make_address(path: str, pairs: Pairs, *without: str, **more: str) -> str:
     """Return the address of a path with these parameters, without some of them and with more."""
     kept = [(name, value) for name, value in pairs if name not in without and name not in more]
     query = urlencode([*kept, *more.items()])

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from wirebench.errors import WirebenchError
-from wirebench.index import PAGE_ROWS_MAX, Filters, Index, RunRow
-from wirebench.scenario.contract import Comparable
-from wirebench.selection.filters import CURSOR, FILTERS, filters_of
-from wirebench.selection.parameters import read
-from wirebench.stats.names import counted
-from wirebench.store import DamagedRun
-from wirebench.store.progress import read_progress
-from wirebench.store.results import load_info, run_folders
+from wirebench.model.contract import Comparable
+from wirebench.model.labels import pluralise
+from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, RunRow
+from wirebench.results.progress import read_progress
+from wirebench.results.query import Single
+from wirebench.results.runs import load_info, run_folders
 from wirebench.web.catalogue import Catalogue
-from wirebench.web.charts import plot
-from wirebench.web.pages.chapter import Chapter, make_chapter
-from wirebench.web.pages.findings import summary
-from wirebench.web.pages.form import Field, Moment, Pairs, address, fields, moment_fields
-from wirebench.web.pages.live import left_in_words
+from wirebench.web.pages.chapter import ChapterView, make_chapter
+from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
+from wirebench.web.pages.run import describe_measured, describe_time_left, summarise_run
 from wirebench.web.render import render
 
 #: So many runs are drawn at most, and so many listed on a page.
@@ -34,7 +30,12 @@ LISTED_RUNS = 25
 
 #: Scenario and transport: on a phone, more filters would leave no room for results.
 _FIRST_FIELDS = 2
-_PARAMETERS = (*FILTERS, CURSOR)
+
+
+class ResultsQuery(Filters):
+    """What is drawn, and where the table of runs begins."""
+
+    cursor: Single[str] = Field(None, description="Where the table of runs begins.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,101 +48,60 @@ class Drawn:
     run: RunRow
     #: How much of what was planned is measured, in words; empty where all of it is.
     far: str
-    chapter: Chapter
+    chapter: ChapterView
     is_here: bool
     answer: tuple[str, ...]
     json_address: str
     csv_address: str
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """A page of the table of runs."""
-
-    rows: tuple[RunRow, ...]
-    total: int
-    #: Names of runs: those that are drawn, and those that were chosen to be.
-    shown: tuple[str, ...]
-    chosen: tuple[str, ...]
-    #: How far those are that go on, in words, by their names.
-    progress: Mapping[str, str]
-    #: Addresses; empty where there is no such page.
-    newest: str
-    older: str
-    charts_max: int = CHARTED_RUNS_MAX
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What the template shows."""
-
-    title: str
-    #: Whether there is no run at all; and whether there are some that the index doesn't have yet.
-    is_empty: bool
-    is_reading: bool
-    is_filtered: bool
-    is_newest: bool
-    #: The filters that are always there, the others, and whether any of those is set.
-    fields: tuple[Field, ...]
-    more_fields: tuple[Field, ...]
-    moments: tuple[Moment, ...]
-    asks_more: bool
-    notices: tuple[str, ...]
-    drawn: tuple[Drawn, ...]
-    runs: Runs
-    damaged: tuple[DamagedRun, ...]
-
-
-def results(request: Request) -> Response:
+def show_results(request: Request) -> Response:
     """Answer with the page of what the address selects."""
     pairs = request.query_params.multi_items()
     filled = [(name, value) for name, value in pairs if value]
     if filled != pairs:  # a form sends its empty fields, too; an address that is shared needs none of them
-        return RedirectResponse(address("/", filled), HTTPStatus.SEE_OTHER)
-    levels = read(pairs, _PARAMETERS)
-    return render("results.html.j2", here="/", page=_page(request.app.state.catalogue, levels, pairs), size=plot)
-
-
-def _page(catalogue: Catalogue, levels: Mapping[str, tuple[Any, ...]], pairs: Pairs) -> Page:
-    filters = filters_of(levels)
-    given = dict(pairs)
+        return RedirectResponse(make_address("/", filled), HTTPStatus.SEE_OTHER)
+    catalogue: Catalogue = request.app.state.catalogue
+    query = ResultsQuery.read(pairs)
     with catalogue.index() as index:
         choices = index.choices()
-        newest = not filters.run_id
-        chosen = filters.run_id or _newest(index, filters)
-        drawn = tuple(
-            made
-            for run_id in chosen[:CHARTED_RUNS_MAX]
-            if (made := _drawn(catalogue, index, replace(filters, run_id=(run_id,)), pairs))
-        )
-        runs = _runs(catalogue, index, replace(filters, run_id=()), levels, pairs)
-    asked = fields(levels, choices)
-    moments = moment_fields(levels, given)
-    damaged = catalogue.damaged()
-    is_empty = not (choices.scenarios or damaged)
-    return Page(
+        # Or else the newest run that has a cell that the filters let through, if there is one.
+        chosen = query.run_id or tuple(result.run_id for result in index.results(query, limit=1).rows)
+        of_runs = (query.model_copy(update={"run_id": (run_id,)}) for run_id in chosen[:CHARTED_RUNS_MAX])
+        drawn = [made for each in of_runs if (made := _draw(catalogue, index, each, pairs))]
+        runs = index.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
+    fields, moments = make_fields(query, choices), make_moment_fields(query, pairs)
+    damaged = catalogue.list_damaged()
+    is_empty = not (choices["scenario"] or damaged)
+    return render(
+        "results.html.j2",
+        here="/",
         title=drawn[0].run.question if len(drawn) == 1 else "Results",
         is_empty=is_empty,
+        # Whether there are runs that the index doesn't have yet.
         is_reading=is_empty and any(run_folders(catalogue.folder)),
         is_filtered=bool(pairs),
-        is_newest=newest,
-        fields=asked[:_FIRST_FIELDS],
-        more_fields=asked[_FIRST_FIELDS:],
+        is_newest=not query.run_id,
+        fields=fields[:_FIRST_FIELDS],
+        more_fields=fields[_FIRST_FIELDS:],
         moments=moments,
-        asks_more=any(moment.value for moment in moments) or any(field.is_set for field in asked[_FIRST_FIELDS:]),
-        notices=tuple(_notices(chosen, drawn)),
-        drawn=drawn,
-        runs=replace(runs, shown=tuple(each.run.run_id for each in drawn), chosen=filters.run_id),
+        asks_more=any(moment.value for moment in moments) or any(field.is_set for field in fields[_FIRST_FIELDS:]),
+        notices=list(_notices(chosen, drawn)),
+        drawn_runs=drawn,
+        runs=runs,
+        shown=[each.run.run_id for each in drawn],
+        chosen=query.run_id,
+        charts_max=CHARTED_RUNS_MAX,
+        progress={
+            run.run_id: _describe_progress(catalogue, run.run_id) for run in runs.rows if run.status == "running"
+        },
+        newest=make_address("/", pairs, "cursor") if query.cursor else "",
+        older=make_address("/", pairs, cursor=runs.next_cursor) if runs.next_cursor else "",
         damaged=damaged,
     )
 
 
-def _newest(index: Index, filters: Filters) -> tuple[str, ...]:
-    """Return the newest run that has a cell that the filters let through, if there is one."""
-    return tuple(result.run_id for result in index.results(filters, limit=1).rows)
-
-
-def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> Drawn | None:
+def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> Drawn | None:
     """Draw the one run that the filters name; None if it isn't there, or has nothing that they let through."""
     runs = index.runs(Filters(run_id=filters.run_id)).rows
     found = index.results(filters, limit=PAGE_ROWS_MAX).rows
@@ -152,17 +112,17 @@ def _drawn(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return Drawn(
         run=runs[0],
-        far=_far(runs[0]),
-        chapter=make_chapter(found, _compared(folder)),
+        far=_describe_extent(runs[0]),
+        chapter=make_chapter(found, _read_compared(folder)),
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
-        answer=_answer(folder) if folder and runs[0].status != "running" else (),
-        json_address=address("/api/v1/results", of_run),
-        csv_address=address("/api/v1/results", of_run, format="csv"),
+        answer=_summarise(folder) if folder and runs[0].status != "running" else (),
+        json_address=make_address("/api/v1/results", of_run),
+        csv_address=make_address("/api/v1/results", of_run, format="csv"),
     )
 
 
-def _compared(folder: Path | None) -> Comparable:
+def _read_compared(folder: Path | None) -> Comparable:
     """Return the factor that the run compares, or else the one that most do: only its folder says it."""
     try:
         return load_info(folder).compare if folder else "transport"
@@ -170,41 +130,23 @@ def _compared(folder: Path | None) -> Comparable:
         return "transport"
 
 
-def _far(run: RunRow) -> str:
-    """Say how much was measured of a run that isn't whole."""
+def _describe_extent(run: RunRow) -> str:
     planned = run.cells * run.blocks
-    return "" if run.status == "complete" else f"{run.records:,} of {counted(planned, 'window')} measured"
+    return "" if run.status == "complete" else f"{run.records:,} of {pluralise(planned, 'window')} measured"
 
 
-def _answer(folder: Path) -> tuple[str, ...]:
+def _summarise(folder: Path) -> tuple[str, ...]:
     """Say what the whole run comes to; nothing if it can't be read any more, which its own page says."""
     try:
-        return summary(folder)
+        return summarise_run(folder)
     except WirebenchError:
         return ()
 
 
-def _goes(catalogue: Catalogue, run_id: str) -> str:
-    """Say how far a run is that goes on; nothing where nothing was heard of it."""
+def _describe_progress(catalogue: Catalogue, run_id: str) -> str:
     folder = catalogue.find_folder(run_id)
     progress = read_progress(folder) if folder else None
-    return f"{progress.done:,} of {counted(progress.total, 'cell')}, {left_in_words(progress)}" if progress else ""
-
-
-def _runs(
-    catalogue: Catalogue, index: Index, filters: Filters, levels: Mapping[str, tuple[Any, ...]], pairs: Pairs
-) -> Runs:
-    cursor = next(iter(levels["cursor"]), None)
-    page = index.runs(filters, limit=LISTED_RUNS, cursor=cursor)
-    return Runs(
-        rows=page.rows,
-        total=page.total,
-        shown=(),
-        chosen=(),
-        progress={run.run_id: _goes(catalogue, run.run_id) for run in page.rows if run.status == "running"},
-        newest=address("/", pairs, "cursor") if cursor else "",
-        older=address("/", pairs, cursor=page.next_cursor) if page.next_cursor else "",
-    )
+    return f"{describe_measured(progress)}, {describe_time_left(progress)}" if progress else ""
 
 
 def _notices(chosen: Sequence[str], drawn: Sequence[Drawn]) -> Iterator[str]:

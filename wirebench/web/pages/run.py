@@ -1,29 +1,181 @@
-"""`/runs/<id>`: one run, what it supports, and where it comes from; or how it goes, while it does."""
+"""`/runs/<id>`: one run, what it supports, and where it comes from; or how it goes, while it does. And its report."""
 
 from __future__ import annotations
 
-from starlette.requests import Request
-from starlette.responses import Response
+import functools
+import itertools
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import quote
 
-from wirebench.store import load_run
-from wirebench.store.progress import read_progress
-from wirebench.store.results import load_info
-from wirebench.web.api.cells import cells_of
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.scaling import find_scalings
+from wirebench.analysis.summary import summarise
+from wirebench.model.labels import pluralise
+from wirebench.model.metric import METRICS
+from wirebench.model.run_info import RunInfo
+from wirebench.present import remarks
+from wirebench.present.caveats import list_caveats
+from wirebench.present.charts.lines import draw_live
+from wirebench.present.charts.style import assign_styles
+from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.remarks import write_answer
+from wirebench.present.scaling import draw_scalings
+from wirebench.present.sentences import describe_certainty, describe_single_block
+from wirebench.report import FILE_NAME, load_curves
+from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
+from wirebench.report.groups import group_cells
+from wirebench.report.page import make_claims
+from wirebench.report.page import render as render_report
+from wirebench.report.picture import draw_answer
+from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
+from wirebench.results.runs import load_info, load_run
+from wirebench.web.api.runs import describe_cells
 from wirebench.web.catalogue import Catalogue
-from wirebench.web.charts import plot
+from wirebench.web.histories import read_changed_ns
 from wirebench.web.pages.chapter import make_chapter
-from wirebench.web.pages.findings import findings
-from wirebench.web.pages.live import live
 from wirebench.web.render import render
 
+#: A report has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
+#: for its readers.
+_REPORT_HEADERS = {
+    "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+}
+#: So many summaries and reports are kept for the next who asks: a run may have thousands of records.
+_SUMMARIES_MAX, _REPORTS_MAX = 64, 8
+_REQUESTS, _ITEMS = METRICS["throughput"].label, METRICS["item_rate"].label
+_CLOCKS = {"service": "service time", "response": "response time", "gap": "gap between items"}
 
-def run(request: Request) -> Response:
+
+def show_run(request: Request) -> Response:
     """Answer with the page of a run."""
     catalogue: Catalogue = request.app.state.catalogue
     folder = catalogue.run_folder(request.path_params["run_id"])
     info = load_info(folder)
     if info.status == "running":
-        return live(info, read_progress(folder))
-    found = load_run(folder)
-    chapter = make_chapter(cells_of(found), info.compare).opening()
-    return render("run.html.j2", run=found, findings=findings(found), chapter=chapter, size=plot)
+        return _show_progress(info, read_progress(folder))
+    run = load_run(folder)
+    cells, comparisons = summarise(run.records), find_comparisons(run)
+    groups = group_cells(cells, info.compare)
+    looks = assign_styles(itertools.chain(*groups.values()))
+    return render(
+        "run.html.j2",
+        run=run,
+        summary=write_answer(run, comparisons),
+        caveat=describe_certainty(comparisons),
+        doubts=list_caveats(run),
+        claims=make_claims([each for each in comparisons if not each.instruments]),
+        disruptions=remarks.describe_disruptions(cells),
+        zones=remarks.describe_zones(cells),
+        uneven_workers=remarks.describe_uneven_workers(cells),
+        failed_gates=failed_gates(cells),
+        command=make_repeat_command(info),
+        facts=list_facts(run),
+        chapter=make_chapter(describe_cells(run), info.compare).opening(),
+        scaling=draw_scalings(find_scalings(cells)),
+        answer=draw_answer(groups, looks),
+        load_curves=load_curves.draw(groups, looks),
+        looks=tuple(looks.values()),
+    )
+
+
+def summarise_run(folder: Path) -> tuple[str, ...]:
+    """Say in a few sentences what the run in a folder comes to, and how little one block says; or nothing.
+
+    Raises WirebenchError if it can't be read.
+    """
+    return _summarise(folder, read_changed_ns(folder))
+
+
+@functools.lru_cache(_SUMMARIES_MAX)
+def _summarise(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - a changed run is described again
+    run = load_run(folder)
+    comparisons = find_comparisons(run)
+    return (*write_answer(run, comparisons), *filter(None, [describe_single_block(comparisons)]))
+
+
+def show_report(request: Request) -> Response:
+    """Answer with the report in the run's folder, or with one that is made for this answer; of a run that is over."""
+    catalogue: Catalogue = request.app.state.catalogue
+    folder = catalogue.run_folder(request.path_params["run_id"])
+    if load_info(folder).status == "running":  # its page shows how it goes
+        return RedirectResponse(f"/runs/{quote(folder.name)}", HTTPStatus.SEE_OTHER)
+    written = folder / FILE_NAME
+    if written.is_file():
+        return FileResponse(written, headers=_REPORT_HEADERS, media_type="text/html")
+    return HTMLResponse(_make_report(folder, read_changed_ns(folder)), headers=_REPORT_HEADERS)
+
+
+@functools.lru_cache(_REPORTS_MAX)
+def _make_report(folder: Path, changed_ns: int) -> str:  # noqa: ARG001 - a changed run is drawn again
+    return render_report(load_run(folder))
+
+
+def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
+    """Show what is measured now. No verdicts: who sees them come and go is tempted to stop where they please."""
+    history = progress.history if progress else ()
+    now = progress.updated_at if progress else datetime.now(UTC)
+    streams = bool(progress and (shown := progress.now or progress.last) and shown.items_per_s is not None)
+    return render(
+        "live.html.j2",
+        info=info,
+        progress=progress,
+        done=progress.done if progress else 0,
+        total=progress.total if progress else info.cells * info.blocks,
+        measured=f"{describe_measured(progress)} measured" if progress else "",
+        left=describe_time_left(progress) if progress else "",
+        remark=_describe_silence(progress),
+        parts={
+            "now": ("In the last second", *_describe_window(progress)),
+            "last": ("The last cell that is done", *_describe_figures(progress.last if progress else None), ""),
+        },
+        charts=(
+            draw_live("Rate", _ITEMS if streams else _REQUESTS, history, lambda point: point.rate_per_s, now),
+            draw_live("p99", "ms", history, lambda point: point.p99_ms, now),
+        ),
+    )
+
+
+def describe_time_left(progress: RunProgress) -> str:
+    """Say how long a run will still take, in minutes and seconds."""
+    seconds = round(progress.left_s)
+    return f"about {seconds // 60}:{seconds % 60:02d} left"
+
+
+def describe_measured(progress: RunProgress) -> str:
+    """Say how many of its cells are measured."""
+    return f"{progress.done:,} of {pluralise(progress.total, 'cell')}"
+
+
+def _describe_silence(progress: RunProgress | None) -> str:
+    if progress is None:
+        return "There is no news of it yet: it is being set up."
+    if (silent_s := progress.silent_s()) < SILENT_S:
+        return ""
+    return f"Nothing was heard of it for {silent_s:,.0f} s: its process may have been stopped, or be unable to write."
+
+
+def _describe_window(progress: RunProgress | None) -> tuple[str, list[tuple[str, str, str]], str]:
+    cell, figures = _describe_figures(progress.now if progress else None)
+    if progress is None or progress.now or progress.cell is None:
+        return cell, figures, ""
+    if progress.writes_snapshots:
+        return progress.cell, figures, "No second of its window is over yet."
+    remark = f"{progress.driver} tells nothing before it ends: its figures come when the cell is done."
+    return progress.cell, figures, remark
+
+
+def _describe_figures(figures: Figures | None) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return a cell with its figures: label, value and unit; the same without any value if it is none."""
+    if figures is None:
+        return ABSENT, [("rate", ABSENT, _REQUESTS), ("p99", ABSENT, "ms")]
+    rate = (figures.rate_per_s, _REQUESTS) if figures.items_per_s is None else (figures.items_per_s, _ITEMS)
+    p99 = f"p99 {_CLOCKS[figures.clock]}" if figures.clock else "p99"
+    shown = [("rate", format_number(rate[0]), rate[1]), (p99, format_number(figures.p99_ms), "ms")]
+    if figures.failed_per_s:
+        shown.append(("failed", format_number(figures.failed_per_s), _REQUESTS))
+    return figures.cell, shown

@@ -1,5 +1,5 @@
-// Keeps the page of a run that goes on up to date: asks for the same page once a second, and takes over
-// what differs. Without it, the page loads itself anew.
+// Keeps the page of a run that is running up to date: asks for the same page once a second, and takes over
+// what differs. Without it, the page reloads itself.
 
 const INTERVAL_MS = 1000;
 const INTERVAL_LOST_MS = 5000;
@@ -39,7 +39,7 @@ async function look() {
   return INTERVAL_MS;
 }
 
-// Nobody sees a page that is hidden: it costs nothing until it is shown.
+// A hidden page costs nothing until it is shown.
 function untilShown() {
   if (!document.hidden) {
     return Promise.resolve();

@@ -63,11 +63,15 @@ func (c *Client) Prepare(r *request.Request) error {
 	if len(r.Body) > transport.ReplyBytesMax {
 		return fmt.Errorf("a message of %d bytes is too long", len(r.Body))
 	}
+	if err := r.CheckHeaders("grpc"); err != nil {
+		return err
+	}
 	c.message = append(c.message[:0], 0)
 	c.message = binary.BigEndian.AppendUint32(c.message, uint32(len(r.Body)))
 	c.message = append(c.message, r.Body...)
 	fields := h2.Fields{Method: "POST", Path: c.names.Of(r.Path), ContentType: "application/grpc"}
-	return c.connection.Prepare(h2.Head{Fields: fields, BodyBytes: -1}, c.message)
+	head := h2.Head{Fields: fields, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
+	return c.connection.Prepare(head, c.message)
 }
 
 // Call sends the request and reads until the stream ends.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,32 @@ func TestAMessageOfAnySizeIsEchoed(t *testing.T) {
 		reply, err := call(t, client, body, nil)
 		if err != nil || reply.Code != histogram.OK || string(reply.Body) != body || reply.Close {
 			t.Fatalf("%d bytes: got %s, %d bytes, %v", size, reply.Code, len(reply.Body), err)
+		}
+	}
+}
+
+func TestMetadataIsWhatTheServerReads(t *testing.T) {
+	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, r *http.Request) {
+		answer(w, "0", "", strings.Join([]string{r.Header.Get("Authorization"), r.Header.Get("Trace-Bin"), r.Header.Get("N"), r.UserAgent()}, " "))
+	})
+	var constant []request.Header
+	for name, value := range map[string]string{"Authorization": "s3cret", "trace-bin": "AAE="} {
+		header, err := request.NewHeader("grpc", name, []byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		constant = append(constant, header)
+	}
+	for n := range 4 {
+		value := strconv.Itoa(n)
+		asked := request.Request{
+			Path: []byte("/a/b"), Headers: constant, Varying: []request.Header{{Name: "n", Key: "n", Value: []byte(value)}},
+		}
+		if err := client.Prepare(&asked); err != nil {
+			t.Fatal(err)
+		}
+		if reply, err := client.Call(nil); err != nil || string(reply.Body) != "s3cret AAE= "+value+" wireload" {
+			t.Errorf("got %q, %v", reply.Body, err)
 		}
 	}
 }

@@ -102,7 +102,15 @@ func (r *reply) outcome() (transport.Reply, error) {
 	if answer.Code != histogram.OK {
 		answer.Message = unescape(r.text)
 	}
+	if name, ok := otherCodes[r.grpcStatus]; ok {
+		answer.Message = name + ": " + answer.Message
+	}
 	return answer, nil
+}
+
+// otherCodes are gRPC's status codes that count as unknown.
+var otherCodes = map[int]string{
+	7: "PERMISSION_DENIED", 9: "FAILED_PRECONDITION", 10: "ABORTED", 11: "OUT_OF_RANGE", 15: "DATA_LOSS", 16: "UNAUTHENTICATED",
 }
 
 // unescape reads the percent-encoding of grpc-message.

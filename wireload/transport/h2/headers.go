@@ -2,9 +2,11 @@ package h2
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"golang.org/x/net/http2/hpack"
+	"wirebench.dev/wireload/request"
 )
 
 const (
@@ -19,8 +21,10 @@ type Head struct {
 	Fields
 	// Target is in place of a path that the server need not remember, because there are many.
 	Target []byte
-	// BodyBytes is what the server is told of the body's length; below 0 it isn't told.
+	// BodyBytes is the content-length to send; negative sends none.
 	BodyBytes int
+	// Headers are remembered by the server too; Varying are not.
+	Headers, Varying []request.Header
 }
 
 // Fields are those of a Head that the server remembers; what is empty is left out.
@@ -36,10 +40,16 @@ type headers struct {
 	buffer            bytes.Buffer
 	whole             []byte
 	// stable has the blocks of fields that were in the table when they were encoded; seen are all of the connection.
-	stable map[Fields]encoded
-	seen   map[Fields]bool
+	stable map[remembered]encoded
+	seen   map[remembered]bool
 	// seenBytes is the part of the table that they take. Where it gets too small for all of them, nothing is stable.
 	seenBytes int
+}
+
+// remembered is what the server remembers of a Head; headers are known by their place in memory.
+type remembered struct {
+	Fields
+	headers *request.Header
 }
 
 // encoded is a block, and how much of it are the pseudo-fields, which come first.
@@ -51,7 +61,7 @@ type encoded struct {
 func newHeaders(scheme, authority string, constant []hpack.HeaderField) headers {
 	return headers{
 		scheme: scheme, authority: authority, constant: append(constant, hpack.HeaderField{Name: "user-agent", Value: "wireload"}),
-		stable: map[Fields]encoded{}, seen: map[Fields]bool{},
+		stable: map[remembered]encoded{}, seen: map[remembered]bool{},
 	}
 }
 
@@ -77,14 +87,18 @@ func (h *headers) limitTable(size uint32) {
 
 // block returns the header block of the connection's next request, valid until the one after it.
 func (h *headers) block(head Head) ([]byte, error) {
-	known, ok := h.stable[head.Fields]
+	key := remembered{Fields: head.Fields}
+	if len(head.Headers) > 0 {
+		key.headers = &head.Headers[0]
+	}
+	known, ok := h.stable[key]
 	if !ok {
 		var err error
-		if known, err = h.encode(head.Fields); err != nil {
+		if known, err = h.encode(key, head.Headers); err != nil {
 			return nil, err
 		}
 	}
-	if head.Target == nil && head.BodyBytes < 0 {
+	if head.Target == nil && head.BodyBytes < 0 && len(head.Varying) == 0 {
 		return known.block, nil
 	}
 	// What differs from request to request goes between as literals, which leave the table as it is.
@@ -97,12 +111,19 @@ func (h *headers) block(head Head) ([]byte, error) {
 		var digits [20]byte
 		h.whole = appendLiteral(h.whole, contentLengthIndex, strconv.AppendInt(digits[:0], int64(head.BodyBytes), 10))
 	}
+	for i := range head.Varying {
+		h.whole = appendNamed(h.whole, head.Varying[i].Key, head.Varying[i].Value)
+	}
 	return h.whole, nil
 }
 
-func (h *headers) encode(fields Fields) (encoded, error) {
+func (h *headers) encode(key remembered, given []request.Header) (encoded, error) {
+	fields, authority := key.Fields, h.authority
+	if place := find(given, "host"); place >= 0 {
+		authority = string(given[place].Value)
+	}
 	h.buffer.Reset()
-	if err := h.write(":method", fields.Method, ":scheme", h.scheme, ":path", fields.Path, ":authority", h.authority); err != nil {
+	if err := h.write(":method", fields.Method, ":scheme", h.scheme, ":path", fields.Path, ":authority", authority); err != nil {
 		return encoded{}, err
 	}
 	pseudoBytes := h.buffer.Len()
@@ -110,11 +131,29 @@ func (h *headers) encode(fields Fields) (encoded, error) {
 		return encoded{}, err
 	}
 	for _, field := range h.constant {
+		if find(given, field.Name) >= 0 {
+			continue
+		}
 		if err := h.encoder.WriteField(field); err != nil {
 			return encoded{}, err
 		}
 	}
-	return h.keep(fields, encoded{h.buffer.Bytes(), pseudoBytes}), nil
+	bytesMore := 0
+	for i := range given {
+		if given[i].Key == "host" { // It is the authority.
+			continue
+		}
+		if err := h.encoder.WriteField(hpack.HeaderField{Name: given[i].Key, Value: string(given[i].Value)}); err != nil {
+			return encoded{}, err
+		}
+		bytesMore += len(given[i].Key) + len(given[i].Value) + entryBytes
+	}
+	return h.keep(key, bytesMore, encoded{h.buffer.Bytes(), pseudoBytes}), nil
+}
+
+// find returns the place of a header; -1 if it isn't there.
+func find(given []request.Header, key string) int {
+	return slices.IndexFunc(given, func(each request.Header) bool { return each.Key == key })
 }
 
 // write encodes names and their values, but for those that are empty.
@@ -130,19 +169,19 @@ func (h *headers) write(pairs ...string) error {
 	return nil
 }
 
-// keep notes a block that stays the same.
-func (h *headers) keep(fields Fields, made encoded) encoded {
+// keep notes a block that stays the same; its own headers take so many bytes of the table.
+func (h *headers) keep(key remembered, headersBytes int, made encoded) encoded {
 	switch {
 	case h.seenBytes > headerTableSize/2:
 		clear(h.stable)
-	case h.seen[fields]:
+	case h.seen[key]:
 		made.block = bytes.Clone(made.block)
-		h.stable[fields] = made
+		h.stable[key] = made
 	default: // Some of it was added to the table, which moved all else.
 		clear(h.stable)
-		h.seen[fields] = true
+		h.seen[key] = true
 		const names = len(":method") + len(":path") + len("content-type") + len("accept")
-		h.seenBytes += names + len(fields.Method) + len(fields.Path) + len(fields.ContentType) + len(fields.Accept) + 4*entryBytes
+		h.seenBytes += names + len(key.Method) + len(key.Path) + len(key.ContentType) + len(key.Accept) + 4*entryBytes + headersBytes
 	}
 	return made
 }
@@ -152,6 +191,14 @@ func appendLiteral(block []byte, name int, value []byte) []byte {
 	const nameBits, lengthBits = 4, 7
 	block = appendInteger(block, nameBits, name)
 	return append(appendInteger(block, lengthBits, len(value)), value...)
+}
+
+// appendNamed adds a field that isn't indexed, with a name of its own: RFC 7541, 6.2.2.
+func appendNamed(block []byte, name string, value []byte) []byte {
+	const lengthBits = 7
+	block = appendInteger(append(block, 0), lengthBits, len(name))
+	block = appendInteger(append(block, name...), lengthBits, len(value))
+	return append(block, value...)
 }
 
 // appendInteger adds a number behind a prefix of zeros: RFC 7541, 5.1.

@@ -3,14 +3,21 @@ package h2
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/http2/hpack"
+	"wirebench.dev/wireload/request"
 )
 
 // TestBlocksSayWhatTheyShould sends heads in any order, more than the table has room for at last, and limits the table.
 func TestBlocksSayWhatTheyShould(t *testing.T) {
+	operations := [][]request.Header{
+		{{Name: "Authorization", Key: "authorization", Value: []byte(strings.Repeat("t", 200))}, {Name: "A", Key: "a", Value: nil}},
+		{{Name: "Host", Key: "host", Value: []byte("shop")}, {Name: "User-Agent", Key: "user-agent", Value: []byte("me")}},
+		{{Name: "Long", Key: "long", Value: []byte(strings.Repeat("l", 5000))}},
+	}
 	for _, limit := range []uint32{0, 100, 4096, 1 << 20} {
 		sent, random := newHeaders("http", "service:1", nil), rand.New(rand.NewPCG(1, uint64(limit)))
 		sent.reset()
@@ -26,6 +33,26 @@ func TestBlocksSayWhatTheyShould(t *testing.T) {
 					":method PUT", ":scheme http", ":authority service:1", ":path " + string(head.Target), "content-type a/b",
 					"user-agent wireload", fmt.Sprintf("content-length %d", n*n),
 				}
+			}
+			if n%5 == 0 { // Headers of an operation's own, and one that differs from request to request.
+				own := operations[n%len(operations)]
+				varying := fmt.Sprint(n)
+				head.Headers, head.Varying = own, []request.Header{{Name: "X-N", Key: "x-n", Value: []byte(varying)}}
+				for _, each := range own {
+					switch each.Key {
+					case "host":
+						want[slices.Index(want, ":authority service:1")] = ":authority " + string(each.Value)
+						continue
+					case "user-agent":
+						want = slices.DeleteFunc(want, func(line string) bool { return line == "user-agent wireload" })
+					}
+					place := len(want)
+					if head.BodyBytes >= 0 { // Which comes after what the server remembers.
+						place--
+					}
+					want = slices.Insert(want, place, each.Key+" "+string(each.Value))
+				}
+				want = append(want, "x-n "+varying)
 			}
 			if n == 20 {
 				sent.limitTable(limit)

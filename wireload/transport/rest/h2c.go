@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 type H2C struct {
 	connection *h2.Connection
 	idempotent bool
+	expected   int
 	reply      h2cReply
 }
 
@@ -29,14 +31,26 @@ func NewH2C(host string) *H2C {
 
 // Prepare encodes the frames of a request.
 func (c *H2C) Prepare(r *request.Request) error {
-	head := h2.Head{Fields: h2.Fields{Method: r.Method, Accept: r.Accept}, Target: r.Path, BodyBytes: -1}
-	if len(r.Body) > 0 {
+	if err := r.CheckHeaders("rest"); err != nil {
+		return err
+	}
+	for i := range r.Varying {
+		if key := r.Varying[i].Key; key == "host" || key == "user-agent" {
+			return fmt.Errorf("%s: %s must be the same for all requests over HTTP/2", r.Operation, key)
+		}
+	}
+	head := h2.Head{Target: r.Path, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
+	head.Method = r.Method
+	if !r.HasHeader("accept") {
+		head.Accept = r.Accept
+	}
+	if len(r.Body) > 0 && !r.HasHeader("content-type") {
 		head.ContentType = r.ContentType
 	}
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		head.BodyBytes = len(r.Body)
 	}
-	c.idempotent = isIdempotent(r.Method)
+	c.idempotent, c.expected = isIdempotent(r.Method), r.Status
 	return c.connection.Prepare(head, r.Body)
 }
 
@@ -70,7 +84,7 @@ func (c *H2C) receive() (transport.Reply, error) {
 	if err := c.connection.Receive(); err != nil {
 		return transport.Reply{}, err
 	}
-	return c.reply.answer()
+	return c.reply.answer(c.expected)
 }
 
 // receiveStream reads a reply of Server-Sent Events to its end mark.
@@ -81,7 +95,7 @@ func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
 		}
 	}
 	if c.reply.status == 0 {
-		return c.reply.answer()
+		return c.reply.answer(c.expected)
 	}
 	return readStream(c.reply.status, c.reply.contentType, c, item)
 }
@@ -106,12 +120,15 @@ func (c *H2C) Read(into []byte) (int, error) {
 type h2cReply struct {
 	status      int
 	contentType string
+	isGzipped   bool
 	body        []byte
 	// read is how much of the body a stream's reader has.
 	read int
 }
 
-func (r *h2cReply) begin() { r.status, r.contentType, r.body, r.read = 0, "", r.body[:0], 0 }
+func (r *h2cReply) begin() {
+	r.status, r.contentType, r.isGzipped, r.body, r.read = 0, "", false, r.body[:0], 0
+}
 
 // TakeField takes a field of the headers.
 func (r *h2cReply) TakeField(field hpack.HeaderField) {
@@ -122,6 +139,8 @@ func (r *h2cReply) TakeField(field hpack.HeaderField) {
 		}
 	case "content-type":
 		r.contentType = field.Value
+	case "content-encoding":
+		r.isGzipped = field.Value == gzipEncoding
 	}
 }
 
@@ -134,9 +153,11 @@ func (r *h2cReply) TakeData(part []byte) error {
 	return nil
 }
 
-func (r *h2cReply) answer() (transport.Reply, error) {
+func (r *h2cReply) answer(expected int) (transport.Reply, error) {
 	if r.status == 0 {
 		return transport.Reply{}, transport.NewGarbage("the reply has no status")
 	}
-	return newReply(r.status, r.body), nil
+	reply := newReply(r.status, expected, r.body)
+	reply.IsGzipped = r.isGzipped
+	return reply, nil
 }

@@ -158,3 +158,20 @@ func TestAnH2CServerThatLeavesIsAnsweredByAFreshConnection(t *testing.T) {
 		t.Errorf("want the connection to be replaced after GOAWAY, got %+v, %v", reply, err)
 	}
 }
+
+func TestH2CHeadersAreWhatTheServerReads(t *testing.T) {
+	client := connectH2C(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host+" "+strings.Join(r.Header["Accept"], ",")+" "+r.UserAgent()+" "+r.Header.Get("X-A")+" "+r.Header.Get("X-N"))
+	})
+	constant := headers(t, "Host", "shop", "Accept", "a/b", "User-Agent", "me", "X-A", "1")
+	for _, n := range []string{"1", "2", "3"} {
+		asked := request.Request{Method: "GET", Path: []byte("/"), Accept: "*/*", Headers: constant, Varying: headers(t, "X-N", n)}
+		if reply, err := callH2C(t, client, asked, nil); err != nil || string(reply.Body) != "shop a/b me 1 "+n {
+			t.Errorf("got %q, %v", reply.Body, err)
+		}
+	}
+	asked := request.Request{Method: "GET", Path: []byte("/"), Varying: headers(t, "Host", "shop")}
+	if err := client.Prepare(&asked); err == nil {
+		t.Error("want an error")
+	}
+}

@@ -17,9 +17,12 @@ import (
 // A reply's header has to fit into the buffer.
 const readBufferBytes = 8 << 10
 
+const gzipEncoding = "gzip"
+
 // Client is a transport.Client of HTTP/1.1.
 type Client struct {
-	headers    string // Those that all requests have, and the first line's end before them.
+	host       string
+	reopen     bool
 	connection net.Conn
 	reader     *bufio.Reader
 	response   fasthttp.Response
@@ -27,30 +30,41 @@ type Client struct {
 	bytesMax   int
 	kept       bool // Whether the connection has served a request.
 	idempotent bool
+	// expected is the status of a correct reply; 0 is any that says success.
+	expected int
 }
 
 var _ transport.Client = (*Client)(nil)
 
 // New returns a client of a service at host:port. It tells the server so if it is to `reopen` its connection.
 func New(host string, reopen bool) *Client {
-	headers := " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: wireload\r\n"
-	if reopen {
-		headers += "Connection: close\r\n"
-	}
-	return &Client{headers: headers, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
+	return &Client{host: host, reopen: reopen, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
 }
 
 // Prepare writes the request's lines and body.
 func (c *Client) Prepare(r *request.Request) error {
+	if err := r.CheckHeaders("rest"); err != nil {
+		return err
+	}
 	out := append(c.out[:0], r.Method...)
 	out = append(out, ' ')
 	out = append(out, r.Path...)
-	out = append(out, c.headers...)
+	out = append(out, " HTTP/1.1\r\n"...)
+	out = appendDefault(out, r, "host", "Host", c.host)
+	out = appendDefault(out, r, "user-agent", "User-Agent", "wireload")
+	if c.reopen {
+		out = append(out, "Connection: close\r\n"...)
+	}
 	if r.Accept != "" {
-		out = append(append(append(out, "Accept: "...), r.Accept...), "\r\n"...)
+		out = appendDefault(out, r, "accept", "Accept", r.Accept)
 	}
 	if len(r.Body) > 0 && r.ContentType != "" {
-		out = append(append(append(out, "Content-Type: "...), r.ContentType...), "\r\n"...)
+		out = appendDefault(out, r, "content-type", "Content-Type", r.ContentType)
+	}
+	for _, headers := range [2][]request.Header{r.Headers, r.Varying} {
+		for i := range headers {
+			out = appendHeader(out, headers[i].Name, headers[i].Value)
+		}
 	}
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		out = strconv.AppendInt(append(out, "Content-Length: "...), int64(len(r.Body)), 10)
@@ -60,7 +74,20 @@ func (c *Client) Prepare(r *request.Request) error {
 	c.out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD"
 	c.idempotent = isIdempotent(r.Method)
+	c.expected = r.Status
 	return nil
+}
+
+// appendDefault adds a header unless the request brings it itself.
+func appendDefault(out []byte, r *request.Request, key, name, value string) []byte {
+	if r.HasHeader(key) {
+		return out
+	}
+	return appendHeader(out, name, value)
+}
+
+func appendHeader[T string | []byte](out []byte, name string, value T) []byte {
+	return append(append(append(append(out, name...), ": "...), value...), "\r\n"...)
 }
 
 func hasBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
@@ -90,7 +117,7 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 		return c.readStream(item, writeError)
 	}
 	if err := c.response.ReadLimitBody(c.reader, c.bytesMax); err != nil {
-		return transport.Reply{}, transport.FailedCall(err, true)
+		return transport.Reply{}, failRead(err)
 	}
 	if c.reader.Buffered() > 0 { // It would be taken for the reply to the next request.
 		return transport.Reply{}, transport.NewGarbage("the server sent more than its reply")
@@ -105,14 +132,28 @@ func (c *Client) fail(err error) error {
 	return failure
 }
 
+// failRead returns why a reply that has begun can't be read. fasthttp would quote the header.
+func failRead(err error) error {
+	var small *fasthttp.ErrSmallBuffer
+	if errors.As(err, &small) {
+		return transport.NewGarbage("the reply's header is longer than %d bytes", readBufferBytes)
+	}
+	return transport.FailedCall(err, true)
+}
+
 func (c *Client) answer(writeError error) transport.Reply {
-	reply := newReply(c.response.StatusCode(), c.response.Body())
+	reply := newReply(c.response.StatusCode(), c.expected, c.response.Body())
 	reply.Close = c.response.ConnectionClose() || writeError != nil
+	reply.IsGzipped = string(c.response.Header.ContentEncoding()) == gzipEncoding
 	return reply
 }
 
-func newReply(status int, body []byte) transport.Reply {
+// newReply returns a reply; a status that is expected is a success, whatever it is.
+func newReply(status, expected int, body []byte) transport.Reply {
 	reply := transport.Reply{Code: histogram.CodeOfHTTP(status), Status: status, Body: body}
+	if status == expected {
+		reply.Code = histogram.OK
+	}
 	if reply.Code != histogram.OK {
 		reply.Message = "HTTP status " + strconv.Itoa(status)
 	}

@@ -35,6 +35,49 @@ func callScripted(t testing.TB, reply string, item func([]byte) bool) (transport
 	return client.Call(item)
 }
 
+func headers(t *testing.T, pairs ...string) (made []request.Header) {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		header, err := request.NewHeader("rest", pairs[i], []byte(pairs[i+1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, header)
+	}
+	return made
+}
+
+func TestAHeaderWithALineBreakIsNotSent(t *testing.T) {
+	for _, value := range []string{"a\r\nX-Evil: 1", "a\nb", "a\x00"} {
+		asked := request.Request{Method: "GET", Path: []byte("/"), Varying: []request.Header{{Name: "X-A", Key: "x-a", Value: []byte(value)}}}
+		for _, client := range []transport.Client{New("service:1", false), NewH2C("service:1")} {
+			if err := client.Prepare(&asked); err == nil || strings.Contains(err.Error(), "Evil") {
+				t.Errorf("%q: got %v", value, err)
+			}
+		}
+	}
+}
+
+func TestALongHeaderIsNotQuoted(t *testing.T) {
+	var failure *transport.Failure
+	_, err := callScripted(t, "HTTP/1.1 200 OK\r\nSet-Cookie: "+strings.Repeat("s3cret", 2000)+"\r\n\r\n", nil)
+	if !errors.As(err, &failure) || failure.Class != transport.Garbage || failure.Message != "the reply's header is longer than 8192 bytes" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnExpectedStatusIsASuccess(t *testing.T) {
+	client, connection := New("service:1", false), &scripted{}
+	connection.said.Reset([]byte("HTTP/1.1 304 Not Modified\r\n\r\n"))
+	client.Open(connection)
+	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Status: 304}); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := client.Call(nil); err != nil || reply.Code != histogram.OK || reply.Status != 304 || reply.Message != "" {
+		t.Errorf("got %+v, %v", reply, err)
+	}
+}
+
 func TestRequestsAreWhatHTTPWants(t *testing.T) {
 	for want, asked := range map[string]request.Request{
 		"GET /a?b=c HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\nAccept: */*\r\n\r\n": {
@@ -43,6 +86,11 @@ func TestRequestsAreWhatHTTPWants(t *testing.T) {
 		"POST /a HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\n" +
 			"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}": {
 			Method: "POST", Path: []byte("/a"), ContentType: "application/json", Body: []byte("{}"),
+		},
+		"POST /a HTTP/1.1\r\nConnection: close\r\nhost: shop\r\nUSER-AGENT: me\r\nAccept: a/b\r\nX-A: \r\ncontent-type: c/d\r\n" +
+			"Content-Length: 2\r\n\r\n{}": {
+			Method: "POST", Path: []byte("/a"), Accept: "*/*", ContentType: "application/json", Body: []byte("{}"),
+			Headers: headers(t, "host", "shop", "USER-AGENT", "me", "Accept", "a/b", "X-A", ""), Varying: headers(t, "content-type", "c/d"),
 		},
 		"POST /a HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\nContent-Length: 0\r\n\r\n": {
 			Method: "POST", Path: []byte("/a"),

@@ -1,4 +1,4 @@
-// Package socket is a client of our socket protocol (proto/socket.md).
+// Package socket has clients of our socket protocol (proto/socket.md), and of services that answer lines.
 package socket
 
 import (

@@ -41,7 +41,6 @@ type Store interface {
 	Close()
 }
 
-// OpenStore opens the store of the settings.
 func OpenStore(ctx context.Context, config *settings.Settings) (Store, error) {
 	switch config.Store {
 	case "memory":
@@ -162,11 +161,6 @@ func (m *Memory) transactions(_ context.Context, since, afterID, limit int32) ([
 	return page, nil
 }
 
-// Check returns nil: memory is always there.
-func (m *Memory) Check(context.Context) error { return nil }
-
-// Waits returns zeros: there are no connections.
-func (m *Memory) Waits() (count uint64, total time.Duration) { return 0, 0 }
-
-// Close does nothing.
-func (m *Memory) Close() {}
+func (m *Memory) Check(context.Context) error                { return nil }
+func (m *Memory) Waits() (count uint64, total time.Duration) { return 0, 0 } // there are no connections
+func (m *Memory) Close()                                     {}

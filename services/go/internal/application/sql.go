@@ -109,7 +109,6 @@ func (s *SQL) Check(ctx context.Context) error {
 	return err
 }
 
-// Close closes all connections.
 func (s *SQL) Close() {
 	_ = errors.Join(s.db.Close(), s.checks.Close(), os.RemoveAll(s.temporary))
 }

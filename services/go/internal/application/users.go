@@ -158,7 +158,6 @@ func validateNoNUL(name, text string) error {
 	return unless(!strings.ContainsRune(text, 0), "Field '%s' must not hold the character U+0000.", name)
 }
 
-// ValidateID checks the id of a user.
 func ValidateID(id int32) error { return validateRange("id", id, 1, math.MaxInt32) }
 
 func validateRange(name string, value, least, most int32) error {
@@ -189,7 +188,6 @@ func Error(code codes.Code, format string, values ...any) error {
 	return status.Error(code, message)
 }
 
-// Invalid returns an INVALID_ARGUMENT error.
 func Invalid(format string, values ...any) error {
 	return Error(codes.InvalidArgument, format, values...)
 }

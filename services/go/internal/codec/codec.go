@@ -22,9 +22,9 @@ import (
 	"wirebench.dev/services/internal/pb"
 )
 
-// Response is a response message.
 type Response interface {
 	proto.Message
+	GetSuccess() bool
 	GetMessage() string
 }
 
@@ -97,7 +97,7 @@ func Data(response proto.Message) any {
 }
 
 // DecodeJSON fills a message from a JSON object; an empty body is an object without fields. Its errors name the field
-// (docs/decisions/011-json-in-go.md).
+// (docs/decisions/007-json-in-go.md).
 func DecodeJSON(body []byte, into proto.Message) error {
 	if len(body) == 0 {
 		return nil

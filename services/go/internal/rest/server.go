@@ -38,7 +38,6 @@ type Server struct {
 	requests   *metrics.Requests
 }
 
-// New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	mux := http.NewServeMux()
 	s := &Server{ledger: app.Ledger, operations: codec.Operations(app), requests: requests, http: &http.Server{
@@ -63,7 +62,6 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	return s
 }
 
-// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
 	if s.http.TLSConfig != nil {
 		return s.http.ServeTLS(listener, "", "")
@@ -87,7 +85,7 @@ func (s *Server) reply(operation string, status int, parameters ...string) http.
 		if err != nil {
 			replyError(w, r, err)
 		} else {
-			write(w, r, status, response, jsonReply{true, codec.Data(response), response.GetMessage()})
+			write(w, r, status, response)
 		}
 		s.requests.Observe(operation, err, begun)
 	}
@@ -232,19 +230,18 @@ func replyError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errMediaType) {
 		code = http.StatusUnsupportedMediaType
 	}
-	message := status.Convert(err).Message()
 	// All response messages have `message` at the same number.
-	write(w, r, code, &pb.EchoResponse{Message: message}, jsonReply{Message: message})
+	write(w, r, code, &pb.EchoResponse{Message: status.Convert(err).Message()})
 }
 
 // write writes a reply in the encoding that the client accepts.
-func write(w http.ResponseWriter, r *http.Request, status int, response proto.Message, inJSON jsonReply) {
+func write(w http.ResponseWriter, r *http.Request, status int, response codec.Response) {
 	contentType := replyType(r)
 	var body []byte
 	if contentType == protobufType {
 		body, _ = proto.Marshal(response)
 	} else {
-		body, _ = json.Marshal(inJSON)
+		body, _ = json.Marshal(jsonReply{response.GetSuccess(), codec.Data(response), response.GetMessage()})
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

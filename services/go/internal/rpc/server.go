@@ -31,7 +31,6 @@ type Server struct {
 	operations map[string]string // their names, by method
 }
 
-// New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	s := &Server{health: health.NewServer(), requests: requests, operations: map[string]string{}}
 	for name, operation := range codec.Operations(app) {
@@ -62,7 +61,6 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	return s
 }
 
-// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error { return s.grpc.Serve(listener) }
 
 // Shutdown waits for calls in flight, or cancels them when the context ends.

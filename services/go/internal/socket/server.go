@@ -27,7 +27,6 @@ import (
 // After a failed accept, as when no more files may be open.
 const acceptPause = 100 * time.Millisecond
 
-// Server serves connections.
 type Server struct {
 	config     *settings.Settings
 	app        *application.Application
@@ -39,7 +38,6 @@ type Server struct {
 	running           sync.WaitGroup // connections
 }
 
-// New returns a server; it serves nothing yet.
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	s := &Server{config: config, app: app, requests: requests, operations: codec.Operations(app)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -47,7 +45,6 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	return s
 }
 
-// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(listener net.Listener) error {
 	for {
 		accepted, err := listener.Accept()

@@ -1,5 +1,7 @@
 """Echo: the least that a service can do with a request."""
 
+from __future__ import annotations
+
 from typing import NamedTuple, TypeVar
 
 from wirebench_services.application.errors import InvalidArgument

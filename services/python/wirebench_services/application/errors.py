@@ -1,7 +1,8 @@
 """How an operation can fail: the same codes and messages on every transport."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import ClassVar, Self
 
 #: gRPC carries a message percent-encoded in a header, of which clients accept 8 KiB.
 MESSAGE_CHARACTERS_MAX = 500
@@ -11,11 +12,9 @@ _IDS_SHOWN = 10
 class OperationError(Exception):
     """A failure that is reported to the client; `code` is the metrics' label."""
 
-    code: ClassVar[str] = "internal"
-    default: ClassVar[str] = "Internal error."
+    code = "internal"
 
-    def __init__(self, message: str = "") -> None:
-        message = message or self.default
+    def __init__(self, message: str) -> None:
         # A message may quote the client, whose text can be megabytes long.
         if len(message) > MESSAGE_CHARACTERS_MAX:
             message = message[: MESSAGE_CHARACTERS_MAX - 1] + "…"
@@ -41,7 +40,7 @@ class AlreadyExists(OperationError):
     code = "already_exists"
 
     @classmethod
-    def users(cls, ids: Iterable[int]) -> Self:
+    def users(cls, ids: Iterable[int]) -> AlreadyExists:
         """Name the ids that are taken: only the first ten, because a batch may hold thousands."""
         taken = sorted(ids)
         if len(taken) == 1:
@@ -66,10 +65,13 @@ class Cancelled(OperationError):
     """The client no longer wants the rest of a stream."""
 
     code = "cancelled"
-    default = "The stream was cancelled."
+
+    def __init__(self) -> None:
+        super().__init__("The stream was cancelled.")
 
 
 class Stopping(Unavailable):
     """The service stops, and ends its streams."""
 
-    default = "The service is stopping."
+    def __init__(self) -> None:
+        super().__init__("The service is stopping.")

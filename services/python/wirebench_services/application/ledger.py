@@ -1,9 +1,11 @@
 """The ledger: account balances, and a day of transactions as a stream. It is only read."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wirebench_services.application.users import Fields, check_names, parse_integer
 
@@ -65,35 +67,26 @@ def parse_stream(fields: Fields) -> StreamQuery:
 
 
 def stream_transactions(
-    store: "Store", query: StreamQuery, wait: Callable[[float], None] = time.sleep
+    store: Store, query: StreamQuery, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each when it is due; `wait` sleeps until then. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     while left and (page := store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
-        while page:
-            wait_s, due = pace.take(len(page))
+        for wait_s, due in pace.split(page):
             wait(wait_s)
-            yield page[:due]
-            page = page[due:]
+            yield due
 
 
-async def stream_transactions_async(store: "AsyncStore", query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
+async def stream_transactions_async(store: AsyncStore, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
-    while left:
-        page: Any = store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))
-        if asyncio.iscoroutine(page):
-            # A client that leaves cancels its stream: without the shield also a query, which would lose its connection.
-            page = await asyncio.shield(page)
-        if not page:
-            return
+    # A client that leaves cancels its stream. Without the shield, that could cancel a query and lose its connection.
+    while left and (page := await asyncio.shield(store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS)))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
-        while page:
-            wait_s, due = pace.take(len(page))
+        for wait_s, due in pace.split(page):
             await asyncio.sleep(wait_s)  # with 0, other connections have a turn
-            yield page[:due]
-            page = page[due:]
+            yield due
 
 
 class _Pace:
@@ -103,14 +96,14 @@ class _Pace:
         self._interval_s = 1 / rate_per_s if rate_per_s else 0.0
         self._due_s = time.monotonic()
 
-    def take(self, count_max: int) -> tuple[float, int]:
-        """Return how long to sleep, and how many transactions are due then: at least one."""
-        if not self._interval_s:
-            return 0.0, count_max
-        now_s = time.monotonic()
-        # After a pause in reading, a client doesn't get more than its rate limit.
-        self._due_s = max(self._due_s, now_s - 0.1)
-        wait_s = max(_SLEEP_S_MIN, self._due_s - now_s) if self._due_s > now_s else 0.0
-        count = min(count_max, int((now_s + wait_s - self._due_s) / self._interval_s) + 1)
-        self._due_s += count * self._interval_s
-        return wait_s, count
+    def split(self, page: Sequence[Transaction]) -> Iterator[tuple[float, Sequence[Transaction]]]:
+        """Yield batches of the page, each with how long to sleep until it is due."""
+        while page:
+            now_s = time.monotonic()
+            # After a pause in reading, a client doesn't get more than its rate limit.
+            self._due_s = max(self._due_s, now_s - 0.1)
+            wait_s = max(_SLEEP_S_MIN, self._due_s - now_s) if self._due_s > now_s else 0.0
+            count = int((now_s + wait_s - self._due_s) / self._interval_s) + 1 if self._interval_s else len(page)
+            self._due_s += min(count, len(page)) * self._interval_s
+            yield wait_s, page[:count]
+            page = page[count:]

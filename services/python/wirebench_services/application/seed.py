@@ -11,7 +11,7 @@ FIRST_SEEDED_ID = 1_000_001
 ACCOUNTS = 10_000
 TRANSACTIONS = 100_000
 TRANSACTION_IDS = range(1, TRANSACTIONS + 1)
-#: 2026-01-01T00:00:00Z, in Unix seconds, and how long the transactions go on.
+#: 2026-01-01T00:00:00Z, in Unix seconds, and how long the transactions last.
 FIRST_TIME_S = 1_767_225_600
 DURATION_S = 86_400
 

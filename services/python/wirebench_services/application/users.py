@@ -4,6 +4,8 @@ Each `parse_…` function takes the fields of a request by their names in the pr
 returns the arguments of the store's method. Null and proto3's zero values count as missing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -63,10 +65,9 @@ def parse_integer(fields: Fields, name: str, least: int = 1, most: int = INT32_M
 
 def check_names(fields: Fields, *names: str) -> None:
     """Raise InvalidArgument if there are fields of other names."""
-    for name in fields:
-        if name not in names:
-            unknown = ", ".join(str(each) for each in fields if each not in names)
-            raise InvalidArgument(f"Unknown fields: {unknown}.")
+    unknown = [str(name) for name in fields if name not in names]
+    if unknown:
+        raise InvalidArgument(f"Unknown fields: {', '.join(unknown)}.")
 
 
 def parse_id(fields: Fields) -> int:
@@ -80,12 +81,6 @@ def parse_page(fields: Fields) -> tuple[int, int]:
     check_names(fields, "limit", "after_id")
     limit = parse_integer(fields, "limit", 0, LIST_USERS_MAX)
     return parse_integer(fields, "after_id", 0), limit
-
-
-def parse_creation(fields: Fields) -> User:
-    """Return the user of CreateUser. Raises InvalidArgument."""
-    check_names(fields, "user")
-    return parse_user(fields.get("user") or {})
 
 
 def parse_user(fields: object) -> User:
@@ -133,7 +128,7 @@ def _parse_changes(fields: Fields) -> dict[str, Any]:
     changes = {
         name: parse(name, value)
         for name, parse in _PARSERS.items()
-        if (value := fields.get(name)) is not None and value != []
+        if (value := fields.get(name)) is not None and (name, value) != ("tags", [])
     }
     if not changes:
         raise InvalidArgument("No fields to update.")

@@ -1,9 +1,10 @@
 """grpcio's asyncio server on uvloop: python -m wirebench_services.grpc.aio_server."""
 
+from __future__ import annotations
+
 import asyncio
-import inspect
-import signal
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeAlias
 
 import grpc
@@ -11,61 +12,80 @@ import uvloop
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from wirebench_proto import echo_pb2_grpc, ledger_pb2, ledger_pb2_grpc, users_pb2_grpc
+from wirebench_proto import echo_pb2, echo_pb2_grpc, ledger_pb2, ledger_pb2_grpc, users_pb2, users_pb2_grpc
 
 from wirebench_services import metrics
-from wirebench_services.application.ledger import parse_stream, stream_transactions_async
+from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.stores import AsyncStore, open_async_store
 from wirebench_services.encoding import from_message, to_fields
 from wirebench_services.grpc import calls
-from wirebench_services.operations import OPERATIONS
+from wirebench_services.grpc.calls import Call, Response, Result, make_response
 from wirebench_services.settings import GrpcSettings, read_settings
-from wirebench_services.workers import run_workers
+from wirebench_services.workers import STOP_SIGNALS, run_workers
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
-def unary(name: str) -> Any:  # noqa: ANN401 - each method has types of its own
-    """Return the method that answers calls of an operation."""
-    operation = OPERATIONS[name]
+def unary(operation: str) -> Callable[[Callable[..., Awaitable[Result]]], Callable[..., Awaitable[Response]]]:
+    """Answer calls of an operation with the value that the method returns, and with its error as a status."""
 
-    async def answer(service: Any, request: Message, context: Context) -> Message:  # noqa: ANN401
-        async with calls.Call(name, context):
-            value = operation.handle(service.store, from_message(request))
-            if inspect.iscoroutine(value):
-                value = await value
-            return operation.response(success=True, message=operation.success, data=to_fields(value))
+    def decorate(method: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Response]]:
+        async def answer(service: object, request: Message, context: Context) -> Response:
+            async with Call(operation, context):
+                return make_response(operation, await method(service, request, context))
 
-    return answer
+        return answer
+
+    return decorate
 
 
 class UserService(users_pb2_grpc.UserServiceServicer):
     """Keeps users."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.store = store
+        self._store = store
 
-    CreateUser = unary("users.create")
-    GetUser = unary("users.get")
-    UpdateUser = unary("users.update")
-    DeleteUser = unary("users.delete")
-    ListUsers = unary("users.list")
-    CreateUserBatch = unary("users.create_batch")
+    @unary("users.create")
+    async def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Result:
+        return await self._store.add_user(users.parse_user(from_message(request.user)))
+
+    @unary("users.get")
+    async def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Result:
+        return await self._store.get_user(users.parse_id({"id": request.id}))
+
+    @unary("users.update")
+    async def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Result:
+        return await self._store.change_user(*users.parse_update(from_message(request)))
+
+    @unary("users.delete")
+    async def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Result:
+        return await self._store.remove_user(users.parse_id({"id": request.id}))
+
+    @unary("users.list")
+    async def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Result:
+        return await self._store.list_users(*users.parse_page({"after_id": request.after_id, "limit": request.limit}))
+
+    @unary("users.create_batch")
+    async def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Result:
+        return await self._store.add_users(users.parse_batch(from_message(request)))
 
 
 class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
     """Reads the ledger."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.store = store
+        self._store = store
 
-    GetBalance = unary("ledger.get_balance")
+    @unary("ledger.get_balance")
+    async def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Result:
+        return await self._store.get_balance(ledger.parse_account_id({"account_id": request.account_id}))
 
     async def StreamTransactions(
         self, request: ledger_pb2.StreamTransactionsRequest, context: Context
-    ) -> AsyncIterator[ledger_pb2.StreamTransactionsResponse]:
-        async with calls.Call("ledger.stream_transactions", context):
-            async for transactions in stream_transactions_async(self.store, parse_stream(from_message(request))):
+    ) -> AsyncIterator[Response]:
+        async with Call("ledger.stream_transactions", context):
+            query = ledger.parse_stream(from_message(request))
+            async for transactions in ledger.stream_transactions_async(self._store, query):
                 for transaction in transactions:
                     yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 
@@ -73,17 +93,23 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
 class EchoService(echo_pb2_grpc.EchoServiceServicer):
     """Gives back what it gets."""
 
-    store = None
-    Echo = unary("echo.echo")
-    Upper = unary("echo.upper")
+    @unary("echo.echo")
+    async def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Result:
+        return echo.echo({"payload": request.payload})
+
+    @unary("echo.upper")
+    async def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Result:
+        return echo.upper({"text": request.text})
 
 
 async def serve(settings: GrpcSettings) -> None:
     """Serve in this process until SIGTERM, then let the calls in flight finish."""
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with open_async_store(settings) as store:
+    store = open_async_store(settings)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(store.close)
         server = grpc.aio.server(options=calls.make_options(settings))
         users_pb2_grpc.add_UserServiceServicer_to_server(UserService(store), server)
         ledger_pb2_grpc.add_LedgerServiceServicer_to_server(LedgerService(store), server)

@@ -1,8 +1,10 @@
-"""What the sync and the aio server share: metrics and errors of calls, options, registration and the port."""
+"""What the sync and the aio server share: replies, metrics and errors of calls, options and the port."""
+
+from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import grpc
 from grpc_health.v1 import health
@@ -11,21 +13,32 @@ from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
 
 from wirebench_services import metrics
 from wirebench_services.application.errors import OperationError
+from wirebench_services.encoding import OPERATIONS, Value, to_fields
 from wirebench_services.settings import GrpcSettings, format_address
 
+# Types that differ between the two servers or between operations.
+Context: TypeAlias = Any
+Response: TypeAlias = Any
+#: What an operation returns.
+Result: TypeAlias = Any
+
 SERVICE_NAMES = [
-    service.full_name
+    f"{file.DESCRIPTOR.package}.{name}"
     for file in (users_pb2, ledger_pb2, echo_pb2)
-    for service in file.DESCRIPTOR.services_by_name.values()
-]  # fmt: skip
+    for name in file.DESCRIPTOR.services_by_name
+]
 REFLECTED_NAMES = [*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME]
-_STATUSES = {status.name.lower(): status for status in grpc.StatusCode}
+
+
+def make_response(operation: str, value: Value) -> Response:
+    _, response, message = OPERATIONS[operation]
+    return response(success=True, message=message, data=to_fields(value))
 
 
 class Call:
     """A context manager that counts a call of an operation, and turns its error into a status."""
 
-    def __init__(self, operation: str, context: Any) -> None:  # noqa: ANN401 - of either server
+    def __init__(self, operation: str, context: Context) -> None:
         self._operation = operation
         self._context = context
         self._started_s = time.perf_counter()
@@ -54,8 +67,9 @@ class Call:
             code, message = "internal", "Internal error."
         elif error is not None:  # CancelledError or GeneratorExit: the client has left
             code = "cancelled"
-        metrics.count_request("grpc", self._operation, code, time.perf_counter() - self._started_s)
-        return (_STATUSES[code], message) if message else None
+        duration_s = time.perf_counter() - self._started_s
+        metrics.count_request("grpc", self._operation, code, duration_s)
+        return (grpc.StatusCode[code.upper()], message) if message else None
 
 
 def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:

@@ -1,5 +1,7 @@
 """What Flask and Starlette share: the bodies of requests and replies, and the statuses of errors."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -10,16 +12,13 @@ from wirebench_proto.echo_pb2 import EchoResponse
 from wirebench_services.application.errors import InvalidArgument, OperationError
 from wirebench_services.application.ledger import Transaction
 from wirebench_services.application.users import Fields
-from wirebench_services.encoding import Value, from_json, from_message, parse_message, to_fields, to_json
-from wirebench_services.operations import OPERATIONS
+from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
 
 Headers: TypeAlias = Any  # Werkzeug's or Starlette's
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 EVENT_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
 #: Distinguishes the end of a stream from a failed connection.
 END_EVENT = b"event: end\ndata: {}\n\n"
-#: Of replies to operations that create something; others have 200.
-SUCCESSES = {"users.create": 201, "users.create_batch": 201}
 STATUSES = {
     "invalid_argument": 400, "not_found": 404, "already_exists": 409, "unavailable": 503, "unsupported_media_type": 415,
 }  # fmt: skip
@@ -51,10 +50,10 @@ def parse_body(operation: str, headers: Headers, body: bytes, path: Mapping[str,
     media_type = (headers.get("Content-Type") or JSON).partition(";")[0].strip().lower()
     if media_type == JSON:
         fields = from_json(body)
-        if operation == "users.create":  # the body is the user itself
-            fields = {"user": fields}
     elif media_type == PROTOBUF:
         fields = from_message(parse_message(OPERATIONS[operation].request, body))
+        if operation == "users.create":  # in JSON the body is the user itself
+            fields = fields.get("user", {})
     else:
         raise UnsupportedMediaTypeError(f"Content-Type must be {JSON} or {PROTOBUF}.")
     for name, value in parse_integers(path).items():
@@ -66,7 +65,7 @@ def parse_body(operation: str, headers: Headers, body: bytes, path: Mapping[str,
 
 def encode_success(operation: str, value: Value, headers: Headers) -> tuple[bytes, str]:
     """Return the body of a reply that has the operation's value, and its media type."""
-    message, _, response, _ = OPERATIONS[operation]
+    _, response, message = OPERATIONS[operation]
     return _encode({"success": True, "data": to_fields(value), "message": message}, response, headers)
 
 

@@ -1,5 +1,7 @@
 """gunicorn's configuration: each setting that isn't gunicorn's default, with its reason."""
 
+from __future__ import annotations
+
 import ssl
 
 from wirebench_services.settings import RestSettings, format_address, read_settings

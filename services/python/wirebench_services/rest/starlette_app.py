@@ -1,10 +1,10 @@
 """The REST service on Starlette: uvicorn --factory wirebench_services.rest.starlette_app:create_app."""
 
+from __future__ import annotations
+
 import contextlib
-import functools
-import inspect
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 
@@ -17,10 +17,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wirebench_services import metrics
+from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.errors import OperationError
-from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
 from wirebench_services.application.stores import open_async_store
-from wirebench_services.operations import OPERATIONS
+from wirebench_services.encoding import Value
 from wirebench_services.rest import bodies
 from wirebench_services.settings import RestSettings, read_settings
 
@@ -31,9 +31,10 @@ def create_app() -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        async with open_async_store(settings) as store:
-            metrics.WORKERS.set(1)
-            yield {"store": store}  # as `request.state.store`
+        store = open_async_store(settings)
+        metrics.WORKERS.set(1)
+        yield {"store": store}  # as `request.state.store`
+        await store.close()
 
     return Starlette(
         routes=make_routes(settings.body_bytes_max),
@@ -43,40 +44,65 @@ def create_app() -> Starlette:
     )
 
 
+async def list_users(request: Request) -> Response:
+    return reply(request, await request.state.store.list_users(*users.parse_page(read_query(request))))
+
+
+async def create_user(request: Request) -> Response:
+    user = users.parse_user(await read_body(request))
+    return reply(request, await request.state.store.add_user(user), HTTPStatus.CREATED)
+
+
+async def create_batch(request: Request) -> Response:
+    batch = users.parse_batch(await read_body(request))
+    return reply(request, await request.state.store.add_users(batch), HTTPStatus.CREATED)
+
+
+async def get_user(request: Request) -> Response:
+    return reply(request, await request.state.store.get_user(users.parse_id(read_query(request))))
+
+
+async def update_user(request: Request) -> Response:
+    user_id, changes = users.parse_update(await read_body(request))
+    return reply(request, await request.state.store.change_user(user_id, changes))
+
+
+async def delete_user(request: Request) -> Response:
+    return reply(request, await request.state.store.remove_user(users.parse_id(read_query(request))))
+
+
+async def get_balance(request: Request) -> Response:
+    return reply(request, await request.state.store.get_balance(ledger.parse_account_id(read_query(request))))
+
+
+async def stream_transactions(request: Request) -> Response:
+    events = generate_events(request, ledger.parse_stream(read_query(request)))
+    return StreamingResponse(events, headers=bodies.EVENT_HEADERS)
+
+
+async def echo_payload(request: Request) -> Response:
+    return reply(request, echo.echo(await read_body(request)))
+
+
+async def upper(request: Request) -> Response:
+    return reply(request, echo.upper(await read_body(request)))
+
+
 def make_routes(limit: int) -> list[Route]:
-    """Return the routes, named after their operations (operations.py); those that read bodies limit them."""
-    body = functools.partial(Route, endpoint=answer_body, max_body_size=limit)
+    """Return the routes, named after their operations; those that read bodies limit them."""
     return [
-        Route("/api/users/{id}", answer_query, name="users.get"),
-        body("/api/users/{id}", methods=["PUT"], name="users.update"),
-        Route("/api/users/{id}", answer_query, methods=["DELETE"], name="users.delete"),
-        Route("/api/users", answer_query, name="users.list"),
-        body("/api/users", methods=["POST"], name="users.create"),
-        body("/api/users/batch", methods=["POST"], name="users.create_batch"),
-        Route("/accounts/{account_id}/balance", answer_query, name="ledger.get_balance"),
-        Route("/transactions/stream", stream, name="ledger.stream_transactions"),
-        body("/echo", methods=["POST"], name="echo.echo"),
-        body("/upper", methods=["POST"], name="echo.upper"),
+        Route("/api/users/{id}", get_user, name="users.get"),
+        Route("/api/users/{id}", update_user, methods=["PUT"], name="users.update", max_body_size=limit),
+        Route("/api/users/{id}", delete_user, methods=["DELETE"], name="users.delete"),
+        Route("/api/users", list_users, name="users.list"),
+        Route("/api/users", create_user, methods=["POST"], name="users.create", max_body_size=limit),
+        Route("/api/users/batch", create_batch, methods=["POST"], name="users.create_batch", max_body_size=limit),
+        Route("/accounts/{account_id}/balance", get_balance, name="ledger.get_balance"),
+        Route("/transactions/stream", stream_transactions, name="ledger.stream_transactions"),
+        Route("/echo", echo_payload, methods=["POST"], name="echo.echo", max_body_size=limit),
+        Route("/upper", upper, methods=["POST"], name="echo.upper", max_body_size=limit),
         Route("/healthz", PlainTextResponse("ok\n")),
     ]
-
-
-async def answer_query(request: Request) -> Response:
-    return await answer(request, read_query(request))
-
-
-async def answer_body(request: Request) -> Response:
-    try:
-        body = await request.body()
-    except ClientDisconnect:
-        raise HTTPException(400, "The client left before the end of the body.") from None
-    fields = bodies.parse_body(request["route"].name, request.headers, body, request.path_params)
-    return await answer(request, fields)
-
-
-async def stream(request: Request) -> Response:
-    query = OPERATIONS["ledger.stream_transactions"].handle(None, read_query(request))
-    return StreamingResponse(generate_events(request, query), headers=bodies.EVENT_HEADERS)
 
 
 def read_query(request: Request) -> dict[str, int]:
@@ -85,21 +111,25 @@ def read_query(request: Request) -> dict[str, int]:
     return bodies.parse_integers({**request.query_params, **path} if request["query_string"] else path)
 
 
-async def answer(request: Request, fields: Mapping[str, Any]) -> Response:
-    name = request["route"].name
-    value = OPERATIONS[name].handle(request.state.store, fields)
-    if inspect.iscoroutine(value):
-        value = await value
-    body, media_type = bodies.encode_success(name, value, request.headers)
-    return Response(body, bodies.SUCCESSES.get(name, HTTPStatus.OK), media_type=media_type)
+async def read_body(request: Request) -> dict[str, Any]:
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400, "The client left before the end of the body.") from None
+    return bodies.parse_body(request["route"].name, request.headers, body, request.path_params)
 
 
-async def generate_events(request: Request, query: StreamQuery) -> AsyncIterator[bytes]:
+def reply(request: Request, value: Value, status: int = HTTPStatus.OK) -> Response:
+    body, media_type = bodies.encode_success(request["route"].name, value, request.headers)
+    return Response(body, status, media_type=media_type)
+
+
+async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncIterator[bytes]:
     """Yield the events of a stream; none for HEAD."""
     request.state.code = "cancelled"  # unless it reaches its end
     try:
         if request.method != "HEAD":
-            async for batch in stream_transactions_async(request.state.store, query):
+            async for batch in ledger.stream_transactions_async(request.state.store, query):
                 yield bodies.encode_events(batch)
         yield bodies.END_EVENT
         request.state.code = "ok"

@@ -1,9 +1,9 @@
 """The socket server on uvloop: python -m wirebench_services.socket.asyncio_server."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
-import inspect
-import signal
 import socket
 import time
 from collections.abc import Coroutine
@@ -15,9 +15,10 @@ from wirebench_services import metrics, tls
 from wirebench_services.application.errors import Cancelled, Stopping
 from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
 from wirebench_services.application.stores import AsyncStore, open_async_store
+from wirebench_services.application.stores.memory import AsyncMemoryStore
 from wirebench_services.settings import SocketSettings, read_settings
 from wirebench_services.socket.conversation import CANCEL, STREAM, Call, Conversation, choose_sweep_s
-from wirebench_services.workers import run_workers
+from wirebench_services.workers import STOP_SIGNALS, run_workers
 
 #: Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
 _STREAMS_MAX = 100
@@ -32,9 +33,12 @@ _TLS_CLOSE_TIMEOUT_S = 1.0
 class Connection(Conversation, asyncio.Protocol):
     """A client's connection; `connections` are all those of the worker."""
 
-    def __init__(self, settings: SocketSettings, store: AsyncStore, connections: "set[Connection]") -> None:
+    def __init__(
+        self, settings: SocketSettings, store: Any, async_store: AsyncStore, connections: set[Connection]  # noqa: ANN401
+    ) -> None:  # fmt: skip
         super().__init__(settings)
         self._store = store
+        self._async_store = async_store
         self._connections = connections
         self._streams: dict[int, Call] = {}
         #: Of calls that wait for the store, and of streams: the event loop keeps only weak references to tasks.
@@ -91,9 +95,12 @@ class Connection(Conversation, asyncio.Protocol):
 
     def _answer_calls(self) -> None:
         """Answer complete calls while the client reads replies and the store keeps up."""
-        while (is_free := self._writable.is_set() and self._waiting < _WAITING_MAX) and (call := self.next_call()):
+        while self._writable.is_set() and self._waiting < _WAITING_MAX:
+            call = self.next_call()
+            if call is None:
+                break
             self._answer(call)
-        if not is_free:
+        else:
             self._transport.pause_reading()
             return
         self._transport.resume_reading()
@@ -109,7 +116,7 @@ class Connection(Conversation, asyncio.Protocol):
                 self._send(call.finish("invalid_argument", f"A stream with the id {call.id} is open."))
             elif call.method == STREAM:
                 self._open_stream(call)
-            elif inspect.iscoroutine(value := call.handle(self._store)):  # not in the memory store
+            elif asyncio.iscoroutine(value := call.handle(self._store)):
                 self._waiting += 1
                 self._run(self._answer_later(call, value))
             else:
@@ -131,13 +138,13 @@ class Connection(Conversation, asyncio.Protocol):
         if len(self._streams) >= _STREAMS_MAX:
             self._send(call.finish("resource_exhausted", f"{_STREAMS_MAX} streams are open on this connection."))
             return
-        query = call.handle(self._store)
+        query = call.parse_stream()
         self._streams[call.id] = call
         self._run(self._stream(call, query))
 
     async def _stream(self, call: Call, query: StreamQuery) -> None:
         try:
-            async for transactions in stream_transactions_async(self._store, query):
+            async for transactions in stream_transactions_async(self._async_store, query):
                 await self._writable.wait()
                 if self._streams.get(call.id) is not call:
                     return
@@ -171,32 +178,35 @@ async def _serve(settings: SocketSettings) -> None:
     """Serve until SIGTERM, then finish what has begun."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, stop.set)
+    store = open_async_store(settings)
+    # The memory store's own methods return at once and need no task.
+    direct = store.store if isinstance(store, AsyncMemoryStore) else store
     connections: set[Connection] = set()
     context = tls.make_context(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     address = (settings.host, settings.port)
-    async with open_async_store(settings) as store:
-        listener = await loop.create_server(
-            lambda: Connection(settings, store, connections),
-            sock=socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=settings.host == "::"),
-            backlog=_BACKLOG,
-            ssl=context,
-            ssl_handshake_timeout=settings.read_timeout_s if context else None,
-            ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
-        )
-        metrics.WORKERS.set(1)
-        while not stop.is_set():
-            for connection in list(connections):
-                connection.close_if_overdue(time.perf_counter())
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), choose_sweep_s(settings))
-        listener.close()
+    listener = await loop.create_server(
+        lambda: Connection(settings, direct, store, connections),
+        sock=socket.create_server(address, family=family, reuse_port=True, dualstack_ipv6=settings.host == "::"),
+        backlog=_BACKLOG,
+        ssl=context,
+        ssl_handshake_timeout=settings.read_timeout_s if context else None,
+        ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
+    )
+    metrics.WORKERS.set(1)
+    while not stop.is_set():
         for connection in list(connections):
-            connection.drain()
-        if connections:
-            await asyncio.wait([each.closed for each in connections], timeout=settings.drain_timeout_s)
+            connection.close_if_overdue(time.perf_counter())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), choose_sweep_s(settings))
+    listener.close()
+    for connection in list(connections):
+        connection.drain()
+    if connections:
+        await asyncio.wait([each.closed for each in connections], timeout=settings.drain_timeout_s)
+    await store.close()
 
 
 if __name__ == "__main__":

@@ -1,21 +1,42 @@
 """Requests and replies of a connection, for both servers."""
 
+from __future__ import annotations
+
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wirebench_services import metrics
-from wirebench_services.application.echo import Text
+from wirebench_services.application import echo, ledger, users
 from wirebench_services.application.errors import OperationError, Unimplemented
-from wirebench_services.application.ledger import Transaction
-from wirebench_services.encoding import Value, from_json, from_message, parse_message, to_fields, to_json
-from wirebench_services.operations import OPERATIONS
+from wirebench_services.application.ledger import StreamQuery, Transaction
+from wirebench_services.application.users import Fields
+from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
 from wirebench_services.settings import SocketSettings
 from wirebench_services.socket import frame
 from wirebench_services.socket.frame import FrameError, Request
 
 CANCEL, STREAM = "cancel", "ledger.stream_transactions"
+
+
+def _create_user(store: Any, fields: Fields) -> Any:  # noqa: ANN401
+    users.check_names(fields, "user")
+    return store.add_user(users.parse_user(fields.get("user") or {}))
+
+
+#: Each returns what the store's method returns: a value or, of an AsyncStore, a coroutine.
+HANDLERS: dict[str, Callable[[Any, Fields], Any]] = {
+    "users.create": _create_user,
+    "users.get": lambda store, fields: store.get_user(users.parse_id(fields)),
+    "users.update": lambda store, fields: store.change_user(*users.parse_update(fields)),
+    "users.delete": lambda store, fields: store.remove_user(users.parse_id(fields)),
+    "users.list": lambda store, fields: store.list_users(*users.parse_page(fields)),
+    "users.create_batch": lambda store, fields: store.add_users(users.parse_batch(fields)),
+    "ledger.get_balance": lambda store, fields: store.get_balance(ledger.parse_account_id(fields)),
+    "echo.echo": lambda _, fields: echo.echo(fields),
+    "echo.upper": lambda _, fields: echo.upper(fields),
+}
 
 
 class Call:
@@ -24,23 +45,23 @@ class Call:
     def __init__(self, request: Request, encoding: str, broken: FrameError | None = None) -> None:
         self.begun_s = time.perf_counter()
         _, self.id, self.method, self._body = request
-        self._operation = OPERATIONS.get(self.method)
         self._encoding = encoding
         self._broken = broken
 
     def handle(self, store: Any) -> Any:  # noqa: ANN401
-        """Return what the operation returns. Raises OperationError and FrameError."""
+        """Return the operation's value or, of an AsyncStore, a coroutine. Raises OperationError."""
         if self._broken:
             raise self._broken
         if self._encoding == "lines":
-            return Text(self._body.decode().upper())
-        if self._operation is None:
+            return echo.Text(self._body.decode().upper())
+        handle = HANDLERS.get(self.method)
+        if handle is None:
             raise Unimplemented(f"Unknown method: {self.method}.")
-        if self._encoding == "json":
-            fields = from_json(self._body)
-        else:
-            fields = from_message(parse_message(self._operation.request, self._body))
-        return self._operation.handle(store, fields)
+        return handle(store, self._parse_fields())
+
+    def parse_stream(self) -> StreamQuery:
+        """Return the query of a stream. Raises InvalidArgument."""
+        return ledger.parse_stream(self._parse_fields())
 
     def succeed(self, value: Value) -> bytes:
         """Return the reply with the operation's value."""
@@ -48,7 +69,7 @@ class Call:
 
     def fail(self, error: Exception) -> bytes:
         """Return the reply to a call that failed, or the end mark of a stream that did; log unexpected errors."""
-        if isinstance(error, OperationError | FrameError):
+        if isinstance(error, OperationError):
             return self.finish(error.code, error.message)
         logging.getLogger(__name__).error("An operation failed", exc_info=error)
         return self.finish("internal", "Internal error.")
@@ -61,11 +82,16 @@ class Call:
         """Return the reply, or the end mark of a stream, and count the call."""
         is_line = self._encoding == "lines"
         if not (is_line and self._body == b"health"):  # the admin port's probe is no request
-            operation = self.method if self._operation else metrics.UNKNOWN
+            operation = self.method if self.method in OPERATIONS else metrics.UNKNOWN
             metrics.count_request("socket", operation, code, time.perf_counter() - self.begun_s)
         if is_line:
             return body + b"\n" if code == "ok" else f"ERROR: {message}\n".encode()
         return frame.build_reply(self.id, code, message, body)
+
+    def _parse_fields(self) -> Fields:
+        if self._encoding == "json":
+            return from_json(self._body)
+        return from_message(parse_message(OPERATIONS[self.method].request, self._body))
 
     def _encode(self, value: Value) -> bytes:
         fields = to_fields(value)
@@ -73,7 +99,7 @@ class Call:
             return to_json(fields)
         if self._encoding == "lines":
             return bytes(fields["text"].encode())
-        return OPERATIONS[self.method].response(data=fields).SerializeToString()
+        return bytes(OPERATIONS[self.method].response(data=fields).SerializeToString())
 
 
 def choose_sweep_s(settings: SocketSettings) -> float:

@@ -1,7 +1,11 @@
 """Frames: the byte layout of requests and replies (proto/socket.md)."""
 
+from __future__ import annotations
+
 import struct
 from typing import NamedTuple
+
+from wirebench_services.application.errors import OperationError
 
 #: The encoding of bodies, by the bytes that a client sends first.
 PREFACES = {b"WB1J": "json", b"WB1P": "protobuf"}
@@ -37,19 +41,18 @@ class Request(NamedTuple):
     body: bytes
 
 
-class FrameError(Exception):
-    """A frame or line after which the connection is closed, with the code and the message of the reply."""
+class FrameError(OperationError):
+    """A frame or line after which the connection is closed."""
 
     def __init__(self, request_id: int, code: str, message: str) -> None:
         super().__init__(message)
-        self.request_id, self.code, self.message = request_id, code, message
+        self.request_id, self.code = request_id, code
 
 
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
     """Return the request frame at the start of the data, or None if it isn't complete. Raises FrameError."""
     # What hasn't arrived yet reads as zeros.
-    head = data if len(data) >= _REQUEST.size else data.ljust(_REQUEST.size, b"\0")
-    length, request_id, method_bytes = _REQUEST.unpack_from(head)
+    length, request_id, method_bytes = _REQUEST.unpack(data[: _REQUEST.size].ljust(_REQUEST.size, b"\0"))
     end = _LENGTH_BYTES + length
     if length > payload_bytes_max and len(data) >= _ID_END:
         raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")

@@ -1,5 +1,7 @@
 """The socket server with a thread for each connection: python -m wirebench_services.socket.threaded_server."""
 
+from __future__ import annotations
+
 import contextlib
 import math
 import select
@@ -17,7 +19,7 @@ from wirebench_services.application.ledger import stream_transactions
 from wirebench_services.application.stores import Store, open_store
 from wirebench_services.settings import SocketSettings, read_settings
 from wirebench_services.socket.conversation import CANCEL, STREAM, Call, Conversation, choose_sweep_s
-from wirebench_services.workers import run_workers
+from wirebench_services.workers import STOP_SIGNALS, run_workers
 
 _READ_BYTES = 64 * 1024
 
@@ -118,7 +120,7 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
     def _stream(self, call: Call) -> None:
         try:
             wait = partial(self._watch, call)
-            for transactions in stream_transactions(self.server.store, call.handle(None), wait):
+            for transactions in stream_transactions(self.server.store, call.parse_stream(), wait):
                 self._send(call.build_items(transactions))
             end = call.finish("ok", "")
         except OSError:
@@ -168,14 +170,13 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
 
 
 def _serve(settings: SocketSettings) -> None:
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    # All threads inherit this, so that the signals wait for sigtimedwait.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     store = open_store(settings)
     with Server(settings, store) as server:
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         metrics.WORKERS.set(1)
-        while not stop.wait(choose_sweep_s(settings)):
+        while not signal.sigtimedwait(STOP_SIGNALS, choose_sweep_s(settings)):
             for connection in list(server.connections):
                 connection.close_if_overdue(time.perf_counter())
         server.shutdown()

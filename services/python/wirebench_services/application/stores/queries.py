@@ -1,5 +1,7 @@
 """What SQL stores do: each function is the store's method of that name on a connection, on either database."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Users and the ledger in PostgreSQL or SQLite, by SQLAlchemy: for threads, and for an event loop."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import math
@@ -13,7 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from wirebench_services import metrics
 from wirebench_services.application.errors import Unavailable
 from wirebench_services.application.stores import queries
-from wirebench_services.application.stores.tables import create_tables, parse_url
+from wirebench_services.application.stores.tables import create_tables
 from wirebench_services.settings import Settings
 
 #: SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -50,7 +52,7 @@ class AsyncSqlStore:
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         return functools.partial(self._run, getattr(queries, name))
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         await self._engine.dispose()
 
     async def _run(self, query: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
@@ -66,7 +68,7 @@ def _make_options(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
     timeout_s = settings.store_timeout_s
     if settings.store == "postgres":
         timeout_ms = int(timeout_s * 1000)
-        url = parse_url(settings.store_url)
+        url = settings.store_url
         connect_args = {
             "application_name": "wirebench",
             "connect_timeout": math.ceil(timeout_s),

@@ -1,0 +1,1 @@
+"""Whether verdicts replicate: `make replicate`."""

@@ -1,0 +1,112 @@
+"""What is repeated: runs whose right verdicts are known, or that should not contradict each other."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from wirebench.errors import WirebenchError
+from wirebench.model.metric import METRICS
+from wirebench.plan import read_scenario
+from wirebench.plan.overrides import Override, parse_assignment
+from wirebench.results.runs import Run
+from wirebench.run import execute
+from wirebench.run.target_options import TargetOptions, plan_for_target
+from wirebench.system.paths import ROOT, TOOLS
+
+Study = Literal["same", "slower", "quick"]
+Condition = Literal["quiet", "busy", "cluster"]
+
+RUNS_FOLDER = ROOT / "results" / "replicate"
+#: Percent of server CPU a request that variants of the study `slower` have more.
+SLOWER_PERCENT = (1, 5, 10)
+_SERVICES = ("rest", "grpc", "socket")
+_SCENARIOS = Path(__file__).parent
+#: The share of each core's time that something else takes in busy runs, in turn: below the gate's limit and above.
+BUSY_SHARES = (0.02, 0.05, 0.1, 0.3)
+_BURST_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """How often a study is repeated for its claim, and about how long a run takes."""
+
+    runs: int
+    run_s: float
+    claim: str
+
+
+STUDIES: dict[Study, StudyPlan] = {
+    "same": StudyPlan(51, 55, "a service is as fast as itself"),
+    "slower": StudyPlan(20, 130, "a slow-down of a known size is found"),
+    "quick": StudyPlan(20, 110, "no two runs of `quick` contradict each other"),
+}
+
+
+def measure(study: Study, condition: Condition, number: int) -> Run:
+    """Measure the run of this number, counted from 0; in a busy one something else loads the machine meanwhile."""
+    options = TargetOptions("kubernetes" if condition == "cluster" else "local")
+    overrides: list[Override] = []
+    path: str | Path = "quick"
+    if study == "same":
+        service = _SERVICES[number % len(_SERVICES)]
+        overrides = [parse_assignment(f"factors.variant={service}-a,{service}-b")]
+    if study != "quick":
+        path = _SCENARIOS / f"{study}.yaml"
+    if study == "slower":
+        os.environ |= {f"LOOP_{percent}": str(n) for percent, n in compute_iterations().items()}
+    scenario = read_scenario(path, overrides=overrides)
+    with keep_busy(BUSY_SHARES[number % len(BUSY_SHARES)] if condition == "busy" else 0.0):
+        return execute(plan_for_target(scenario, options), options, RUNS_FOLDER)
+
+
+@contextmanager
+def keep_busy(share: float) -> Iterator[None]:
+    """Let one process for each core take about this share of its time, in bursts, until the block ends."""
+    burners = [
+        multiprocessing.get_context("spawn").Process(target=_burn, args=(share, core), daemon=True)
+        for core in (sorted(os.sched_getaffinity(0)) if share else ())
+    ]
+    for burner in burners:
+        burner.start()
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.terminate()
+            burner.join()
+
+
+def _burn(share: float, core: int) -> None:
+    os.sched_setaffinity(0, {core})
+    pauses = random.Random(core)  # noqa: S311 - pauses, not secrets
+    while True:
+        ends = time.monotonic() + _BURST_S
+        while time.monotonic() < ends:
+            pass
+        time.sleep(pauses.expovariate(1 / (_BURST_S * (1 - share) / share)))
+
+
+@functools.cache
+def compute_iterations() -> dict[int, int]:
+    """Return how many iterations of the busy loop make a request dearer by so many percent of its CPU time."""
+    iteration_ns = float(subprocess.check_output([TOOLS / "bare-go", "loop"], text=True))
+    os.environ |= {f"LOOP_{percent}": "0" for percent in SLOWER_PERCENT}
+    overrides: Sequence[Override] = [parse_assignment("factors.variant=as-it-is"), parse_assignment("blocks=10")]
+    scenario = read_scenario(_SCENARIOS / "slower.yaml", overrides=overrides)
+    run = execute(plan_for_target(scenario, TargetOptions()), out=RUNS_FOLDER, calibrate=False)
+    cpu_us = sorted(cost for record in run.records if (cost := METRICS["cpu"].of(record)))
+    if not cpu_us:
+        raise WirebenchError(f"{run.info.id}: server CPU is missing", "see the run's notes")
+    # The median: other programs make some windows dearer, and none cheaper.
+    request_ns = 1e3 * cpu_us[len(cpu_us) // 2]
+    return {percent: round(percent / 100 * request_ns / iteration_ns) for percent in SLOWER_PERCENT}

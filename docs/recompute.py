@@ -1,0 +1,253 @@
+"""Recomputes every comparison of a run from its records, with numpy alone, and checks that wirebench says the same.
+
+    wirebench results --run last --json | python docs/recompute.py
+
+The formulas are those of method.md. It exits with 1 if a figure or a verdict differs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+LEVEL, EQUIVALENCE_LEVEL = 0.05, 0.025
+BLOCKS_MAX = 1000
+TOLERANCE = 1e-6
+HIGHER_IS_BETTER = ("throughput", "capacity", "item_rate")
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+
+Found = dict[str, Any]
+
+
+def t_cdf(x: float, df: float) -> float:
+    """Return the probability that Student's t is at most x; with x = √df · tan(a), its density is cos(a)^(df - 1)."""
+
+    def integrate(low: float, high: float) -> float:
+        angles = (high - low) / 2 * NODES + (high + low) / 2
+        return float((high - low) / 2 * WEIGHTS @ np.cos(angles) ** (df - 1))
+
+    half = integrate(-np.pi / 2, 0)
+    tail = integrate(-np.pi / 2, -np.arctan(abs(x) / np.sqrt(df))) / half / 2
+    return tail if x < 0 else 1 - tail
+
+
+def t_quantile(p: float, df: float) -> float:
+    """Return the x that Student's t exceeds with probability 1 - p, by bisection; p is at least a half."""
+    low, high = 0.0, 1e9
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_cdf(-middle, df) > 1 - p else (low, middle)
+    return low
+
+
+def figure_of(record: Found, metric: str) -> float | None:
+    """Return a metric of a record; None if it wasn't measured, or isn't positive."""
+    streams, latency = record["streams"] or {}, record["response"] or record["service"] or {}
+    value = {
+        "item_rate": streams.get("item_rate_per_s"),
+        "first_item": (streams.get("first_item") or {}).get("p50_ms"),
+        "gap": (streams.get("gap") or {}).get("p99_ms"),
+        "item_cpu": streams.get("cpu_us_per_item"),
+    } | (
+        {}
+        if streams
+        else {
+            "throughput": record["rate_achieved_per_s"],
+            "p50": latency.get("p50_ms"),
+            "p99": latency.get("p99_ms"),
+            "cpu": record["server"]["cpu_us_per_request"],
+        }
+    )
+    search, server = record["search"], record["server"]
+    if search and (rate := search["rate_kept_per_s"]):
+        cores, gb = (server["cpu_s"] or 0) / record["window_s"], (server["memory_bytes"] or 0) / 1e9
+        missed = search["rate_missed_per_s"] or 2 * rate
+        settled = missed / rate - 1 <= max(search["resolution"], 1 / rate)
+        value |= {
+            "capacity": np.sqrt(rate * missed) if settled else rate,
+            "capacity_core": rate / cores if cores else None,
+            "capacity_memory": rate / gb if gb else None,
+        }
+    found = value.get(metric)
+    return found if found is not None and found > 0 else None
+
+
+def compute_ratio(run: Found, pair: Found, metric: str, looks: int) -> Found | None:
+    """Return the ratio of two cells with its interval; None if no block has both."""
+    sides: list[dict[int, float]] = [
+        {
+            record["block"]: figure
+            for record in run["records"]
+            if record["cell"] == pair[side] and (figure := figure_of(record, metric)) is not None
+        }
+        for side in ("subject", "baseline")
+    ]
+    blocks = sorted(sides[0].keys() & sides[1].keys())
+    if not blocks:
+        return None
+    logs = np.log([sides[0][block] / sides[1][block] for block in blocks])
+    n, mean = len(logs), float(logs.mean())
+    if n == 1:
+        return {"estimate": np.exp(mean), "low": None, "high": None, "blocks": 1, "log_error": None}
+    error = float(logs.std(ddof=1)) / np.sqrt(n)
+    half = t_quantile(1 - LEVEL / looks / 2, n - 1) * error
+    low, high = np.exp(np.clip([mean - half, mean + half], -300, 300))
+    return {"estimate": np.exp(mean), "low": low, "high": high, "blocks": n, "log_error": error}
+
+
+def adjust(p_values: list[float]) -> list[float]:
+    """Return p-values adjusted by Benjamini and Hochberg."""
+    order = np.argsort(p_values)
+    scaled = np.array(p_values)[order] * len(p_values) / np.arange(1, len(p_values) + 1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum.accumulate(np.append(scaled, 1.0)[::-1])[::-1][:-1]
+    return [float(each) for each in adjusted]
+
+
+def find_failed_gates(run: Found, pair: Found, ratio: Found | None) -> set[str]:
+    """Return the gates that withhold a verdict: those of both cells, and `instrument` between them."""
+    metric, cells = pair["metric"], (pair["subject"], pair["baseline"])
+    records = [record for record in run["records"] if record["cell"] in cells]
+    gates = [gate for record in records for gate in record["gates"]]
+    failed = {gate["name"] for gate in gates if not gate["passed"] and metric in gate["metrics"]}
+    name, margin = f"{metric}_error_ms", run["run"]["equivalence_margin"]
+    errors = [
+        [error for record in records if record["cell"] == cell and (error := (record["instrument"] or {}).get(name))]
+        for cell in cells
+    ]
+    if ratio is None or sum(map(len, errors)) < len(records):
+        return failed
+    baseline = [figure_of(record, metric) for record in records if record["cell"] == pair["baseline"]]
+    base_ms = float(np.exp(np.mean(np.log([each for each in baseline if each]))))
+    low, high = ratio["low"] or ratio["estimate"], ratio["high"] or ratio["estimate"]
+    if not (low > 1 or high < 1 or 1 / (1 + margin) <= low <= high <= 1 + margin):
+        low = high = ratio["estimate"]
+    subject_error, baseline_error = ((min(a for a, _ in each), max(b for _, b in each)) for each in errors)
+    least_ms = (low - 1) * base_ms - subject_error[1] + baseline_error[0]
+    most_ms = (high - 1) * base_ms - subject_error[0] + baseline_error[1]
+    is_small = 1 / (1 + margin) <= 1 + least_ms / base_ms and 1 + most_ms / base_ms <= 1 + margin
+    return failed if least_ms > 0 or most_ms < 0 or is_small else failed | {"instrument"}
+
+
+def judge(run: Found, pairs: list[Found], looks: int) -> Iterator[tuple[str, Found | None]]:
+    """Yield the verdict of each pair and the tests that it rests on, all of them corrected together."""
+    ratios = [compute_ratio(run, pair, pair["metric"], looks) for pair in pairs]
+    withheld = [not ratio or find_failed_gates(run, pair, ratio) for pair, ratio in zip(pairs, ratios, strict=True)]
+    tested = [
+        place for place, ratio in enumerate(ratios) if not withheld[place] and ratio and ratio["log_error"] is not None
+    ]
+    known = [ratio for place, ratio in enumerate(ratios) if ratio and place in tested]
+    tests = dict(zip(tested, run_tests(known, np.log1p(run["run"]["equivalence_margin"]), looks), strict=True))
+    for place, (pair, ratio) in enumerate(zip(pairs, ratios, strict=True)):
+        found = tests.get(place)
+        if withheld[place] or not ratio:
+            verdict = "withheld"
+        elif found and found["p_equivalence"] <= EQUIVALENCE_LEVEL:
+            verdict = "equivalent"
+        elif found and found["p_difference"] <= LEVEL:
+            verdict = "faster" if (ratio["estimate"] > 1) == (pair["metric"] in HIGHER_IS_BETTER) else "slower"
+        else:
+            verdict = "inconclusive"
+        yield verdict, found
+
+
+def run_tests(ratios: list[Found], margin: float, looks: int) -> Iterator[Found]:
+    """Yield the tests of ratios; the margin is a logarithm."""
+    means = [float(np.log(ratio["estimate"])) for ratio in ratios]
+    different, equivalent = [], []
+    for ratio, mean in zip(ratios, means, strict=True):
+        different.append(min(1, looks * 2 * p_value(ratio, abs(mean))))
+        equivalent.append(min(1, looks * max(p_value(ratio, margin - mean), p_value(ratio, margin + mean))))
+    different, equivalent = adjust(different), adjust(equivalent)
+    decided = (sum(p <= LEVEL for p in different), sum(p <= EQUIVALENCE_LEVEL for p in equivalent))
+    levels = [LEVEL / looks * min(1 + count, len(ratios)) / max(len(ratios), 1) for count in decided]
+    for ratio, mean, p_difference, p_equivalence in zip(ratios, means, different, equivalent, strict=True):
+        needed = None
+        if p_difference > LEVEL and p_equivalence > EQUIVALENCE_LEVEL:
+            goals = zip((abs(mean), margin - abs(mean)), levels, strict=True)
+            needed = min((n for goal, level in goals if (n := count_blocks(ratio, goal, level))), default=None)
+        yield {
+            "p_difference": p_difference,
+            "p_equivalence": p_equivalence,
+            "comparisons": len(ratios),
+            "looks": looks,
+            "detectable": float(np.exp(min(reach(ratio, levels[0], ratio["blocks"]), 300))),
+            "blocks_needed": needed,
+        }
+
+
+def p_value(ratio: Found, distance: float) -> float:
+    """Return the chance of a mean that far from its bound, were the true one at the bound."""
+    if ratio["log_error"] == 0:
+        return 0.0 if distance > 0 else 1.0
+    return t_cdf(-distance / ratio["log_error"], ratio["blocks"] - 1)
+
+
+def reach(ratio: Found, level: float, blocks: int) -> float:
+    """Return the distance that so many blocks find in 80 % of runs."""
+    error = ratio["log_error"] * np.sqrt(ratio["blocks"] / blocks)
+    return float((t_quantile(1 - level / 2, blocks - 1) + t_quantile(0.8, blocks - 1)) * error)
+
+
+def count_blocks(ratio: Found, goal: float, level: float) -> int | None:
+    """Return the least number of blocks, over those that there are, that reach the goal."""
+    low, high = ratio["blocks"] + 1, BLOCKS_MAX
+    if reach(ratio, level, high) > goal:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reach(ratio, level, middle) <= goal else (middle + 1, high)
+    return int(low)
+
+
+def list_differences(said: Any, computed: Any, where: str) -> Iterator[str]:  # noqa: ANN401 - parts of JSON
+    """Yield what isn't the same, to the sixth digit, in all that was computed."""
+    if isinstance(computed, dict) and said is not None:
+        for name, value in computed.items():
+            yield from list_differences(said[name], value, f"{where}.{name}")
+    elif isinstance(computed, float) and isinstance(said, (int, float)):
+        if abs(said - computed) > TOLERANCE * max(abs(computed), 1e-9):
+            yield f"{where}: {said}, and computed {computed}"
+    elif said != computed:
+        yield f"{where}: {said}, and computed {computed}"
+
+
+def check(run: Found) -> Iterator[str]:
+    """Yield what differs between the comparisons of a run and what its records come to."""
+    looks = len(run["run"]["looks"]["blocks"]) if run["run"]["looks"] else 1
+    main = [pair for pair in run["comparisons"] if not pair["instruments"]]
+    checks = list(itertools.chain.from_iterable(pair["checks"] for pair in main))
+    for pair in (*run["comparisons"], *checks):
+        where = f"{pair['subject']} / {pair['baseline']}"
+        for metric, ratio in pair["ratios"].items():
+            yield from list_differences(ratio, compute_ratio(run, pair, metric, looks), f"{where}: {metric}")
+    for pairs in (main, checks):
+        for pair, (verdict, tests) in zip(pairs, judge(run, pairs, looks), strict=True):
+            where = f"{pair['subject']} / {pair['baseline']}"
+            yield from list_differences(pair["verdict"], verdict, f"{where}: verdict")
+            yield from list_differences(pair["significance"], tests, f"{where}: significance")
+    for cell in run["cells"]:
+        for metric in ("throughput", "p50", "p99", "cpu"):
+            found = [figure_of(record, metric) for record in run["records"] if record["cell"] == cell["cell"]]
+            figures = [each for each in found if each is not None]
+            mean = float(np.exp(np.mean(np.log(figures)))) if figures else None
+            yield from list_differences(cell[metric], mean, f"{cell['cell']}: {metric}")
+
+
+def main() -> int:
+    """Check the run on stdin, print what differs, and return the exit code."""
+    run = json.load(sys.stdin)
+    differences = list(check(run))
+    sys.stdout.write(
+        "\n".join([*differences, f"{len(run['comparisons'])} comparisons, {len(differences)} differences\n"])
+    )
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// ownLoad is a short load of a user application with one operation.
+func ownLoad(t *testing.T, script, address, operation string) k6Run {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "application.json")
+	if err := os.WriteFile(path, []byte(`{"operations": {"own": `+operation+`}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	descriptors, err := filepath.Abs("../../proto/contract.binpb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k6Run{script: script, warmup: "0", window: "0.5", variables: map[string]string{
+		"ADDRESS": address, "APPLICATION": path, "DESCRIPTORS": descriptors, "CHECK_EVERY": "1",
+	}}
+}
+
+func TestARestServiceOfSomebodysOwnIsLoaded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	t.Setenv("RATE", "s3cret {n}") // It is also the name of a setting of the scripts.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		n := strings.TrimPrefix(string(body), "text ")
+		if n == string(body) || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || r.Header.Get("Accept") != "a/b" ||
+			r.Header.Get("Authorization") != "Bearer s3cret {n}" || r.Header.Get("X-N") != "<"+n+">" || r.Host != "shop" {
+			t.Errorf("unexpected request: %v, %s", r, body)
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = fmt.Fprintf(w, "it was: %s", body)
+	}))
+	t.Cleanup(server.Close)
+	for contains, wrong := range map[string]bool{"was: text {n}": false, "none": true} {
+		load := ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"inputs": {"n": {"counter": 1}}, "rest": {"request": "POST /echo",
+			"headers": {"authorization": "Bearer ${RATE}", "X-N": "<{n}>", "ACCEPT": "a/b", "Host": "shop"},
+			"body": "text {n}", "expect": {"status": 202, "contains": "`+contains+`"}}}`)
+		command, path := load.command(t)
+		command.Args = append([]string{command.Args[0], "run", "--include-system-env-vars=false"}, command.Args[2:]...)
+		if output, err := command.CombinedOutput(); err != nil || len(output) > 0 {
+			t.Fatalf("k6: %v\n%s", err, output)
+		}
+		got := readCell(t, path)
+		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
+			t.Errorf("%s: want wrong %v, got %d of %d", contains, wrong, got.Mismatches, total)
+		}
+	}
+}
+
+func TestARedirectIsAReply(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/a" {
+			t.Error("k6 follows redirects")
+		}
+		http.Redirect(w, r, "/b", http.StatusFound)
+	}))
+	t.Cleanup(server.Close)
+	got := ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"rest": {"request": "GET /a"}}`).run(t)
+	got.expectOnly(t, "unknown")
+}
+
+func TestAGRPCServiceOfSomebodysOwnIsLoaded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	t.Setenv("TOKEN", "s3cret")
+	service := plain()
+	listener := service.listen(t)
+	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		given, _ := metadata.FromIncomingContext(stream.Context())
+		got := strings.Join([]string{first(given, "authorization"), first(given, "trace-bin"), first(given, "id")}, " ")
+		if got != "s3cret \x00\xff 7" {
+			return status.Errorf(codes.Unauthenticated, "got %q", got)
+		}
+		var request []byte
+		if err := stream.RecvMsg(&request); err != nil {
+			return err
+		}
+		item := []byte("\x0a\x02\x08\x05") // a transaction, or a user whose field 1 is something else
+		if method, _ := grpc.MethodFromServerStream(stream); strings.HasSuffix(method, "/GetUser") {
+			item = []byte("\x1a\x02\x08\x07")
+		}
+		return stream.SendMsg(&item)
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	const with = `"metadata": {"Authorization": "${TOKEN}", "trace-bin": "AP8=", "id": "{id}"}`
+	for script, operation := range map[string]string{
+		"../grpc.js": `{"inputs": {"id": {"range": [7, 7]}}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}, ` +
+			with + `, "expect": {"data.id": "{id}"}}}`,
+		"../stream.js": `{"stream": true, "inputs": {"id": {"range": [7, 7]}}, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions", ` +
+			with + `, "expect": {"data.id": 5}}}`,
+	} {
+		load := ownLoad(t, script, service.address, operation)
+		load.variables["TRANSPORT"], load.variables["STREAM_ITEMS"] = "grpc", "0"
+		got := load.run(t)
+		if got.expectOnly(t, "ok"); got.Mismatches != 0 {
+			t.Errorf("%s: %d wrong", script, got.Mismatches)
+		}
+	}
+}
+
+func TestASecretThatAServiceRepeatsIsWrittenNowhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	t.Setenv("TOKEN", "s3cret")
+	service := plain()
+	listener := service.listen(t)
+	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		given, _ := metadata.FromIncomingContext(stream.Context())
+		return status.Error(codes.PermissionDenied, "who is "+first(given, "authorization"))
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	for script, operation := range map[string]string{
+		"../grpc.js":   `{"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"authorization": "${TOKEN}"}}}`,
+		"../stream.js": `{"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions", "metadata": {"authorization": "${TOKEN}"}}}`,
+	} {
+		load := ownLoad(t, script, service.address, operation)
+		load.variables["TRANSPORT"] = "grpc"
+		got := load.run(t)
+		if got.expectOnly(t, "unknown"); got.errorText() != "who is ${TOKEN}" {
+			t.Errorf("%s: got %s", script, got.errorText())
+		}
+	}
+}
+
+func first(given metadata.MD, key string) string {
+	values := given.Get(key)
+	if len(values) != 1 {
+		return fmt.Sprint(values)
+	}
+	return values[0]
+}
+
+func TestARestStreamOfSomebodysOwnHasHeaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	t.Setenv("TOKEN", "s3cret")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "s3cret" || r.Host != "shop" {
+			t.Errorf("unexpected request: %v", r)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"a\": 1}\n\nevent: end\ndata: {}\n\n")
+	}))
+	t.Cleanup(server.Close)
+	load := ownLoad(t, "../stream.js", server.Listener.Addr().String(), `{"stream": true, "rest": {"request": "GET /",
+		"headers": {"Authorization": "${TOKEN}", "Host": "shop"}, "expect": {"json": {"a": 1}}}}`)
+	load.variables["TRANSPORT"] = "rest"
+	got := load.run(t)
+	if got.expectOnly(t, "ok"); got.Mismatches != 0 {
+		t.Errorf("%d wrong", got.Mismatches)
+	}
+}
+
+func TestWhatK6CannotSendIsOneClearLine(t *testing.T) {
+	for want, load := range map[string]k6Run{
+		"the environment has no variable WIREBENCH_NONE": ownLoad(t, "../rest.js", "127.0.0.1:1",
+			`{"rest": {"request": "GET /", "headers": {"A": "${WIREBENCH_NONE}"}}}`),
+		"own expects status 404, which k6 counts as a failure": ownLoad(t, "../rest.js", "127.0.0.1:1",
+			`{"rest": {"request": "GET /", "expect": {"status": 404}}}`),
+		"own has no request on socket that k6 can send": ownLoad(t, "../socket.js", "127.0.0.1:1", `{"socket": {"line": "PING"}}`),
+		"own has no request on grpc that k6 can send":   ownLoad(t, "../grpc.js", "127.0.0.1:1", `{"socket": {"method": "a"}}`),
+	} {
+		if got := load.fails(t); !strings.Contains(got, want) {
+			t.Errorf("want %q in %q", want, got)
+		}
+	}
+}

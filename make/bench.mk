@@ -1,0 +1,36 @@
+# Measure, report and show.
+
+##@ Measure
+.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy coverage replicate
+# What wireload drives alone needs no other driver, and quick no other tool.
+bench: setup$(if $(findstring --driver wireload,$(subst =, ,$(ARGS))),-wireload,$(if $(filter %quick.yaml quick,$(SCENARIO)),-quick)) ## run SCENARIO and say what the measurements support
+	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
+	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+fetch-hcs-timing: .venv/.installed ## fetch when messages came to TOPIC, for benchmark-replay (ARGS='--network testnet --limit 5000')
+	@$(BIN)/wirebench timing fetch-hcs $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
+
+benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING, or those of scenarios/replay.yaml
+	@$(BIN)/wirebench run scenarios/replay.yaml --target $(TARGET) $(if $(TIMING),--timing '$(TIMING)') \
+	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+report: setup ## write the report of the last run (or of another: see ARGS='--help')
+	@$(BIN)/wirebench report $(ARGS)
+
+serve: setup ## show all results in a browser, at http://127.0.0.1:8400
+	@$(BIN)/wirebench serve $(ARGS)
+
+doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
+	@$(BIN)/wirebench doctor $(ARGS)
+
+bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+accuracy: setup driver-fortio driver-locust ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
+	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
+
+coverage: setup-dev ## simulate how often intervals cover and verdicts err, and write the tables in docs/method.md (ARGS=NAME=RUN records blocks)
+	@$(BIN)/python -m benchmarks.coverage $(ARGS)
+
+replicate: setup .tools/bin/bare-go ## repeat runs whose right verdicts are known, and write docs/replication.md (hours; ARGS=--help)
+	@$(BIN)/python -m benchmarks.replicate $(ARGS)

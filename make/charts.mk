@@ -1,0 +1,27 @@
+# The charts: what checks them without a cluster.
+
+# What kubeconform checks against; the version is that of the cluster.
+SCHEMAS = .tools/schemas/$(KUBERNETES_VERSION)
+
+##@ Charts
+.PHONY: lint-charts test-charts
+lint-charts: .tools/bin/helm .tools/bin/kubeconform .tools/bin/prometheus $(SCHEMAS) ## the charts with all values in charts/*/ci: helm lint, Kubernetes' schemas, promtool
+	@for values in $(wildcard charts/*/ci/*-values.yaml); do \
+	  $(STEP) "$$values" scripts/charts/check $$values $(KUBERNETES_VERSION) $(SCHEMAS) || exit; \
+	done
+
+test-charts: .tools/bin/helm-unittest ## the unit tests of the charts
+	@$(STEP) "helm-unittest" .tools/bin/helm-unittest --strict $(dir $(wildcard charts/*/Chart.yaml))
+
+.tools/bin/kubeconform: make/versions.mk | .tools/.prerequisites
+	$(call install-go,github.com/yannh/kubeconform/cmd/kubeconform,$(KUBECONFORM_VERSION))
+
+.tools/bin/helm-unittest: make/versions.mk scripts/charts/build-unittest | .tools/.prerequisites
+	@$(STEP) "helm-unittest: building $(HELM_UNITTEST_VERSION) $(SLOW)" \
+	  scripts/charts/build-unittest $(HELM_UNITTEST_VERSION) $@
+	@touch $@
+
+$(SCHEMAS): scripts/charts/schemas | .tools/.prerequisites
+	@$(STEP) "kubeconform: reading the schemas of Kubernetes $(KUBERNETES_VERSION)" \
+	  $(PYTHON) scripts/charts/schemas $(KUBERNETES_VERSION) $@
+	@touch $@

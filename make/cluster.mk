@@ -1,0 +1,80 @@
+# A Kubernetes cluster on this machine, and what runs in it. docs/cluster.md says what it takes and where it leaves things.
+
+CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
+
+# Whether there is to be a server of results: as it is said, or else as it was when images were last built.
+HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(shell grep --no-messages --silent '^  serve:' build/cluster/images.yaml && echo yes))
+
+##@ Kubernetes
+.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo deploy undeploy prometheus grafana results cluster-down cluster-clean \
+  load-rest load-grpc load-socket
+docker-up: ## start a Docker engine if none answers (as root, on Debian)
+	@scripts/cluster/engine up
+
+docker-down: ## end the engine that docker-up has started
+	@scripts/cluster/engine down
+
+cluster-up: cluster-preflight $(CLUSTER_TOOLS) images ## three nodes on this machine, with our services, Prometheus and Grafana
+	@scripts/cluster/node-image
+	@scripts/cluster/cluster up
+	@scripts/cluster/cluster load
+	@scripts/cluster/deploy up
+
+cluster-load: images ## build the images that have changed and load them onto the nodes
+	@scripts/cluster/cluster load
+
+cluster-podinfo: .tools/bin/podinfo ## build the image of podinfo, which an example measures, and load it onto the nodes
+	@scripts/cluster/images build/cluster/podinfo.yaml podinfo
+	@scripts/cluster/cluster load build/cluster/podinfo.yaml
+
+deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
+	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
+
+# What is given is checked by wirebench, in words.
+LOAD = $(BIN)/wirebench load $(@:load-%=%) --concurrency '$(CONCURRENCY)' --duration '$(DURATION)' \
+  $(if $(RATE),--rate '$(RATE)') $(if $(REPLICAS),--replicas '$(REPLICAS)') $(if $(WORKERS),--workers '$(WORKERS)') $(ARGS)
+
+load-rest: setup ## load on the deployed REST service, live in Prometheus: RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS
+	@$(LOAD)
+
+load-grpc: setup ## the same on gRPC, by ghz (ARGS='--driver k6': by k6)
+	@$(LOAD)
+
+load-socket: setup ## the same on the socket service
+	@$(LOAD)
+
+undeploy: ## remove the charts and their namespaces from the cluster
+	@scripts/cluster/deploy down
+
+prometheus: ## print the address of Prometheus
+	@scripts/cluster/deploy $@
+
+grafana: ## print the address of Grafana and who may look, or why it is not there
+	@scripts/cluster/deploy $@
+
+results: ## print how to reach the server of results in the cluster (RESULTS=yes puts it there)
+	@scripts/cluster/deploy $@
+
+cluster-down: ## remove the cluster; images and tools stay, for the next
+	@scripts/cluster/cluster down
+
+cluster-clean: cluster-down ## remove our images from the engine as well
+	@scripts/cluster/cluster clean
+
+.PHONY: cluster-preflight images
+cluster-preflight:
+	@scripts/cluster/cluster preflight
+
+images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
+	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
+	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana \
+	  $(if $(HAS_RESULTS),serve)
+
+.tools/bin/kind: make/versions.mk | .tools/.prerequisites
+	$(call install-go,sigs.k8s.io/kind,$(KIND_VERSION))
+
+.tools/bin/helm: make/versions.mk | .tools/.prerequisites
+	$(call install-go,helm.sh/helm/v4/cmd/helm,$(HELM_VERSION),$(SLOW),-X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION))
+
+.tools/bin/kubectl: images/offline/kubernetes/go.mod images/offline/kubernetes/go.sum | .tools/.prerequisites
+	$(call build-go,images/offline/kubernetes,$(SLOW),$(KUBERNETES_FLAGS),k8s.io/kubernetes/cmd/kubectl)

@@ -1,0 +1,67 @@
+# Lint, format, generate and lock.
+
+SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
+GO_MODULES := wireload k6/extension drivers/fortio services/go benchmarks/bare-go tests/accuracy/truth
+GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
+PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py docs/*.py)
+
+##@ Check and change the code
+.PHONY: lint lint-python lint-imports lint-types lint-proto lint-go lint-shell format proto proto-check dashboards docs lock
+lint: lint-python lint-imports lint-types lint-proto lint-go lint-shell ## ruff, import-linter, mypy, buf, gofmt, go vet and shellcheck
+
+lint-python: setup-dev
+	@$(STEP) "ruff check" $(BIN)/ruff check --quiet
+	@$(STEP) "ruff format --check" $(BIN)/ruff format --check --diff --quiet
+
+lint-imports: setup-dev
+	@$(STEP) "lint-imports" $(BIN)/lint-imports --no-cache
+
+lint-types: setup-dev
+	@$(STEP) "mypy" $(BIN)/mypy $(PYTHON_CODE)
+
+lint-proto: setup-dev
+	@$(STEP) "buf lint" $(BIN)/buf lint
+
+lint-go: | .tools/.prerequisites
+	@$(STEP) "gofmt" bash -c 'diff=$$(gofmt -d $(GO_CODE) 2>&1); echo "$$diff"; [ -z "$$diff" ]'
+	@for module in $(GO_MODULES); do $(STEP) "go vet $$module" go -C $$module vet -mod=readonly ./... || exit; done
+
+lint-shell: setup-dev
+	@$(STEP) "shellcheck" $(BIN)/shellcheck --external-sources --source-path=SCRIPTDIR/.. $(SHELL_CODE)
+
+format: setup-dev ## let ruff and gofmt write the code their way
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+	@gofmt -l -w $(GO_CODE)
+
+proto: setup-dev ## generate what follows from proto/ and applications/users.yaml: stubs, OpenAPI, files of drivers
+	@scripts/generate-proto
+
+proto-check: setup-dev ## check that the generated files are what proto would write
+	@$(BIN)/python -m pytest tests/unit/scripts/test_proto_drift.py
+
+dashboards: setup-dev ## generate grafana/generated from grafana/boards
+	@$(BIN)/python -m grafana
+
+docs: setup-dev ## generate the tables in docs that follow from code
+	@$(BIN)/python docs/gates.py
+
+# One version of each package on every Python and platform: results of two machines are results of the same code.
+define lock-packages
+@$(STEP) "requirements/$(1).lock" .tools/uv/bin/uv pip compile --quiet --universal --fork-strategy fewest --generate-hashes \
+  --no-emit-package wirebench-proto --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) $(2) --output-file requirements/$(1).lock
+endef
+LIKE_BENCH := --constraints requirements/bench.lock
+
+lock: .tools/uv/bin/uv ## write requirements/ from what the three pyproject.toml ask for
+	$(call lock-packages,bench,--group build pyproject.toml services/python/pyproject.toml)
+	$(call lock-packages,dev,--group dev pyproject.toml services/python/pyproject.toml $(LIKE_BENCH))
+	$(call lock-packages,services,--group pyproject.toml:build services/python/pyproject.toml $(LIKE_BENCH))
+	$(call lock-packages,load,--group pyproject.toml:build --group pyproject.toml:load $(LIKE_BENCH))
+	$(call lock-packages,serve,--group build pyproject.toml $(LIKE_BENCH))
+	$(call lock-packages,locust,--group pyproject.toml:locust)
+
+.tools/uv/bin/uv: make/versions.mk | .tools/.prerequisites
+	@$(STEP) "uv: installing $(UV_VERSION)" bash -c '$(PYTHON) -m venv --clear .tools/uv && \
+	  .tools/uv/bin/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)'
+	@touch $@

@@ -1,0 +1,17 @@
+# Versions of tools. Those of k6 and fortio are in their go.mod, those of Python packages (buf among them) in requirements/,
+# and that of Kubernetes in images/offline/kubernetes/go.mod.
+GHZ_VERSION := v0.93.0
+TOXIPROXY_VERSION := v2.5.0
+OHA_VERSION := 1.16.0
+OHA_RUST_VERSION := 1.88
+# The last commit before its module path got a suffix that the version tags lack.
+PODINFO_VERSION := v1.8.1-0.20250910200901-e86405a8674e
+UV_VERSION := 0.13.8
+# v0.315.0 is how Go modules write Prometheus 3.15.0.
+PROMETHEUS_VERSION := v0.315.0
+KIND_VERSION := v0.33.0
+HELM_VERSION := v4.3.1
+HELM_UNITTEST_VERSION := v1.1.2
+KUBECONFORM_VERSION := v0.8.0
+# The version that kubeadm of images/offline/kubernetes asks for.
+COREDNS_VERSION := v1.12.1

@@ -1,0 +1,58 @@
+"""`wirebench run` of a search for the capacity, of a service whose capacity is known."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.support import faulty_service
+from tests.support.runs import needs_tools, only_run, second_lane, wirebench
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.results.bundle.check import load_checked_run
+
+pytestmark = [second_lane, needs_tools]
+
+SERVICE = f"""\
+application: slow
+operations: {{get: {{rest: {{request: GET /, expect: {{json: {{name: right}}}}}}}}}}
+variants: {{slow: {{transport: rest, start: "{sys.executable} {faulty_service.__file__} {{port}} slow"}}}}
+"""
+#: Each of eight connections has a reply every 50 ms.
+CAPACITY_PER_S = 8 / 0.05
+SCENARIO = """\
+question: How much does it serve?
+application: slow.yaml
+factors: {operation: get, concurrency: 8}
+load: {model: capacity, objective: {p99_ms: 100}, resolution: 0.05, warmup_s: 0.2, window_s: 1}
+blocks: 1
+"""
+
+
+def test_a_search_finds_what_connections_and_latency_allow(tmp_path: Path) -> None:
+    """Never more. On a machine that is busy with something else, sleeping takes longer, and it may be less.
+
+    All windows are in the record and their histograms in its file; the run can be exported.
+    """
+    (tmp_path / "slow.yaml").write_text(SERVICE, encoding="utf-8")
+    (tmp_path / "search.yaml").write_text(SCENARIO, encoding="utf-8")
+    done = wirebench("run", tmp_path / "search.yaml", "--no-calibrate", "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    (record,) = run.records
+    search = record.search
+    assert search is not None
+    assert search.closed_rate_per_s is not None
+    assert 0.5 * CAPACITY_PER_S < (search.capacity_per_s or 0) < 1.05 * CAPACITY_PER_S
+    assert search.rate_kept_per_s == record.rate_asked_per_s
+    assert record.response is not None
+    assert record.response.p99_ms <= 100
+    assert "capacity" == record.factors["shape"]
+    assert record.factors["rate_per_s"] is None
+    file = HistogramFile.read(run.folder / record.histogram_file)
+    counts = [Histogram.decode(text).count for text in file.search]
+    assert len(counts) == len(search.windows)
+    assert all(count == each.requests for count, each in zip(counts, search.windows, strict=True) if each.kept)
+    assert f"{search.capacity_per_s:,.0f}" in done.stdout
+    assert "with a p99 of at most 100 ms" in done.stdout
+    assert [record] == list(load_checked_run(run.folder).records)

@@ -1,0 +1,145 @@
+"""Each kind of load by wireload and k6, on real services that count every request."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.loads import Loads, shared_loads
+from tests.support.runs import needs_tools
+from wirebench.drivers import DRIVERS
+from wirebench.model.record import Record
+from wirebench.targets import toxiproxy
+
+pytestmark = needs_tools
+
+ALL = "transport: [rest, grpc, socket]"
+#: The rest of a scenario, by what it is about.
+SCENARIOS = {
+    "closed": f"factors: {{{ALL}, operation: [users.create, users.list], concurrency: 4}}\n"
+    "load: {warmup_s: 0.1, window_s: 0.5}",
+    "protobuf": "factors: {transport: [rest, socket], codec: protobuf, concurrency: 4, connection: [keep, reopen]}\n"
+    "load: {warmup_s: 0.1, window_s: 0.5}",
+    "mutual-tls": f"factors: {{{ALL}, tls: mutual, concurrency: 4, connection: [keep, reopen]}}\n"
+    "load: {warmup_s: 0.2, window_s: 0.5}",
+    "open": f"factors: {{{ALL}, driver: [wireload, k6], rate_per_s: 200, concurrency: 50}}\n"
+    "load: {model: open, warmup_s: 0.4, window_s: 0.6}",
+    "ramp": f"factors: {{{ALL}, driver: [wireload, k6], rate_per_s: 400, concurrency: 50}}\n"
+    "load: {model: ramp, from_rate_per_s: 100, warmup_s: 0.2, window_s: 1}",
+    "streams": f"factors: {{{ALL}, operation: ledger.stream_transactions, stream_items: 50, concurrency: 2}}\n"
+    "load: {warmup_s: 0.1, window_s: 0.5}",
+    "mix": f"factors: {{{ALL}, operation: crud, concurrency: 4}}\n"
+    "load: {warmup_s: 0.1, window_s: 0.5, workloads: {crud: {mix: {users.create: 2, users.get: 5, users.delete: 1}}}}",
+    "calls": f"factors: {{{ALL}, operation: crud, concurrency: 3}}\n"
+    "load: {model: calls, calls: 40, warmup_calls: 20, workloads: {crud: {sequence: [users.create, users.get]}}}",
+    "phases": f"factors: {{{ALL}, operation: crud, payload: list, concurrency: 2}}\n"
+    "load: {model: calls, calls: 40, warmup_calls: 6,\n"
+    "  workloads: {crud: {phases: [users.create, users.list, users.get, users.delete]}}}",
+    "arrivals": f"factors: {{{ALL}, concurrency: 6}}\nload: {{spawn_rate_per_s: 20, warmup_s: 0.5, window_s: 0.5}}",
+}
+
+
+@pytest.fixture(scope="module")
+def loads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loads]:
+    """Return what sends loads to services that all tests of this module share."""
+    with shared_loads(tmp_path_factory.mktemp("services")) as shared:
+        yield shared
+
+
+@pytest.fixture
+def measure(loads: Loads, scenario: Callable[[str], Path]) -> Callable[[str], list[Record]]:
+    """Return a function that measures the rest of a scenario, and checks its replies and counts."""
+
+    def measure(text: str) -> list[Record]:
+        records = loads.measure(scenario(f"question: Is this load sent?\n{text}\nblocks: 1\n"))
+        for record in records:
+            assert {} == record.errors, record.error_texts
+            assert 0 == record.mismatches
+            assert record.requests
+            checked = {"calls", "counts", "conformance"}
+            assert [] == [gate for gate in record.gates if gate.name in checked and not gate.passed]
+        return records
+
+    return measure
+
+
+@pytest.mark.parametrize("about", SCENARIOS)
+def test_each_kind_of_load(about: str, measure: Callable[[str], list[Record]]) -> None:
+    """Server and driver count the same requests, none fails, and each reply that is looked at is right."""
+    records = measure(SCENARIOS[about])
+    assert len({record.factors["transport"] for record in records}) >= 2
+    for record in records:
+        match about:
+            case "open" | "ramp":
+                assert record.response
+                assert record.service
+                assert record.service.count == record.response.count
+                assert record.response.mean_ms >= record.service.mean_ms * 0.99
+            case "mutual-tls":
+                agreed = {(each.version, each.key_exchange, each.resumed) for each in record.tls}
+                assert {("TLS 1.3", "X25519", False)} == agreed
+            case "streams":
+                assert record.streams
+                missing = 50 * record.requests_total - record.streams.items_total
+                assert 0 <= missing <= 50 * record.streams.cancelled
+            case "calls":
+                assert (120, 180) == (record.requests, record.requests_total)
+            case "phases":
+                phases = ("users.create", "users.list", "users.get", "users.delete")
+                assert dict.fromkeys(phases, 20) == {name: each.requests for name, each in record.operations.items()}
+        if about == "open":
+            assert 200 == record.rate_asked_per_s
+            # For 1 s, by k6 for 1.05 s, whether or not the machine was too busy for all of them.
+            assert 205 == pytest.approx(record.requests_total + record.dropped_iterations, rel=0.05)
+
+
+def test_a_ramp_grows_to_its_rate(measure: Callable[[str], list[Record]]) -> None:
+    """The rate asked for grows from slice to slice; the figure on the whole window is the mean."""
+    (record,) = measure(SCENARIOS["ramp"].replace("[rest, grpc, socket]", "socket").replace("[wireload, k6]", "k6"))
+    assert 250 == record.rate_asked_per_s == record.requests + record.dropped_iterations
+    first, *_, last = (
+        sum(each.rate_asked_per_s for each in record.over_time[place : place + 10]) / 10 for place in (0, 40)
+    )
+    assert (130, 370) == pytest.approx((first, last), rel=0.1)
+
+
+def test_a_replay_sends_every_recorded_request(measure: Callable[[str], list[Record]], tmp_path: Path) -> None:
+    """A burst of more requests than connections is sent late and not left out."""
+    (tmp_path / "timing.json").write_text(json.dumps([0, *[0.2] * 60, *(0.3 + each / 100 for each in range(39))]))
+    for record in measure(
+        f"factors: {{{ALL}, concurrency: 8}}\nload: {{model: replay, timing: timing.json, warmup_s: 0.1}}"
+    ):
+        assert 100 == record.requests
+        assert 0 == record.dropped_iterations
+
+
+@pytest.mark.skipif(toxiproxy.read_version() is None, reason="toxiproxy is not built: make setup")
+def test_a_request_that_takes_longer_than_the_timeout_has_failed(loads: Loads, scenario: Callable[[str], Path]) -> None:
+    """By each driver that has a timeout, through a network that is slower than the timeout allows."""
+    text = """\
+question: What does an impatient client see?
+factors: {transport: [rest, grpc], driver: {rest: [wireload, k6], grpc: [wireload, ghz]},
+  concurrency: 2, network: {delay_ms: 600}}
+load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
+blocks: 1
+"""
+    records = loads.measure(scenario(text))
+    assert 4 == len(records)
+    for record in records:
+        assert {"deadline_exceeded": record.requests} == record.errors, record.error_texts
+
+
+def test_a_job_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """Wrong input is one line that says what to change, and exit status 2."""
+    job = tmp_path / "job.json"
+    job.write_text('{"adresses": []}')
+    done = subprocess.run(
+        [DRIVERS["wireload"].path, "run", job], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert 2 == done.returncode
+    assert 1 == done.stderr.count("\n")
+    assert 'unknown field "adresses"' in done.stderr

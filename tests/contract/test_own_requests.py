@@ -1,0 +1,286 @@
+"""Drivers send the headers, metadata and texts of somebody's own application, and show no value of a variable."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socketserver
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent import futures
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import grpc
+import pytest
+from wirebench_proto import echo_pb2, echo_pb2_grpc
+
+from wirebench.drivers import DRIVERS, Job
+from wirebench.model.application import Application
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Driver, Transport
+from wirebench.model.scenario import Load
+from wirebench.system.paths import CONTRACT, ROOT
+from wirebench.system.processes import Child
+
+pytestmark = pytest.mark.skipif(
+    any(DRIVERS[name].read_version() is None for name in ("wireload", "k6", "ghz")),
+    reason="drivers are missing: make setup",
+)
+
+SECRET = "s3cret of the tests"  # noqa: S105 - looked for in files
+#: Its operation has the name of one of the built-in application's, and other requests.
+APPLICATION = Application.model_validate(
+    {
+        "operations": {
+            "echo.upper": {
+                "inputs": {"n": {"range": [10, 99]}},
+                "rest": {
+                    "request": "POST /own?n={n}",
+                    "headers": {"Authorization": "Bearer ${OWN_TOKEN}", "X-N": "<{n}>", "User-Agent": "own"},
+                    "body": "text {n}",
+                    "expect": {"status": 202, "contains": "text {n}"},
+                },
+                "grpc": {
+                    "call": "wirebench.v1.EchoService/Upper",
+                    "metadata": {"authorization": "Bearer ${OWN_TOKEN}", "x-n": "<{n}>", "trace-bin": "AP8="},
+                    "message": {"text": "text {n}"},
+                    "expect": {"data.text": "TEXT {n}"},
+                },
+            },
+        }
+    }
+)
+#: Other drivers send JSON without headers.
+ITEMS = Application.model_validate(
+    {
+        "operations": {
+            "echo.upper": {
+                "inputs": {"n": {"range": [10, 99]}},
+                "rest": {"request": "GET /items/{n}", "expect": {"json": {"n": "{n}"}}},
+            },
+        }
+    }
+)
+#: ghz has neither secrets nor metadata that differs from call to call.
+PLAIN = Application.model_validate(
+    {
+        "operations": {
+            "echo.upper": {
+                "grpc": {
+                    "call": "wirebench.v1.EchoService/Upper",
+                    "metadata": {"authorization": f"Bearer {SECRET}", "x-n": "<11>"},
+                    "message": {"text": "text 11"},
+                },
+            },
+        }
+    }
+)
+
+
+@dataclass
+class Seen:
+    """What a service was sent."""
+
+    address: str
+    requests: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def check(self, found: Mapping[str, object], expected: Mapping[str, object]) -> None:
+        """Count a request, and note it if it isn't as expected."""
+        self.requests += 1
+        if found != expected:
+            self.wrong.append(f"{found} and not {expected}")
+
+
+@pytest.fixture
+def rest() -> Iterator[Seen]:
+    """Start a REST service that answers with a request's body, or with the item that it names."""
+    seen = Seen("")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            number = body.removeprefix("text ")
+            names = ("Authorization", "X-N", "User-Agent", "Content-Type")
+            expected = (f"Bearer {SECRET}", f"<{number}>", "own", "text/plain; charset=utf-8")
+            found = {"path": self.path, **{name: ",".join(self.headers.get_all(name, [])) for name in names}}
+            seen.check(found, {"path": f"/own?n={number}", **dict(zip(names, expected, strict=True))})
+            self.answer(202, body)
+
+        def do_GET(self) -> None:
+            number = self.path.removeprefix("/items/")
+            seen.check({"is number": number.isdigit()}, {"is number": True})
+            self.answer(200, json.dumps({"n": int(number)}))
+
+        def answer(self, status: int, body: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        yield from _serving(server, seen)
+
+
+def _serving(server: socketserver.TCPServer, seen: Seen) -> Iterator[Seen]:
+    seen.address = f"127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def echo() -> Iterator[Seen]:
+    """Start a gRPC service that answers with its text in upper case."""
+    seen = Seen("")
+
+    class Servicer(echo_pb2_grpc.EchoServiceServicer):
+        def Upper(self, request: echo_pb2.UpperRequest, context: grpc.ServicerContext) -> echo_pb2.UpperResponse:  # noqa: N802 - gRPC's
+            metadata = dict(context.invocation_metadata())
+            expected: dict[str, object] = {
+                "authorization": f"Bearer {SECRET}",
+                "x-n": f"<{request.text.removeprefix('text ')}>",
+                "trace-bin": metadata.get("trace-bin") and b"\x00\xff",  # ghz sends none
+            }
+            seen.check({name: metadata.get(name) for name in expected}, expected)
+            return echo_pb2.UpperResponse(success=True, data=echo_pb2.Text(text=request.text.upper()))
+
+    server = grpc.server(futures.ThreadPoolExecutor(4))
+    echo_pb2_grpc.add_EchoServiceServicer_to_server(Servicer(), server)  # type: ignore[abstract] # no other method is called
+    seen.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield seen
+    server.stop(None).wait()
+
+
+def cell(transport: Transport, driver: Driver) -> Cell:
+    """Return a small cell."""
+    return Cell(
+        transport=transport,
+        runtime="gthread" if transport == "rest" else "sync",
+        driver=driver,
+        operation="echo.upper",
+        concurrency=2,
+        rate_per_s=None,
+        workers=1,
+        threads=None,
+        store="memory",
+        codec="protobuf" if transport == "grpc" else "json",
+        connection="keep",
+    )
+
+
+@pytest.fixture
+def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Application, Cell, Seen], str]:
+    """Return a function that sends a load, checks that all of it was right, and returns the driver's arguments."""
+
+    def send(application: Application, cell: Cell, seen: Seen) -> str:
+        monkeypatch.chdir(tmp_path)  # As relative as a run's folder may be.
+        requests, descriptors = Path("application.json"), Path("contract.binpb")
+        shutil.copy(CONTRACT, descriptors)
+        requests.write_text(application.model_dump_json(exclude_unset=True, by_alias=True), encoding="utf-8")
+        job = Job(
+            cell=cell,
+            load=Load(model="closed", warmup_s=0.2, window_s=0.5),
+            address=seen.address,
+            seed=1,
+            id_base=30_000_000,
+            output=tmp_path / "out.json",
+            log=tmp_path / "out.log",
+            cores=None,
+            application=application,
+            requests=requests,
+            descriptors=descriptors,
+        )
+        arguments = ""
+
+        def watch(child: Child) -> None:
+            nonlocal arguments
+            arguments += str(child.process.args)
+
+        (file,) = DRIVERS[cell.driver].run(job, watch)
+        assert {"ok"} == set(file.requests_total), file.errors
+        assert [] == seen.wrong[:3]
+        assert seen.requests >= file.requests_total["ok"] > 0
+        assert 0 == file.mismatches
+        return arguments
+
+    return send
+
+
+@pytest.mark.parametrize("driver", ["wireload", "k6"])
+@pytest.mark.parametrize("transport", ["rest", "grpc"])
+def test_headers_metadata_and_texts_are_sent(
+    driver: Driver,
+    transport: Transport,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Each request has what the application says; the value of a variable stands in no argument and no file."""
+    monkeypatch.setenv("OWN_TOKEN", SECRET)
+    seen, send = request.getfixturevalue({"rest": "rest", "grpc": "echo"}[transport]), request.getfixturevalue("send")
+    arguments = send(APPLICATION, cell(transport, driver), seen)
+    assert driver in arguments
+    assert SECRET not in arguments
+    assert [] == [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+
+
+def test_ghz_sends_metadata(echo: Seen, send: Callable[[Application, Cell, Seen], str]) -> None:
+    """The call, the messages and the metadata are those of the application."""
+    assert "--call" in send(PLAIN, cell("grpc", "ghz"), echo)
+
+
+@pytest.mark.parametrize("driver", ["wireload", "k6", "fortio", "oha", "locust"])
+def test_every_driver_of_rest_reads_items(
+    driver: Driver, rest: Seen, send: Callable[[Application, Cell, Seen], str]
+) -> None:
+    """What is JSON and without headers, each of them can send."""
+    if DRIVERS[driver].read_version() is None:
+        pytest.skip(f"{driver} is not installed: {DRIVERS[driver].setup}")
+    send(ITEMS, cell("rest", driver), rest)
+
+
+def test_a_request_of_each_operation_is_the_same_on_both_transports(
+    rest: Seen, echo: Seen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`wireload request` draws the same inputs for both, so that replies can be compared."""
+    monkeypatch.setenv("OWN_TOKEN", SECRET)
+    requests = tmp_path / "application.json"
+    requests.write_text(APPLICATION.model_dump_json(exclude_unset=True, by_alias=True), encoding="utf-8")
+    answers = {}
+    for transport, seen in (("rest", rest), ("grpc", echo)):
+        job = tmp_path / f"{transport}.json"
+        described = {
+            "addresses": [seen.address],
+            "application": str(requests),
+            "descriptors": str(ROOT / "proto/contract.binpb"),
+            "requests": {"transport": transport, "seed": 7, "clients": [{"sequence": ["echo.upper"]}]},
+            "requests_each": 5,
+        }
+        job.write_text(json.dumps(described), encoding="utf-8")
+        done = subprocess.run(
+            [DRIVERS["wireload"].path, "request", job], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (0, "") == (done.returncode, done.stderr)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [("echo.upper", number, "") for number in range(1, 6)] == [
+            (each["operation"], each["number"], each["problem"]) for each in lines
+        ]
+        answers[transport] = [each["reply"] for each in lines]
+    assert [] == rest.wrong + echo.wrong
+    assert [text.upper() for text in answers["rest"]] == [each["data"]["text"] for each in answers["grpc"]]
+    assert len(set(answers["rest"])) > 1

@@ -1,0 +1,254 @@
+"""Somebody else's services, measured for real: podinfo, which `make example-podinfo` installs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.runs import needs_tools, only_run, second_lane, wirebench
+from tests.support.services import wait_until
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.application import read_application
+from wirebench.model.cell import ServiceSpec
+from wirebench.report import write_report
+from wirebench.results.bundle.importing import import_bundle
+from wirebench.results.bundle.write import write_bundle
+from wirebench.results.runs import Run
+from wirebench.run.repetition import plan_again
+from wirebench.run.target_options import TargetOptions
+from wirebench.system.paths import APPLICATIONS, TOOLS
+from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.readiness import accepts_connections
+from wirebench.targets import LocalTarget, divide_cores
+
+pytestmark = [
+    second_lane,
+    needs_tools,
+    pytest.mark.skipif(not (TOOLS / "podinfo").exists(), reason="podinfo is not installed: make example-podinfo"),
+]
+
+SECRET = "hunter2-7f3a"  # noqa: S105 - of no use anywhere
+APPLICATION = """\
+application: greeter
+operations:
+  info: {rest: {request: GET /api/info, expect: {json: {message: {empty: false}}}}, same: {rest: message}}
+  headers: {rest: {request: GET /headers, headers: {X-Token: "${GREETER_TOKEN}"}, expect: {contains: X-Token}}}
+  absent: {rest: {request: GET /headers, headers: {X-Token: "${GREETER_TOKEN}"}, expect: {contains: nothing here}}}
+variants:
+  v1: {transport: rest, start: "podinfo --port {port} --level error", ready: GET /readyz}
+  v2: {transport: rest, start: "podinfo --port {port} --level error --h2c", ready: GET /readyz}
+  other: {transport: rest, start: "podinfo --port {port} --level error --ui-message=other", ready: GET /readyz}
+  told: {transport: rest, start: "podinfo --port {port} --level error", environment: {TOKEN: "${GREETER_TOKEN}"}}
+  broken: {transport: rest, start: "sh -c 'echo there is no database; exit 3' {port}"}
+  silent: {transport: rest, start: "sleep 60 {port}", ready: GET /readyz, ready_timeout_s: 0.3}
+  missing: {transport: rest, start: "./no-such-server {port}"}
+"""
+LOAD = "load: {warmup_s: 0.2, window_s: 0.5}\nblocks: 2\n"
+
+
+def measure(folder: Path, variants: str, operation: str = "info", *options: str) -> subprocess.CompletedProcess[str]:
+    """Run a scenario of some variants of the greeter."""
+    (folder / "greeter.yaml").write_text(APPLICATION, encoding="utf-8")
+    factors = f"factors: {{variant: [{variants}], operation: {operation}}}\n"
+    text = f"question: Which?\napplication: greeter.yaml\n{factors}{LOAD}"
+    (folder / "greetings.yaml").write_text(text, encoding="utf-8")
+    return wirebench("run", folder / "greetings.yaml", "--no-calibrate", "--out", folder / "results", *options)
+
+
+@pytest.fixture(scope="module")
+def echoes(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Run podinfo's echo over REST and gRPC once."""
+    folder = tmp_path_factory.mktemp("podinfo")
+    text = f"question: Which?\napplication: podinfo\nfactors: {{operation: echo, concurrency: 2}}\n{LOAD}"
+    (folder / "echo.yaml").write_text(text, encoding="utf-8")
+    done = wirebench("run", folder / "echo.yaml", "--no-calibrate", "--out", folder / "results", "--seed", "7")
+    assert 0 == done.returncode, done.stderr
+    assert "None" not in done.stdout
+    assert "• echo, 2 connections: " in done.stdout
+    return only_run(folder / "results")
+
+
+def test_rest_is_compared_with_grpc_on_a_service_that_nobody_here_wrote(echoes: Run) -> None:
+    """Every reply is right, and what the server uses is seen from outside."""
+    assert "complete" == echoes.info.status
+    assert ["grpc", "rest"] == sorted({str(record.factors["variant"]) for record in echoes.records})
+    for record in echoes.records:
+        assert record.requests > 0
+        assert ({}, 0) == (record.errors, record.mismatches)
+        assert record.server.cpu_s
+        assert record.server.memory_bytes
+    # Before each block: ten requests to each of two variants.
+    assert 40 == echoes.info.conformance_requests
+
+
+def test_a_run_says_what_was_asked_of_whom(echoes: Run) -> None:
+    """The application as it was read, and the messages that the server's reflection has told."""
+    kept = json.loads((echoes.folder / "application.json").read_text())
+    assert ["rest", "grpc"] == list(kept["variants"])
+    assert b"EchoService" in (echoes.folder / "contract-grpc.binpb").read_bytes()
+    assert echoes.info.application == str(APPLICATIONS / "examples" / "podinfo.yaml")
+    report = (echoes.folder / "report.html").read_text()
+    assert "None" not in report
+    assert "podinfo.yaml" in report
+
+
+def test_such_a_run_is_bundled_and_imported(echoes: Run, tmp_path: Path) -> None:
+    """With what was asked of its variants."""
+    made = write_bundle(echoes, write_report, tmp_path / "run.wirebench.tar.gz")
+    with made.path.open("rb") as stream:
+        imported = import_bundle(stream, made.path.name, tmp_path / "results", write_report).run
+    for name in ("application.json", "contract-grpc.binpb"):
+        assert (echoes.folder / name).read_bytes() == (imported.folder / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_such_a_run_is_reproduced(echoes: Run, tmp_path: Path) -> None:
+    """By the commands of the application file that is here, if it asks the same."""
+    done = wirebench("reproduce", echoes.folder, "--blocks", "1", "--no-calibrate", "--out", tmp_path)
+    assert "complete" == only_run(tmp_path).info.status, done.stderr
+    changed = tmp_path / "podinfo.yaml"
+    changed.write_text((APPLICATIONS / "examples" / "podinfo.yaml").read_text().replace("random_text: 100", "text: 9"))
+    here = TargetOptions("local")
+    with pytest.raises(UsageError, match="has other operations than the application that was measured"):
+        plan_again(echoes, here, changed)
+
+
+@pytest.mark.slow
+def test_commands_that_come_with_a_run_are_not_started(echoes: Run, tmp_path: Path) -> None:
+    """Wherever it says that its application file is: it may have been imported, with logs that are such a file."""
+    folder = shutil.copytree(echoes.folder, tmp_path / echoes.folder.name)
+    log = folder / "logs" / "served.log"
+    log.parent.mkdir(exist_ok=True)
+    shutil.copy(folder / "application.json", log)
+    here = TargetOptions("local")
+    for its_own in (folder / "application.json", log):
+        forged = replace(echoes, folder=folder, info=echoes.info.model_copy(update={"application": str(its_own)}))
+        with pytest.raises(UsageError, match="its services aren't started"):
+            plan_again(forged, here)
+
+
+@pytest.mark.slow
+def test_what_was_imported_is_reproduced_only_by_a_file_that_is_named(echoes: Run, tmp_path: Path) -> None:
+    """Its sender may have chosen any path that exists here; a bundle's, an imported run's, and its scenario's."""
+    made = write_bundle(echoes, write_report, tmp_path / "run.wirebench.tar.gz")
+    done = wirebench("reproduce", made.path, "--out", tmp_path / "here")
+    assert 2 == done.returncode
+    assert "podinfo.yaml is named by an imported run" in done.stderr
+    assert "--application FILE" in done.stderr
+    assert not (tmp_path / "here").exists()
+    with made.path.open("rb") as stream:
+        imported = import_bundle(stream, made.path.name, tmp_path / "results", write_report).run
+    assert (True, False) == (imported.is_imported, echoes.is_imported)
+    here = TargetOptions("local")
+    for application in (imported.info.application, None):
+        forged = replace(imported, info=imported.info.model_copy(update={"application": application}))
+        with pytest.raises(UsageError, match="named by an imported run"):
+            plan_again(forged, here)
+    assert plan_again(imported, here, APPLICATIONS / "examples" / "podinfo.yaml").cells
+    assert made.digest == write_bundle(imported, write_report, tmp_path / "again.wirebench.tar.gz").digest
+
+
+@pytest.mark.slow
+def test_two_variants_of_one_transport_are_compared_and_resumed(tmp_path: Path) -> None:
+    """Each by its name; what is missing is measured on freshly started variants, if the application is the same."""
+    done = measure(tmp_path, "v1, v2", "info", "--seed", "3", "--json")
+    assert 0 == done.returncode, done.stderr
+    (comparison,) = json.loads(done.stdout)["comparisons"]
+    assert ["v1-w1", "v2-w1"] == sorted(comparison[side].partition("-json")[0] for side in ("subject", "baseline"))
+    folder = only_run(tmp_path / "results").folder
+    info = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**info, "status": "incomplete", "reason": "stopped"}))
+    gone = max((folder / "records").iterdir())
+    gone.unlink()
+    (tmp_path / "greeter.yaml").write_text(APPLICATION.replace("--h2c", ""), encoding="utf-8")
+    refused = wirebench("resume", folder, "--no-calibrate")
+    assert 2 == refused.returncode
+    assert "greeter.yaml has changed since" in refused.stderr
+    (tmp_path / "greeter.yaml").write_text(APPLICATION, encoding="utf-8")
+    resumed = wirebench("resume", folder, "--no-calibrate")
+    assert 0 == resumed.returncode, resumed.stderr
+    assert gone.is_file()
+
+
+def test_replies_that_differ_are_both_shown_before_anything_is_measured(tmp_path: Path) -> None:
+    """What isn't the same is no fair comparison."""
+    done = measure(tmp_path, "v1, other")
+    assert 1 == done.returncode
+    assert 'v1 has message: "greetings from podinfo' in done.stderr
+    assert 'other has message: "other"' in done.stderr
+    assert () == only_run(tmp_path / "results").records
+
+
+@pytest.mark.parametrize(
+    ("variant", "line", "said"),
+    [
+        ("broken", 11, "there is no database"),
+        ("silent", 12, "was not ready after 0.3 s"),
+        ("missing", 13, "the command './no-such-server' is not found"),
+    ],
+)
+def test_a_command_that_does_not_start_is_named(tmp_path: Path, variant: str, line: int, said: str) -> None:
+    """With file and line, and its last lines; and nothing of it is left."""
+    before = psutil.Process().children()
+    (tmp_path / "greeter.yaml").write_text(APPLICATION, encoding="utf-8")
+    application = read_application(tmp_path / "greeter.yaml")
+    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log", application)
+    service = ServiceSpec("rest", None, 1, None, None, implementation=None, variant=variant)
+    try:
+        with pytest.raises(WirebenchError) as failed:  # noqa: PT012 - one of both says it
+            target.prepare([service])
+            target.start([service])
+    finally:
+        target.clean_up()
+    assert f"{tmp_path}/greeter.yaml:{line}: variants.{variant}.start: " in failed.value.message
+    assert said in f"{failed.value.message}\n{failed.value.details}"
+    assert before == psutil.Process().children()
+
+
+@pytest.mark.slow
+def test_values_of_the_environment_are_written_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the service repeats them in its replies, and these are wrong."""
+    assert 2 == measure(tmp_path, "v1, told", "headers").returncode
+    monkeypatch.setenv("GREETER_TOKEN", SECRET)
+    done = measure(tmp_path, "v1, told", "headers", "--blocks", "1")
+    assert 0 == done.returncode, done.stderr
+    wrong = measure(tmp_path, "v1, told", "absent", "--blocks", "1")
+    assert 1 == wrong.returncode
+    assert "${GREETER_TOKEN}" in wrong.stderr
+    assert SECRET not in done.stdout + done.stderr + wrong.stdout + wrong.stderr
+    files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
+    assert len(files) > 6
+    assert [] == [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+def test_a_service_that_runs_already_is_reached_by_its_address(tmp_path: Path) -> None:
+    """By default, as there is no command; its metrics tell its CPU time, and the run says how finely."""
+    with reserve_ports(1) as (port,):
+        pass
+    server = subprocess.Popen(
+        [TOOLS / "podinfo", "--host", LOOPBACK, "--port", str(port), "--level", "error"], stderr=subprocess.DEVNULL
+    )
+    try:
+        variant = f"transport: rest, address: '{LOOPBACK}:{port}', metrics: 'http://{LOOPBACK}:{port}/metrics'"
+        (tmp_path / "there.yaml").write_text(
+            f"{APPLICATION.partition('variants:')[0]}variants: {{there: {{{variant}}}}}\n"
+        )
+        text = f"question: How fast?\napplication: there.yaml\nfactors: {{concurrency: 2}}\n{LOAD}"
+        (tmp_path / "s.yaml").write_text(text.replace("0.5}", "2.5}"))
+        wait_until(lambda: accepts_connections(LOOPBACK, port), "podinfo listens")
+        done = wirebench("run", tmp_path / "s.yaml", "--no-calibrate", "--blocks", "1", "--out", tmp_path / "results")
+    finally:
+        server.kill()
+        server.wait()
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert "external" == run.info.target
+    assert run.records[0].server.cpu_s
+    assert run.records[0].server.memory_bytes
+    assert any("hundredths of a second" in note for note in run.info.notes)

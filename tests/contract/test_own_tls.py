@@ -1,0 +1,79 @@
+"""Variants that speak TLS: waited for, verified and measured as others are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import certificates
+from tests.support.runs import first_lane, needs_tools, only_run, wirebench
+
+pytestmark = [needs_tools, first_lane]
+
+APPLICATION = """\
+application: secured
+operations:
+  get:
+    inputs: {id: {range: [1000001, 1000100]}}
+    rest: {request: "GET /api/users/{id}", expect: {json: {data.id: "{id}"}}}
+    grpc: {call: wirebench.v1.UserService/GetUser, message: {id: "{id}"}, expect: {data.id: "{id}"}}
+    same: {rest: data.email, grpc: data.email}
+variants:
+  rest:
+    transport: rest
+    start: BIN/wirebench-rest --port {port} --admin-port {admin_port} FLAGS
+    ready: GET /api/users/1000001
+    ready_timeout_s: TIMEOUT
+    tls: {authority: AUTHORITY, certificate: ours.crt, key: ours.key}
+  grpc:
+    transport: grpc
+    start: BIN/wirebench-grpc --port {port} --admin-port {admin_port} FLAGS
+    ready: health
+    ready_timeout_s: TIMEOUT
+    tls: {authority: AUTHORITY, certificate: ours.crt, key: ours.key}
+"""
+SCENARIO = """\
+question: Is gRPC faster than REST over TLS?
+application: secured.yaml
+factors: {variant: [VARIANTS], concurrency: 2}
+load: {warmup_s: 0.2, window_s: 0.5}
+blocks: 1
+"""
+
+
+def measure(
+    folder: Path, variants: str, authority: str = "theirs.crt", timeout_s: int = 30
+) -> subprocess.CompletedProcess[str]:
+    """Run services that ask their clients for a certificate; they show one that is its own authority."""
+    theirs, ours = certificates.make(folder, "theirs"), certificates.make(folder, "ours")
+    flags = " ".join(map(str, (*theirs.flags, "--tls-client-ca", ours.cert)))
+    text = APPLICATION.replace("BIN", str(Path(sys.executable).parent)).replace("FLAGS", flags)
+    text = text.replace("AUTHORITY", authority).replace("TIMEOUT", str(timeout_s))
+    (folder / "secured.yaml").write_text(text, encoding="utf-8")
+    (folder / "is-it.yaml").write_text(SCENARIO.replace("VARIANTS", variants), encoding="utf-8")
+    return wirebench("run", folder / "is-it.yaml", "--no-calibrate", "--out", folder / "results")
+
+
+def test_variants_are_measured_over_mutual_tls(tmp_path: Path) -> None:
+    """Also their readiness, gRPC's reflection and the verification speak it, by the files beside the application's."""
+    done = measure(tmp_path, "rest, grpc")
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert (20, ()) == (run.info.conformance_requests, run.info.conformance_mismatches)
+    assert {("rest", "mutual"), ("grpc", "mutual")} == {
+        (record.factors["variant"], record.factors["tls"]) for record in run.records
+    }
+    assert all(record.requests > 0 and not record.errors for record in run.records)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["rest", "grpc"])
+def test_a_variant_that_is_not_trusted_is_never_ready(tmp_path: Path, variant: str) -> None:
+    """Nothing is sent to it."""
+    done = measure(tmp_path, variant, authority="ours.crt", timeout_s=3)
+    assert 1 == done.returncode
+    assert f"variants.{variant}.start: " in done.stderr
+    assert "was not ready after 3 s" in done.stderr

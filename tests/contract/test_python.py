@@ -1,0 +1,69 @@
+"""Runs from Python: the example of the documentation, as it stands there."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import LONG, ONE_CELL, needs_tools, only_run, second_lane, watched
+from wirebench.errors import UsageError
+from wirebench.model.run_info import RunInfo
+from wirebench.plan import make_plan, read_scenario
+from wirebench.run import execute
+from wirebench.run.target_options import TargetOptions
+from wirebench.system.paths import ROOT
+
+pytestmark = [second_lane, needs_tools]
+
+
+def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
+    """With a scenario of this name in the current folder."""
+    (example,) = re.findall(r"(?ms)^```python\n(.+?)^```", (ROOT / "docs/python.md").read_text("utf-8"))
+    (tmp_path / "quick").write_text(ONE_CELL)
+    command = [sys.executable, "-W", "error::UserWarning", "-c", example]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert ("complete", "quick", ONE_CELL) == (run.info.status, run.info.scenario, run.info.scenario_text)
+    (record,) = run.records
+    assert "python -c" == run.info.command
+    assert f"socket users.get {round(record.rate_achieved_per_s)}\n" == done.stdout
+
+
+def test_a_run_from_python_is_whole(tmp_path: Path) -> None:
+    """It returns what is on disk; a plan for another target is rejected before anything is written."""
+    (tmp_path / "one.yaml").write_text(ONE_CELL)
+    plan = make_plan(read_scenario(tmp_path / "one.yaml"), seed=1)
+    with pytest.raises(UsageError, match="the plan is for the target local, not kubernetes"):
+        execute(plan, TargetOptions("kubernetes"), tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+    run = execute(plan, out=tmp_path / "results", calibrate=False, notes=["noted"])
+    assert run == only_run(tmp_path / "results")
+    assert "noted" in run.info.notes
+    assert run.info == RunInfo.model_validate_json((run.folder / "run.json").read_text())
+
+
+@pytest.mark.slow
+def test_an_interrupt_of_a_program_ends_the_run(tmp_path: Path) -> None:
+    """As Ctrl-C does, where nothing handles the signal: services are stopped, and the run says why it ended."""
+    (tmp_path / "long.yaml").write_text(LONG)
+    program = f"""
+from pathlib import Path
+from wirebench.plan import make_plan, read_scenario
+from wirebench.run import execute
+
+folder = Path({str(tmp_path)!r})
+execute(make_plan(read_scenario(folder / "long.yaml"), seed=1), out=folder / "results", calibrate=False)
+"""
+    with watched([sys.executable, "-c", program], tmp_path / "results", records=1) as (process, _):
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    run = only_run(tmp_path / "results")
+    assert ("incomplete", "it was interrupted (SIGINT)") == (run.info.status, run.info.reason)
+    assert run.records

@@ -1,0 +1,41 @@
+"""The command line in the process of a test, and what it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from unittest.mock import patch
+
+import pytest
+
+from wirebench import cli
+from wirebench.cli.output import make_console, print_run
+from wirebench.results.runs import Run
+
+
+def render_run(run: Run) -> str:
+    """Return what is printed of a run where there is no terminal."""
+    text = io.StringIO()
+    print_run(run, make_console(text))
+    return text.getvalue()
+
+
+def wirebench(*arguments: object) -> tuple[int, str, str]:
+    """Run a command; return its exit status, and what it wrote to stdout and stderr."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as stdout,
+        contextlib.redirect_stderr(io.StringIO()) as stderr,
+        patch.object(sys, "argv", ["wirebench", *map(str, arguments)]),
+        pytest.raises(SystemExit) as ended,
+    ):
+        cli.main()
+    return int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue()
+
+
+class Terminal(io.StringIO):
+    """What looks like a terminal."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True

@@ -1,0 +1,43 @@
+"""Each transport with each of its drivers, as parameters of tests."""
+
+from __future__ import annotations
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from wirebench.drivers import DRIVERS, HistogramFile
+from wirebench.drivers.driver import SETUP
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.plan.driver_support import DRIVER_FACTS
+
+
+def case(transport: Transport, driver: Driver) -> ParameterSet:
+    """Return a transport and a driver: skipped where the driver isn't installed, slow where it is optional."""
+    absent = DRIVERS[driver].read_version() is None
+    marks = [pytest.mark.skipif(absent, reason=f"{driver} is not installed: {DRIVERS[driver].setup}")]
+    if DRIVERS[driver].setup != SETUP:
+        marks.append(pytest.mark.slow)
+    return pytest.param(transport, driver, marks=marks, id=f"{transport}-{driver}")
+
+
+CASES = [case(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers]
+#: Those of `make setup`: enough for what is the same with any histogram file.
+SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup == SETUP]
+#: Those that know when a request was due, and those that reopen connections.
+OPEN_CASES = [
+    case(transport, driver)
+    for transport, facts in TRANSPORTS.items()
+    for driver in facts.drivers
+    if not DRIVER_FACTS[driver].no_open_load
+]
+REOPENING_CASES = [
+    case(transport, driver)
+    for transport, facts in TRANSPORTS.items()
+    for driver in facts.drivers
+    if transport in DRIVER_FACTS[driver].reopens
+]
+
+
+def quantiles_ms(file: HistogramFile, *quantiles: float, clock: str = "service") -> list[float]:
+    """Return quantiles in milliseconds."""
+    return [value / 1e6 for value in file.merge_histograms(clock).compute_quantiles_ns(*quantiles)]  # type: ignore[arg-type]

@@ -1,0 +1,116 @@
+"""A PostgreSQL server for tests, started by `scripts/postgres`, and fresh databases on it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+
+from wirebench.system.paths import ROOT
+
+_TIMEOUT_S = 300.0
+
+
+class PostgresServer:
+    """A server of the tests' own, which they may stop; each in a folder of its own."""
+
+    _servers = itertools.count(1)
+
+    def __init__(self, folder: Path | None = None) -> None:
+        # Not in pytest's folders: those are for their user alone, and PostgreSQL refuses root.
+        self._folder = folder or ROOT / "build" / f"postgres-tests-{os.getpid()}-{next(self._servers)}"
+        self._numbers = itertools.count(1)
+        self._migrated = False
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether PostgreSQL's programs are here."""
+        return self._run("find").returncode == 0
+
+    def up(self) -> None:
+        """Start it, with the data that it had; skip the test where PostgreSQL isn't installed."""
+        if not self.is_installed:
+            # Imported late: benchmarks start servers, too, and are run where there is no pytest.
+            import pytest  # noqa: PLC0415
+
+            pytest.skip("PostgreSQL isn't installed: sudo scripts/postgres install")
+        done = self._run("up")
+        assert 0 == done.returncode, done.stdout + done.stderr
+
+    def stop(self) -> None:
+        """End it, and keep its data."""
+        assert 0 == self._run("stop").returncode
+
+    def down(self) -> None:
+        """End it, and remove all that it has left."""
+        assert 0 == self._run("down").returncode
+        assert not self._folder.exists()
+
+    @property
+    def url_file(self) -> Path:
+        """The file that holds the URL."""
+        return self._folder / "url"
+
+    def url(self, database: str = "wirebench") -> str:
+        """Return the URL of a database."""
+        url = self.url_file.read_text().strip()
+        return url.removesuffix("wirebench") + database
+
+    def empty(self) -> str:
+        """Make a database with nothing in it, and return its URL."""
+        return self._create("template1")
+
+    def fresh(self) -> str:
+        """Make a database with the data that all stores start with, and return its URL."""
+        if not self._migrated:
+            migrate = [sys.executable, "-m", "wirebench_services.store_command", "migrate"]
+            environment = {**os.environ, "WIREBENCH_STORE_URL": self.url()}
+            subprocess.run(migrate, env=environment, cwd=ROOT, check=True, capture_output=True, timeout=_TIMEOUT_S)
+            self._migrated = True
+        return self._create("wirebench")
+
+    def replace(self, url: str) -> None:
+        """Put a database with nothing in it into the place of this one, whoever uses it."""
+        name = url.rpartition("/")[2]
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+            connection.execute(f"CREATE DATABASE {name}".encode())
+
+    def _create(self, template: str) -> str:
+        name = f"test_{next(self._numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+        return self.url(name)
+
+    def _run(self, command: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "POSTGRES_FOLDER": str(self._folder),
+            "POSTGRES_OPTIONS": "-c fsync=off",
+            "STORE_PORT": str(self._port),
+        }
+        # Its output goes to files: through a pipe, the server that it leaves behind would keep us waiting.
+        return subprocess.run(
+            [ROOT / "scripts/postgres", command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+
+
+def url_file(folder: Path, url: str) -> Path:
+    """Write a URL into a file for its user alone."""
+    path = folder / "url"
+    path.touch(mode=0o600)
+    path.write_text(url)
+    return path

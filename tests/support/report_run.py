@@ -1,0 +1,235 @@
+"""A run folder as a measurement leaves it, with latencies drawn from known distributions: what report tests read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Transport
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
+from wirebench.model.record import Gate, Generator, Latency, Record, Server
+from wirebench.model.run_info import RunInfo
+from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
+
+WINDOW_S = 1.6
+START_NS = 1_790_000_000_000_000_000
+
+#: What a request takes by transport: median latency at one connection and server CPU, both in milliseconds.
+SPEEDS = {"rest": (1.1, 0.28), "grpc": (0.62, 0.16), "socket": (0.11, 0.02)}
+
+
+def quick_cells() -> tuple[Cell, ...]:
+    """Return the cells of the quick scenario."""
+    wires: tuple[tuple[Transport, str, str, str], ...] = (
+        ("rest", "gunicorn-gthread", "json", "wireload"),
+        ("grpc", "sync", "protobuf", "wireload"),
+        ("grpc", "sync", "protobuf", "ghz"),
+        ("socket", "asyncio", "json", "wireload"),
+    )
+    return tuple(
+        cell(transport, runtime=runtime, codec=codec, driver=driver, operation=operation, concurrency=concurrency)
+        for operation, concurrency in itertools.product(("users.get", "users.create"), (1, 16))
+        for transport, runtime, codec, driver in wires
+    )
+
+
+def cell(transport: Transport, **changes: object) -> Cell:
+    """Return a cell of a transport at its defaults, changed."""
+    defaults: dict[str, Any] = {
+        "runtime": {"rest": "gunicorn-gthread", "grpc": "sync", "socket": "asyncio"}[transport],
+        "driver": "wireload",
+        "operation": "users.get",
+        "concurrency": 16,
+        "rate_per_s": None,
+        "workers": 1,
+        "threads": None,
+        "store": "memory",
+        "codec": "protobuf" if transport == "grpc" else "json",
+        "connection": "keep",
+    }
+    return Cell(transport=transport, **defaults | changes)
+
+
+def passed(name: str = "error_rate", **changes: object) -> Gate:
+    """Return a gate that passed, changed."""
+    gate = Gate(
+        name=name,
+        passed=True,
+        value=0.0,
+        limit=0.001,
+        unit="of requests",
+        metrics=("throughput", "p50", "p99", "cpu"),
+        advice="see the service's log",
+    )
+    return gate.model_copy(update=changes)
+
+
+GENERATOR_GATE = passed(
+    "generator_cpu",
+    passed=False,
+    value=0.97,
+    limit=0.9,
+    unit="of its cores",
+    metrics=("throughput", "p50", "p99"),
+    advice="give the generator more cores, or lower the concurrency",
+)
+
+
+@dataclass(frozen=True)
+class RunBuilder:
+    """Writes a run of these cells and blocks."""
+
+    cells: Sequence[Cell] = field(default_factory=quick_cells)
+    blocks: int = 3
+    #: How many requests each window has; None for what its rate comes to, within 20,000.
+    samples: int | None = None
+    gates: Callable[[Cell, int], tuple[Gate, ...]] = lambda _cell, _block: (passed(),)
+    seed: int = 7
+    info: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    follower: RunFollower | None = None
+
+    def write(self, folder: Path) -> Run:
+        """Write the run's folder and read it back."""
+        writer = RunWriter(folder, run_info(len(self.cells), self.blocks, self.info), self.follower)
+        random = np.random.default_rng(self.seed)
+        for block in range(1, self.blocks + 1):
+            for order, position in enumerate(random.permutation(len(self.cells))):
+                self._write_record(writer, random, self.cells[position], block, order)
+        return load_run(writer.folder)
+
+    def _write_record(self, writer: RunWriter, random: np.random.Generator, of: Cell, block: int, order: int) -> None:
+        median_ms, cpu_ms = SPEEDS[of.transport]
+        median_ms *= random.lognormal(0, 0.03) * (0.4 + 0.6 * of.concurrency)
+        if of.operation == "users.create":
+            median_ms, cpu_ms = 1.25 * median_ms, 1.3 * cpu_ms
+        if of.driver == "ghz":
+            median_ms *= 1.02
+        rate_per_s = of.rate_per_s or of.concurrency * 1000 / (1.08 * median_ms)
+        requests = self.samples or min(int(rate_per_s * WINDOW_S), 20_000)
+        service = _histogram(random, median_ms, requests)
+        response = _histogram(random, 1.2 * median_ms, requests) if of.rate_per_s else None
+        record_id = f"b{block:03d}-{of.id}"
+        path = writer.histogram_path(record_id)
+        _histogram_file(of, service, response).write(path)
+        record = Record(
+            run=writer.info.id,
+            scenario=writer.info.scenario,
+            id=record_id,
+            cell=of.id,
+            block=block,
+            order=order,
+            factors=of.factors,
+            window_start_unix_ns=START_NS,
+            window_end_unix_ns=START_NS + int(WINDOW_S * 1e9),
+            window_s=WINDOW_S,
+            requests=requests,
+            requests_total=int(1.3 * requests),
+            rate_achieved_per_s=rate_per_s,
+            rate_asked_per_s=of.rate_per_s,
+            errors={},
+            error_texts=(),
+            dropped_iterations=0,
+            mismatches=0,
+            service=_latency(service),
+            response=_latency(response) if response else None,
+            histogram_file=str(path.relative_to(writer.folder)),
+            server=Server(
+                cpu_s=requests * cpu_ms / 1000,
+                cpu_us_per_request=cpu_ms * 1000 * random.lognormal(0, 0.02),
+                memory_bytes=61_000_000,
+                throttled_periods=0,
+                requests_by_worker={"0": requests},
+                fairness=1.0,
+            ).model_copy(update=dict(self.server)),
+            generator=Generator(cpu_share=0.55, cores=(1,), shares_cores_with_server=False),
+            bytes_sent_per_request=143.0,
+            bytes_received_per_request=312.0,
+            gates=self.gates(of, block),
+            versions=writer.info.versions,
+            machine=writer.info.machine,
+            commit=writer.info.commit,
+        )
+        writer.add(record.model_copy(update=dict(self.record)))
+
+
+def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
+    """Return what is said of a run with so many cells and blocks, changed."""
+    info = RunInfo(
+        id="20261121T101500Z-quick",
+        scenario="quick",
+        scenario_text="question: Which transport answers fastest?\nfactors:\n  transport: [rest, grpc, socket]\n",
+        question="Which transport answers a small user call fastest, and what does it cost the server?",
+        command="wirebench run scenarios/quick.yaml",
+        target="local",
+        seed=4711,
+        blocks=blocks,
+        cells=cells,
+        status="complete",
+        reason="",
+        pid=1,
+        started_at="2026-11-21T10:15:00Z",
+        duration_s=112.4,
+        measured_s=96.0,
+        services_start_s=9.1,
+        conformance_requests=200,
+        conformance_mismatches=(),
+        compare="transport",
+        equivalence_margin=0.05,
+        versions={"wirebench": "0.1.0", "wireload": "0.1.0", "ghz": "0.93.0", "python": "3.11.7"},
+        machine={"cpu": "Some CPU @ 2.50GHz", "cores": "2", "memory": "24 GiB", "system": "Linux 6.1"},
+        notes=("server on core 0, generator on core 1",),
+        commit="0123456789abcdef0123456789abcdef01234567",
+    )
+    return info.model_copy(update=dict(changes))
+
+
+def _histogram(random: np.random.Generator, median_ms: float, requests: int) -> Histogram:
+    values_ns = random.lognormal(np.log(1e6 * median_ms), 0.35, requests)
+    slow = random.random(requests) < 0.004
+    return Histogram.of_values(np.where(slow, 6 * values_ns, values_ns).astype(np.int64))
+
+
+def _histogram_file(of: Cell, service: Histogram, response: Histogram | None) -> HistogramFile:
+    clocks = {"service": service} | ({"response": response} if response else {})
+    series = [
+        Series.model_validate(
+            {
+                "operation": of.operation,
+                "code": "ok",
+                "clock": clock,
+                "count": histogram.count,
+                "histogram": histogram.encode(),
+            }
+        )
+        for clock, histogram in clocks.items()
+    ]
+    return HistogramFile(
+        schema="wirebench.histograms/1",
+        driver=DriverVersion(name=of.driver, version="1"),
+        window=Window(start_unix_ns=START_NS, end_unix_ns=START_NS + int(WINDOW_S * 1e9)),
+        series=tuple(series),
+        per_second=(),
+        requests_total={"ok": service.count},
+        mismatches=0,
+        dropped_iterations=0,
+    )
+
+
+def _latency(histogram: Histogram) -> Latency:
+    quantiles_ms = [value / 1e6 for value in histogram.compute_quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)]
+    names = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
+    return Latency(
+        count=histogram.count,
+        mean_ms=histogram.mean_ns / 1e6,
+        stdev_ms=histogram.stdev_ns / 1e6,
+        **dict(zip(names, quantiles_ms, strict=True)),
+    )

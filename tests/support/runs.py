@@ -1,0 +1,108 @@
+"""Runs for real, in processes of their own, for the tests that look at them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from wirebench.drivers import DRIVERS
+from wirebench.drivers.driver import SETUP
+from wirebench.results.runs import Run, load_run
+
+WIREBENCH = Path(sys.executable).parent / "wirebench"
+TINY = """\
+question: Does a tiny run hold together?
+factors:
+  transport: [rest, grpc, socket]
+  operation: users.create
+  concurrency: 4
+  driver: {grpc: [wireload, ghz]}
+load: {model: closed, warmup_s: 0.2, window_s: 0.5}
+blocks: 2
+"""
+ONE_CELL = "question: How fast is one?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
+#: For what happens to a run: its one service starts soon, and it goes on for as long as a test needs.
+LONG = """\
+question: What becomes of a run that is stopped?
+factors: {transport: socket, operation: [users.get, users.create], concurrency: 4}
+load: {warmup_s: 0.1, window_s: 0.9}
+blocks: 40
+"""
+
+needs_tools = pytest.mark.skipif(
+    any(driver.read_version() is None for driver in DRIVERS.values() if driver.setup == SETUP),
+    reason="k6 and ghz are not built: make setup",
+)
+
+#: Runs wait for each other's cores. A lane is a worker of pytest-xdist, and has a half of the cores: see conftest.py.
+all_cores = pytest.mark.xdist_group("runs")
+first_lane, second_lane = (pytest.mark.xdist_group(f"runs-{number}") for number in (1, 2))
+
+
+def wirebench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run([WIREBENCH, *arguments], capture_output=True, text=True, timeout=240, check=False)
+
+
+@contextmanager
+def running(
+    scenario: Path, out: Path, records: int, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """Start a run, and yield it with all its processes once so many records are on disk; check that none is left."""
+    with watched([WIREBENCH, "run", scenario, "--out", out, "--seed", "1", *options], out, records) as started:
+        yield started
+
+
+@contextmanager
+def watched(
+    command: Sequence[str | Path], out: Path, records: int
+) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """Start a command that measures, and yield it with its processes as `running` does."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    family: list[psutil.Process] = []
+    try:
+        deadline = time.monotonic() + 180
+        while len(list(out.glob("*/records/*.json"))) < records:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, f"fewer than {records} records after three minutes"
+            time.sleep(0.05)
+        time.sleep(0.4)  # into the next cell
+        family = psutil.Process(process.pid).children(recursive=True)
+        yield process, family
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+        _, alive = psutil.wait_procs(family, timeout=20)
+        for each in alive:
+            each.kill()
+        assert [] == [each.cmdline() for each in alive]
+
+
+@contextmanager
+def interruptible_run(scenario: Path, out: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a run to be interrupted; end it if it goes on."""
+    arguments = [str(each) for each in (WIREBENCH, "run", scenario, "--out", out)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def only_run(out: Path) -> Run:
+    """Return the one run of a results folder."""
+    (path,) = out.glob("*/run.json")
+    return load_run(path.parent)

@@ -1,0 +1,27 @@
+"""Scenario files for tests: what is good about one is changed into what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wirebench.model.scenario import Scenario
+from wirebench.plan.load import read_scenario
+from wirebench.plan.overrides import Override
+
+GOOD = """\
+question: Which transport?
+factors:
+  transport: [rest, grpc, socket]
+  operation: users.get
+  concurrency: [1, 16]
+  driver: {rest: k6, grpc: [k6, ghz], socket: k6}
+load: {model: closed, warmup_s: 0.5, window_s: 1}
+blocks: 3
+"""
+
+
+def read(tmp_path: Path, text: str, *overrides: Override) -> Scenario:
+    """Read a scenario of this text, with overrides."""
+    path = tmp_path / "scenario.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_scenario(path, overrides=overrides)

@@ -1,0 +1,279 @@
+"""Real services for tests: started on free ports, seen from outside only."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from _pytest.mark import ParameterSet
+from prometheus_client.parser import text_string_to_metric_families
+
+from wirebench.drivers import clients
+from wirebench.drivers.clients import Client, SocketClient
+from wirebench.model.address import Address
+from wirebench.model.contract import Codec, Implementation
+from wirebench.system.paths import ROOT, TOOLS
+
+HOST = "127.0.0.1"
+TIMEOUT_S = 30.0
+#: On a machine that others keep busy, a service that fills a database first has needed more than half a minute.
+START_TIMEOUT_S = 120.0
+
+#: Ids that no other test uses, below the seeded ones.
+fresh_ids = itertools.count(1)
+
+
+class Kind(NamedTuple):
+    """What a service is started as, and the codec of its clients, where they have a choice."""
+
+    transport: str
+    runtime: str
+    store: str = "memory"
+    codec: Codec = "json"
+    implementation: Implementation = "python"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command of its service."""
+        if self.implementation == "go":
+            return str(TOOLS / "wirebench-go"), self.transport
+        return sys.executable, "-m", "wirebench_services.commands", self.transport
+
+    @property
+    def program(self) -> str:
+        """What begins each line that its service prints."""
+        return f"wirebench-go {self.transport}" if self.implementation == "go" else f"wirebench-{self.transport}"
+
+    @property
+    def doubled(self) -> tuple[object, ...]:
+        """Flags for two of what it uses cores by."""
+        return ("--threads", 2) if self.implementation == "go" else ("--workers", 2)
+
+    def __str__(self) -> str:
+        """Name it in the ids of tests."""
+        return "-".join((self.runtime, self.store, *(["protobuf"] if self.codec == "protobuf" else [])))
+
+
+GTHREAD, GUNICORN_SYNC, UVICORN = (Kind("rest", name) for name in ("gunicorn-gthread", "gunicorn-sync", "uvicorn"))
+GRPC_SYNC, GRPC_AIO = (Kind("grpc", name) for name in ("sync", "aio"))
+ASYNCIO, THREADED = (Kind("socket", name) for name in ("asyncio", "threaded"))
+NET_HTTP, GRPC_GO, GOROUTINES = (
+    Kind(transport, runtime, implementation="go")
+    for transport, runtime in (("rest", "net-http"), ("grpc", "grpc-go"), ("socket", "goroutines"))
+)
+
+#: Each transport's default, in both languages.
+DEFAULT_KINDS = (GTHREAD, GRPC_SYNC, ASYNCIO)
+GO_KINDS = (NET_HTTP, GRPC_GO, GOROUTINES)
+REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN, NET_HTTP)
+GRPC_KINDS = (GRPC_SYNC, GRPC_AIO, GRPC_GO)
+SOCKET_KINDS = (ASYNCIO, THREADED, GOROUTINES)
+#: Every runtime once.
+RUNTIME_KINDS = (*REST_KINDS, *GRPC_KINDS, *SOCKET_KINDS)
+#: Those with several workers.
+PYTHON_KINDS = tuple(kind for kind in RUNTIME_KINDS if kind.implementation == "python")
+#: Those that treat a store which may block in a way of their own, among them all defaults; in Go, all do it alike.
+SQLITE_KINDS = tuple(
+    kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO, ASYNCIO, GRPC_GO)
+)
+#: Both ways to ask a store that is a server, and each transport; in Go, all transports ask it alike.
+POSTGRES_KINDS = tuple(kind._replace(store="postgres") for kind in (UVICORN, GRPC_SYNC, ASYNCIO, NET_HTTP))
+KINDS = (*RUNTIME_KINDS, *(kind._replace(codec="protobuf") for kind in SOCKET_KINDS), *SQLITE_KINDS, *POSTGRES_KINDS)
+#: Each default, in both languages, each way to wait for requests, and a service of each store and codec. The cases of
+#: all others are slow tests: they hardly fail where these pass.
+FAST_KINDS = (
+    *DEFAULT_KINDS, *GO_KINDS, UVICORN, GRPC_AIO,
+    GTHREAD._replace(store="sqlite"), GRPC_SYNC._replace(store="postgres"), ASYNCIO._replace(codec="protobuf"),
+)  # fmt: skip
+
+
+def mark_slow(kinds: Iterable[Kind], *fast: Kind) -> list[Kind | ParameterSet]:
+    """Return kinds as parameters of a test, all but the fast ones marked slow: they hardly fail where those pass."""
+    return [kind if kind in fast else pytest.param(kind, marks=pytest.mark.slow) for kind in kinds]
+
+
+class AdminReply(NamedTuple):
+    """What the admin port answers."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass
+class Service:
+    """A running service."""
+
+    kind: Kind
+    process: subprocess.Popen[bytes]
+    log: Path
+    host: str
+    port: int
+    admin_port: int
+
+    @property
+    def address(self) -> Address:
+        """Where it listens."""
+        return Address(self.host, self.port)
+
+    def connect(self, timeout_s: float = 10.0) -> Client:
+        """Return a client."""
+        if self.kind.transport == "socket":
+            return SocketClient(self.address, timeout_s, self.kind.codec)
+        return clients.connect(self.kind.transport, str(self.address), timeout_s)
+
+    def admin(self, path: str) -> tuple[int, str]:
+        """Return status and body of a GET at the admin port."""
+        response = self.ask_admin("GET", path)
+        return response.status, response.body
+
+    def ask_admin(self, method: str, path: str) -> AdminReply:
+        """Send a request to the admin port."""
+        connection = http.client.HTTPConnection(self.host, self.admin_port, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.request(method, path)
+            response = connection.getresponse()
+            return AdminReply(response.status, dict(response.getheaders()), response.read().decode())
+
+    def samples(self, name: str) -> list[tuple[dict[str, str], float]]:
+        """Return labels and values of a metric's samples."""
+        _, text = self.admin("/metrics")
+        return [
+            (dict(sample.labels), sample.value)
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == name
+        ]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal, wait for the end, and return the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(TIMEOUT_S)
+
+    def logged(self) -> str:
+        """Return what it has logged."""
+        return self.log.read_text()
+
+
+def command(kind: Kind, *flags: object) -> list[str]:
+    """Return the command line of a service."""
+    return [*kind.command, *map(str, flags)]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return ours, but so that a service leaves nothing elsewhere."""
+    return {**os.environ, "TMPDIR": str(folder)}
+
+
+@contextlib.contextmanager
+def started(kind: Kind, folder: Path, *flags: object, host: str = HOST) -> Iterator[Service]:
+    """Start a service on loopback or the host, wait until it is ready, and stop it in the end."""
+    log = folder / f"{kind.transport}-{kind.runtime}-{time.monotonic_ns()}.log"
+    ports = ("--port", 0) if "--port" not in flags else ()
+    arguments = command(kind, *ports, "--host", host, "--runtime", kind.runtime, "--store", kind.store, *flags)
+    process = _start(arguments, log, folder)
+    try:
+        if ports and _lost_its_port(process, log):
+            process = _start(arguments, log, folder)
+        port, admin_port = _announced_ports(process, log)
+        yield Service(kind, process, log, host, port, admin_port)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+
+def _start(arguments: list[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        return subprocess.Popen(arguments, cwd=ROOT, stdout=output, stderr=output, env=environment(folder))
+
+
+def _lost_its_port(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Wait until a service is ready or has ended; return whether another program took the free port that it chose."""
+    wait_until(
+        lambda: process.poll() is not None or "listening on" in log.read_text(), "the service is ready", START_TIMEOUT_S
+    )
+    return process.poll() is not None and "address already in use" in log.read_text().lower()
+
+
+def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, int]:
+    announcement = re.compile(r"listening on \S+:(\d+) .*admin on \S+:(\d+)")
+    found: list[re.Match[str]] = []
+
+    def announced() -> bool:
+        assert process.poll() is None, log.read_text()
+        found.extend(announcement.finditer(log.read_text()))
+        return bool(found)
+
+    wait_until(announced, "the service announces its ports", START_TIMEOUT_S)
+    return int(found[0][1]), int(found[0][2])
+
+
+def run_to_the_end(folder: Path, kind: Kind, *flags: object) -> tuple[int, list[str]]:
+    """Run a service that can't start, and return its exit status and the lines that it printed."""
+    done = subprocess.run(
+        command(kind, *flags),
+        cwd=ROOT,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+@contextlib.contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Keep writers of a SQLite file waiting."""
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:
+    """Wait for a condition, and fail if it doesn't come true."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain until {what}"
+        time.sleep(pause_s)
+
+
+def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:
+    """Send raw bytes, part by part, and return all that comes back until the server closes."""
+    with socket.create_connection(address, TIMEOUT_S) as connection:
+        with contextlib.suppress(OSError):  # the server may have closed by now
+            for part in parts:
+                connection.sendall(part)
+            if half_close:
+                connection.shutdown(socket.SHUT_WR)
+        return receive_all(connection)
+
+
+def receive_all(connection: socket.socket) -> bytes:
+    """Return what comes until the other side closes; a reset counts as a close."""
+    received = bytearray()
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(65_536):
+            received += part
+    return bytes(received)

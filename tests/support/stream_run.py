@@ -1,0 +1,104 @@
+"""Runs of streams whose items came at times that are known: what tests of their figures read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.support.report_run import START_NS, WINDOW_S, cell, run_info
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Transport
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Streams, Window
+from wirebench.model.record import Record
+from wirebench.model.scenario import Load
+from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
+
+MS = 1_000_000
+OPERATION = "ledger.stream_transactions"
+
+
+def stream_cell(transport: Transport, **changes: object) -> Cell:
+    """Return a cell of streams, changed."""
+    return cell(transport, **{"operation": OPERATION, "concurrency": 4, "stream_items": 100, **changes})
+
+
+def file_of(times_ms: Mapping[Clock, Sequence[float]], **changes: Any) -> HistogramFile:  # noqa: ANN401 - fields
+    """Return what a driver measured of items at these times, and of streams (`service`) that took so long."""
+    series = tuple(
+        Series(
+            operation=OPERATION,
+            code="ok",
+            clock=clock,
+            count=len(values),
+            histogram=Histogram.of_values((np.array(values) * MS).astype(np.int64)).encode(),
+        )
+        for clock, values in times_ms.items()
+    )
+    items = len(times_ms.get("first_item", ())) + len(times_ms.get("gap", ()))
+    file = HistogramFile(
+        driver=DriverVersion(name="k6", version="1"),
+        window=Window(start_unix_ns=START_NS, end_unix_ns=START_NS + int(WINDOW_S * 1e9)),
+        series=series,
+        per_second=(),
+        requests_total={"ok": len(times_ms.get("service", ()))} if "service" in times_ms else {},
+        mismatches=0,
+        dropped_iterations=0,
+        bytes_received=200 * items,
+        streams=Streams(items_total=items, items_per_second=(items,), cancelled=0),
+    )
+    return file.model_copy(update=changes)
+
+
+def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s: float = 0.8) -> Record:
+    """Return the record of such a cell."""
+    subject = Subject(
+        run="20261121T101500Z-quick",
+        scenario="quick",
+        record_id=f"b{block:03d}-{of.id}",
+        block=block,
+        order=0,
+        cell=of,
+        load=Load(warmup_s=0.5, window_s=WINDOW_S),
+        cores=None,
+        host_share=None,
+        histogram_file=Path("histograms") / f"b{block:03d}-{of.id}.json",
+        versions={},
+        machine={},
+        commit=None,
+    )
+    server = ServerUse(cpu_s=cpu_s, memory_bytes=2**20, throttled_periods=0)
+    generator = GeneratorUse(cpu_s=0.1, cores=1.0, throttled_periods=None)
+    observed = Observation(file=file, window_s=WINDOW_S, generator=generator, server=server)
+    output = folder / subject.histogram_file
+    output.parent.mkdir(exist_ok=True)
+    return make_record(subject, [observed], output)
+
+
+def write_run(
+    folder: Path,
+    cells: Sequence[Cell],
+    gaps_ms: Mapping[str, float],
+    blocks: int = 3,
+    follower: RunFollower | None = None,
+) -> Run:
+    """Write a run in which each transport's gaps are so long, a little longer from block to block, and read it back."""
+    writer = RunWriter(folder, run_info(len(cells), blocks, {}), follower)
+    for block in range(1, blocks + 1):
+        for of in cells:
+            gap_ms = gaps_ms[of.transport] * (1 + block / 1000)
+            # As many as come in a window: the streams are always on their way.
+            items = int(of.concurrency * WINDOW_S * 1000 / gap_ms)
+            streams = max(items // 100, 25)
+            times: dict[Clock, Sequence[float]] = {
+                "first_item": [3 * gap_ms] * streams,
+                "gap": [gap_ms] * (items - streams),
+                "service": [102 * gap_ms] * streams,
+            }
+            writer.add(record_of(writer.folder, of, file_of(times), block))
+    return load_run(writer.folder)

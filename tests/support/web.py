@@ -1,0 +1,121 @@
+"""Results served over HTTP, and a client that holds every answer of the API against its own description."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import http.client
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import jsonschema_rs
+import orjson
+
+from wirebench.web import PageServer, format_url, listen, make_app
+from wirebench.web.api import ENDPOINTS
+from wirebench.web.api.openapi import make_openapi
+
+TIMEOUT_S = 30.0
+#: What `wirebench serve` promises: others' runs show up within seconds.
+SOON_S = 20.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server answered."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - as it was read
+        """The body, which is JSON."""
+        is_packed = self.headers["content-encoding"] == "gzip"
+        return orjson.loads(gzip.decompress(self.body) if is_packed else self.body)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server that runs."""
+
+    url: str
+
+    def ask(self, path: str, query: Any = (), method: str = "GET", **headers: str) -> Answer:  # noqa: ANN401 - pairs or a mapping
+        """Send a request, and check its answer against the description if there is one of it."""
+        address = urlsplit(self.url)
+        connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            target = f"{path}?{urlencode(query, doseq=True)}" if query else path
+            connection.request(method, target, headers={name.replace("_", "-"): text for name, text in headers.items()})
+            reply = connection.getresponse()
+            answer = Answer(reply.status, reply.headers, reply.read())
+        if path.startswith("/api/v1/") and method == "GET":
+            check(urlsplit(path).path.removeprefix("/api/v1"), answer)
+        return answer
+
+    def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        """Return what the API answers, which must be what was asked for."""
+        answer = self.ask(f"/api/v1{path}", query)
+        assert HTTPStatus.OK == answer.status, answer.body
+        return answer.json
+
+    def until(self, path: str, total: int, **query: object) -> Any:  # noqa: ANN401 - JSON
+        """Ask until so many rows match."""
+        deadline = time.monotonic() + SOON_S
+        while (found := self.get(path, **query))["total"] != total:
+            assert time.monotonic() < deadline, f"{found['total']} of {total} rows"
+            time.sleep(0.1)
+        return found
+
+
+@contextlib.contextmanager
+def served(folder: Path, index_url: str) -> Iterator[Site]:
+    """Serve a folder of runs, as `wirebench serve` does, in a thread."""
+    with listen("127.0.0.1", 0) as listener:
+        server = PageServer(make_app(folder, index_url))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield Site(format_url(listener))
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@functools.cache
+def description() -> Any:  # noqa: ANN401 - JSON
+    """Return the description of the API."""
+    return make_openapi(ENDPOINTS)
+
+
+def check(path: str, answer: Answer) -> None:
+    """Fail unless an answer is described: its status, its type and its JSON."""
+    responses = _operation(path)["responses"]
+    described = responses.get(str(answer.status), responses["default"])
+    media_type = answer.headers["content-type"]
+    if "content" not in described:
+        assert b"" == answer.body
+        return
+    assert media_type in described["content"]
+    if schema := described["content"][media_type].get("schema"):
+        validator = jsonschema_rs.Draft202012Validator({**schema, "components": description()["components"]})
+        assert [] == [str(error) for error in validator.iter_errors(answer.json)]
+
+
+def _operation(path: str) -> Any:  # noqa: ANN401 - JSON
+    parts = path.split("/")
+    for known, operations in description()["paths"].items():
+        names = known.split("/")
+        if len(names) == len(parts) and all(
+            name in (part, "{run_id}") for name, part in zip(names, parts, strict=True)
+        ):
+            return operations["get"]
+    return {"responses": {"default": description()["paths"]["/results"]["get"]["responses"]["default"]}}

@@ -1,0 +1,225 @@
+"""Two runs held against each other: verdicts, what withholds them, and what is said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from wirebench.analysis.compare_runs import RunComparison, compare_runs
+from wirebench.analysis.differences import describe_hardware
+from wirebench.errors import UsageError
+from wirebench.model.cell import Cell
+from wirebench.model.record import Gate
+from wirebench.present.run_comparison_sentences import describe_change, list_caveats, summarise_comparison
+from wirebench.results.runs import TIMING_FILE, Run
+from wirebench.targets import ExternalTarget
+
+REST, GRPC = cell("rest"), cell("grpc")
+MACHINE = {"cpu": "Some CPU", "cores": "2", "memory": "24 GiB", "core_separation": "server on core 0"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Maker:
+    """Writes runs whose rates and latencies are known but for a noise of 1 %."""
+
+    folder: Path
+
+    def __call__(
+        self,
+        name: str,
+        *cells: Cell,
+        rate_per_s: float = 1000.0,
+        blocks: int = 4,
+        info: Mapping[str, Any] = {},
+        gates: Callable[[Cell, int], tuple[Gate, ...]] = lambda _cell, _block: (passed(),),
+    ) -> Run:
+        """Return a run."""
+        changed = {"id": f"20260101T000000Z-{name}", "machine": MACHINE, **info}
+        run = RunBuilder(cells=cells or (REST,), blocks=blocks, info=changed, samples=500, gates=gates).write(
+            self.folder
+        )
+        noise = np.random.default_rng(len(name) + ord(name[0])).lognormal(0, 0.01, len(run.records))
+        records = (
+            record.model_copy(update={"rate_achieved_per_s": rate_per_s * each})
+            for record, each in zip(run.records, noise, strict=True)
+        )
+        return dataclasses.replace(run, records=tuple(records))
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Maker:
+    """Return what writes runs."""
+    return Maker(tmp_path)
+
+
+def verdicts(found: RunComparison) -> list[str]:
+    """Return the verdicts in the order of the cells."""
+    return [change.verdict for change in found.changes]
+
+
+@pytest.mark.parametrize(
+    ("rate_per_s", "verdict", "regressed"),
+    [(800, "slower", True), (1250, "faster", False), (1000, "equivalent", False)],
+)
+def test_the_verdict_is_on_head(make: Maker, rate_per_s: float, verdict: str, regressed: bool) -> None:  # noqa: FBT001
+    """What serves more in head is faster; only what is slower beyond the margin is a regression."""
+    (change,) = compare_runs(make("base"), make("head", rate_per_s=rate_per_s)).changes
+    assert (verdict, regressed) == (change.verdict, change.regressed)
+    assert rate_per_s / 1000 == pytest.approx(change.ratios["throughput"].estimate, rel=0.03)
+
+
+def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
+    """A margin is what makes no difference to the asker: to leave it out takes more than to leave out 1."""
+    margin = {"equivalence_margin": 0.2}
+    found = compare_runs(make("base"), make("head", rate_per_s=840, info=margin))
+    assert ["slower"] == verdicts(found)
+    assert () == found.regressions
+    assert "none is slower by more than 20 % with certainty" in summarise_comparison(found)
+
+
+def test_one_block_on_a_side_is_inconclusive(make: Maker) -> None:
+    """However far apart the figures are: a block says nothing of its own spread."""
+    found = compare_runs(make("base"), make("head", rate_per_s=10, blocks=1))
+    assert (["inconclusive"], ()) == (verdicts(found), found.regressions)
+    assert "One block says nothing of its own spread: for verdicts, give head two or more" in next(list_caveats(found))
+
+
+def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
+    """Another block would help nobody; and what wasn't judged isn't said to be none the slower."""
+    found = compare_runs(make("base", blocks=1), make("head", gates=lambda _cell, _block: (GENERATOR_GATE,)))
+    assert [] == [remark for remark in list_caveats(found) if "One block" in remark]
+    assert "Nothing could be judged: of 1 cell in both runs, no verdict in 1." == summarise_comparison(found)
+
+
+@pytest.mark.parametrize(
+    ("side", "info", "said"),
+    [
+        ("base", {"status": "incomplete", "reason": "interrupted"}, "base is incomplete (interrupted): 4 of 8 windows"),
+        ("head", {"status": "running", "reason": ""}, "head is still running: 4 of 8 windows are measured."),
+    ],
+)
+def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dict[str, Any], said: str) -> None:
+    """First of all remarks, with how much of it is there."""
+    runs = {name: make(name, info={"cells": 2, **info} if name == side else {}) for name in ("base", "head")}
+    assert said in next(list_caveats(compare_runs(runs["base"], runs["head"])))
+
+
+def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:
+    """The figures stay visible, and nothing counts as a regression."""
+    found = compare_runs(make("base", gates=lambda _cell, _block: (GENERATOR_GATE,)), make("head", rate_per_s=500))
+    assert (["withheld"], ()) == (verdicts(found), found.regressions)
+    told = describe_change(found.changes[0])
+    assert told.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")
+
+
+@pytest.mark.parametrize(
+    ("info", "reason"),
+    [
+        ({"machine": MACHINE | {"cores": "4"}}, "the machines differ"),
+        ({"machine": MACHINE | {"core_separation": "server and generator share core 0"}}, "the machines differ"),
+        ({"target": "kubernetes"}, "the targets differ"),
+        ({"versions": {"wireload": "2.0.0"}}, "another version of wireload"),
+        (
+            {"scenario_text": "question: q\nfactors: {transport: rest}\nload: {model: calls, calls: 50}\n"},
+            "the loads differ",
+        ),
+        ({"scenario_text": "no: scenario"}, "the loads may differ"),
+        ({"scenario_text": "when: 2026-99-99\nwhat: !!bool maybe"}, "the loads may differ"),
+        ({"scenario_text": "[" * 2000}, "the loads may differ"),
+    ],
+)
+def test_what_is_measured_on_or_with_keeps_figures_apart(make: Maker, info: dict[str, Any], reason: str) -> None:
+    """The ratio is shown, and the sentence says why there is no verdict."""
+    found = compare_runs(make("base"), make("head", rate_per_s=500, info=info))
+    assert (["withheld"], (reason,)) == (verdicts(found), found.changes[0].reasons)
+    assert f"no verdict ({reason}); measured 0.50×" in describe_change(found.changes[0])
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"versions": {"grpcio": "2.0.0", "wireload": "0.1.0", "ghz": "9"}},  # ghz measured none of these cells
+        {"commit": "feedbeef"},
+        {"machine": MACHINE | {"kernel": "Linux 9", "memory": "23.9 GiB"}},
+        {"scenario_text": "question: q\nfactors: {transport: rest}\nload: {window_s: 9}\n"},
+    ],
+)
+def test_what_is_measured_may_differ(make: Maker, info: dict[str, Any]) -> None:
+    """Another version of a service, a commit, a kernel or a longer window is said, and judged."""
+    found = compare_runs(make("base"), make("head", rate_per_s=500, info=info))
+    assert ["slower"] == verdicts(found)
+    assert next(iter(info.values())) != found.base.model_dump()[next(iter(info))]
+    assert found.differences
+    assert all(not each.reason for each in found.differences)
+
+
+def test_loads_differ_where_they_are_used(make: Maker) -> None:
+    """A workload of the same name that does something else keeps its own cells apart, and no others."""
+    text = "question: q\nfactors: {{transport: rest}}\nload: {{workloads: {{crud: {{mix: {}}}}}}}\n"
+    crud = cell("rest", operation="crud")
+    base = make("base", REST, crud, info={"scenario_text": text.format("{users.get: 1}")})
+    head = make("head", REST, crud, info={"scenario_text": text.format("{users.get: 2}")})
+    found = {str(change.subject.factors["operation"]): change.reasons for change in compare_runs(base, head).changes}
+    assert {"users.get": (), "crud": ("the loads differ",)} == found
+
+
+def test_another_recording_is_another_load(make: Maker) -> None:
+    """Replays are compared only of what is the same."""
+    replay = cell("rest", shape="replay")
+    base, head = make("base", replay), make("head", replay)
+    assert () == compare_runs(base, head).changes[0].reasons
+    (head.folder / TIMING_FILE).write_text("[1, 2, 3]")
+    assert ("the loads differ",) == compare_runs(base, head).changes[0].reasons
+
+
+def test_cells_that_one_run_lacks_are_listed(make: Maker) -> None:
+    """Nothing that was measured is passed over in silence."""
+    found = compare_runs(make("base", REST, GRPC), make("head", REST, cell("socket")))
+    assert ["rest"] == [change.subject.factors["transport"] for change in found.changes]
+    told = list(list_caveats(found))
+    assert "Only in base: gRPC users.get, 16 connections." in told
+    assert "Only in head: socket users.get, 16 connections." in told
+
+
+def test_the_correction_for_many_cells_is_said(make: Maker) -> None:
+    """Who reads many verdicts knows how many of them may be wrong."""
+    cells = [cell("rest", concurrency=concurrency) for concurrency in range(1, 5)]
+    found = compare_runs(make("base", *cells, blocks=2), make("head", *cells, blocks=2))
+    assert next(list_caveats(found)).startswith("Verdicts are corrected for 4 comparisons (Benjamini–Hochberg): ")
+
+
+@pytest.mark.parametrize("names", [("same", "same"), ("base", "head")])
+def test_runs_with_nothing_in_common_are_refused(make: Maker, names: tuple[str, str]) -> None:
+    """A run and itself, and runs without a cell of equal factors."""
+    base = make(names[0], REST)
+    head = base if names[0] == names[1] else make(names[1], GRPC)
+    with pytest.raises(UsageError, match=r"no other than itself|no cell of .*-head is in .*-base"):
+        compare_runs(base, head)
+
+
+def test_a_machine_is_its_hardware() -> None:
+    """A cluster's is the number of its nodes as well, and not the versions that they run."""
+    cluster = {"cpu": "c", "cores": "2", "memory": "9 GiB", "cluster": "3 nodes, each Debian, containerd://1"}
+    assert {"cpu": "c", "cores": "2 cores", "nodes": "3 nodes"} == describe_hardware(cluster)
+
+
+def test_services_elsewhere_are_another_machine(make: Maker) -> None:
+    """What external services run on isn't seen: their addresses are all that tells them apart."""
+    here, there = (
+        make(
+            name,
+            info={
+                "target": "external",
+                "machine": MACHINE | dict(ExternalTarget.of_transports({"rest": address}).describe().machine),
+            },
+        )
+        for name, address in (("here", "http://127.0.0.1:5000"), ("there", "https://example.org:443"))
+    )
+    assert "rest at example.org:443" == describe_hardware(there.info.machine)["services"]
+    assert ("the machines differ",) == compare_runs(here, there).changes[0].reasons

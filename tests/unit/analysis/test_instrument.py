@@ -1,0 +1,143 @@
+"""Verdicts on latencies whose difference may be the driver's own error, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.drawn import Drawn
+from tests.support.report_run import RunBuilder, cell
+from wirebench.analysis.compare_cells import Comparison, compare_cells
+from wirebench.analysis.summary import summarise
+from wirebench.model.cell import Cell
+from wirebench.model.labels import format_error
+from wirebench.model.record import Instrument, Interval, Latency, Record
+from wirebench.present.charts.style import assign_styles
+from wirebench.present.sentences import describe_comparison, describe_verdict, summarise_comparisons
+from wirebench.report.latencies import read_latencies
+from wirebench.report.picture import draw_latencies
+from wirebench.report.table import make_request_table
+
+MARGIN = 0.05
+REST, SOCKET = (cell(transport, rate_per_s=500) for transport in ("rest", "socket"))
+
+
+def instrument(error_ms: Interval | None) -> Instrument:
+    """Return an instrument with the same error at p50 and p99."""
+    return Instrument(
+        coarse=False, p50_error_ms=error_ms, p99_error_ms=error_ms, ceiling_per_s=None, ceiling_share=None
+    )
+
+
+def compared(
+    folder: Path,
+    p99_ms: tuple[float, float],
+    errors_ms: tuple[Interval | None, Interval | None],
+    cells: tuple[Cell, Cell] = (REST, SOCKET),
+) -> Comparison:
+    """Compare the first cell (REST) with the second, of these p99s in each of three blocks, with these errors."""
+    records = []
+    for record in RunBuilder(cells, samples=2000).write(folder).records:
+        place = [each.id for each in cells].index(record.cell)
+        latency = record.response or record.service
+        assert latency is not None
+        # A little apart, as blocks are.
+        figure_ms = p99_ms[place] * (1 + record.block / 1e5)
+        records.append(with_p99(record, latency, figure_ms, instrument(errors_ms[place])))
+    (found,) = compare_cells(summarise(records), "transport", MARGIN)
+    return found
+
+
+def with_p99(record: Record, latency: Latency, p99_ms: float, known: Instrument) -> Record:
+    """Return a record with another p99 on its clock, and an instrument."""
+    clock = "response" if record.response else "service"
+    changed = latency.model_copy(update={"p99_ms": p99_ms})
+    return record.model_copy(update={clock: changed, "instrument": known})
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "rest_ms", "socket_ms", "verdict"),
+    [
+        ((6.0, 5.0), (0.0, 0.9), (0.0, 0.9), "faster"),
+        ((6.0, 5.0), (0.0, 1.1), (0.0, 0.1), "withheld"),
+        # The same error on both sides is no error of the difference, however large: its spread is.
+        ((6.0, 5.0), (3.0, 3.2), (3.0, 3.2), "faster"),
+        # It may be on either side, and have either sign.
+        ((5.0, 6.0), (0.0, 0.1), (0.0, 1.1), "withheld"),
+        ((5.0, 6.0), (-1.1, 0.0), (0.0, 0.0), "withheld"),
+        ((5.0, 6.0), (0.0, 1.1), (0.0, 0.0), "slower"),
+        # Equal within the margin, whatever the error was; and not.
+        ((5.0, 5.01), (0.0, 0.1), (0.0, 0.1), "equivalent"),
+        ((5.0, 5.01), (0.0, 0.5), (0.0, 0.5), "withheld"),
+        ((6.0, 5.0), None, (0.0, 9.0), "faster"),
+    ],
+)
+def test_a_verdict_needs_a_difference_beyond_the_error(
+    tmp_path: Path, p99_ms: tuple[float, float], rest_ms: Interval | None, socket_ms: Interval, verdict: str
+) -> None:
+    """In the worst case that the errors of both cells allow; what isn't known withholds nothing."""
+    found = compared(tmp_path, p99_ms, (rest_ms, socket_ms))
+    assert verdict == found.verdict
+    assert ("instrument",) * (verdict == "withheld") == tuple(gate.name for gate in found.failed_gates)
+
+
+def test_the_spread_of_blocks_adds_to_the_error(tmp_path: Path) -> None:
+    """A difference that is beyond the error, but whose interval isn't, may be the driver's own."""
+    found = compared(tmp_path, (6.0, 5.0), ((0.0, 0.0), (0.0, 0.0)))
+    assert found.ratios["p99"].high is not None
+    ends_ms = 6.0 - 6.0 * found.ratios["p99"].high
+    just_within, just_beyond = 0.999 * ends_ms, 1.001 * ends_ms
+    assert "faster" == compared(tmp_path / "within", (6.0, 5.0), ((0.0, just_within), (0.0, 0.0))).verdict
+    assert "withheld" == compared(tmp_path / "beyond", (6.0, 5.0), ((0.0, just_beyond), (0.0, 0.0))).verdict
+
+
+def test_the_sentence_says_how_large_the_error_is(tmp_path: Path) -> None:
+    """And not only which gate has failed."""
+    found = compared(tmp_path, (6.0, 5.0), ((0.0, 1.5), (0.0, 0.25)))
+    why = "the driver's own error there is up to 1.5 ms, so that the difference may be its own"
+    assert f"no verdict on socket against REST ({why}); measured 0.83× (" in describe_verdict(found)
+    assert why in " ".join(summarise_comparisons([found, found]))
+    assert "the p99, " in describe_comparison(found)
+
+
+def test_figures_beside_the_verdict_are_doubted_too(tmp_path: Path) -> None:
+    """Under a closed load the verdict is on the requests/s; the p99 that is told beside it says which gate failed."""
+    closed = (cell("rest"), cell("socket"))
+    found = compared(tmp_path, (6.0, 5.0), ((0.0, 1.5), (0.0, 1.5)), closed)
+    assert "withheld" != found.verdict
+    assert ["instrument"] == [gate.name for gate in found.unfit("p99")]
+    assert "the p99 (don't rely on it: instrument)" in describe_verdict(found)
+
+
+def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Path) -> None:
+    """As columns of the table, and as bands in the plot; where it isn't known, there is neither."""
+    run = RunBuilder([REST], samples=2000).write(tmp_path)
+    bands = []
+    for error_ms, shown in (((-0.0001, 0.0001), False), ((-1.0, 2.0), True), (None, False)):
+        records = [record.model_copy(update={"instrument": instrument(error_ms)}) for record in run.records]
+        cells = summarise(records)
+        latencies, _ = read_latencies(run, cells)
+        table = make_request_table({"all": cells}, latencies)
+        ((row,),) = (rows for _, rows in table.groups)
+        assert 2 * shown == sum(column.heading.startswith("error of ") for column in table.columns)
+        assert 2 * shown == row.figures.count("-1 to +2")
+        (chart,) = draw_latencies("Latency", {"all": cells}, assign_styles(cells), latencies)
+        bands.append(len(Drawn(chart.svg).all("truth")))
+    assert [2, 2, 0] == bands
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [((-0.0123, 0.3), "-0.012 to +0.3"), ((95.4, 1234.5), "+95 to +1,200"), ((-1e-7, 3e-5), "-0 to +0"), (None, "–")],
+)
+def test_errors_are_written_without_exponents(error: Interval | None, said: str) -> None:
+    """Neither nanoseconds nor seconds make a reader count zeros."""
+    assert said == format_error(error)
+
+
+def test_drivers_are_compared_for_their_error(tmp_path: Path) -> None:
+    """It is what is looked for, and no reason to doubt it."""
+    cells = (REST, cell("rest", rate_per_s=500, driver="k6"))
+    found = compared(tmp_path, (6.0, 5.0), ((0.0, 9.0), (0.0, 9.0)), cells)
+    assert () == found.unfit("p99")

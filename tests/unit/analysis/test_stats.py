@@ -1,0 +1,226 @@
+"""Ratios, intervals and verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from wirebench.analysis.ratio import Ratio, paired_ratio, unpaired_ratio
+from wirebench.analysis.significance import Significance, adjust, compute_significance, find_significant
+
+
+def test_a_constant_ratio_has_no_uncertainty() -> None:
+    """Blocks that agree leave an interval of no width, however different the blocks are from each other."""
+    ratio = paired_ratio([20, 40, 80], [10, 20, 40])
+    assert 2 == pytest.approx(ratio.estimate)
+    assert (2, 2) == pytest.approx((ratio.low, ratio.high))
+
+
+def test_the_interval_is_students_t_of_the_log_ratios() -> None:
+    """The interval agrees with a calculation by hand: t(0.975, 2) = 4.3027."""
+    ratio = paired_ratio([1.0, 1.1, 1.21], [1, 1, 1])
+    half_width = 4.3027 * math.log(1.1) / math.sqrt(3)
+    assert 1.1 == pytest.approx(ratio.estimate)
+    assert 1.1 * math.exp(half_width) == pytest.approx(ratio.high, rel=1e-4)
+
+
+def test_swapping_the_sides_inverts_the_ratio() -> None:
+    """A comparison says the same whichever side it starts from."""
+    there, back = paired_ratio([3, 4, 6], [2, 2, 2]), paired_ratio([2, 2, 2], [3, 4, 6])
+    assert there.low is not None
+    assert back.high is not None
+    assert 1 / there.estimate == pytest.approx(back.estimate)
+    assert 1 / there.low == pytest.approx(back.high)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Of many noisy runs of a known ratio, about 95 % of the intervals hold it."""
+    random = np.random.default_rng(42)
+    covered = 0
+    for _ in range(1000):
+        noise = random.lognormal(0, 0.1, size=(2, 5))
+        ratio = paired_ratio(list(1.3 * noise[0]), list(noise[1]))
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= 1.3 <= ratio.high
+    assert 930 <= covered <= 970
+
+
+def test_the_unpaired_interval_is_welchs_of_the_logarithms() -> None:
+    """It agrees with scipy's, which shares no code with ours."""
+    head, base = [1.0, 1.2, 0.9, 1.1], [2.0, 3.1, 1.4]
+    ratio = unpaired_ratio(head, base)
+    expected = stats.ttest_ind(np.log(head), np.log(base), equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    assert expected.df == pytest.approx(ratio.degrees_of_freedom)
+    assert (math.exp(interval.low), math.exp(interval.high)) == pytest.approx((ratio.low, ratio.high))
+    assert expected.pvalue / 2 == pytest.approx(ratio.p_value(1, below=True))
+    assert 1 - expected.pvalue / 2 == pytest.approx(ratio.p_value(1, below=False))
+
+
+def test_the_unpaired_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Also where one side has fewer blocks and more noise than the other."""
+    random = np.random.default_rng(43)
+    covered = 0
+    for _ in range(1000):
+        ratio = unpaired_ratio(list(0.8 * random.lognormal(0, 0.2, 4)), list(random.lognormal(0, 0.05, 9)))
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= 0.8 <= ratio.high
+    assert 925 <= covered <= 975
+
+
+def test_unpaired_blocks_that_agree_leave_no_uncertainty() -> None:
+    """Blocks without a spread have an interval of no width, and a p-value of 0 or 1."""
+    ratio = unpaired_ratio([2, 2], [4, 4, 4])
+    assert (0.5, 0.5) == pytest.approx((ratio.low, ratio.high))
+    assert (0.0, 1.0) == (ratio.p_value(0.9, below=True), ratio.p_value(0.4, below=True))
+
+
+def test_one_block_on_either_side_has_no_unpaired_interval() -> None:
+    """Its spread isn't known: the ratio is all there is."""
+    ratio = unpaired_ratio([2], [1, 1, 1])
+    assert 2 == pytest.approx(ratio.estimate)
+    assert (None, None, 1.0) == (ratio.low, ratio.high, ratio.p_value(1, below=False))
+
+
+@pytest.mark.parametrize(("subject", "baseline"), [([], [1]), ([1], []), ([0], [1]), ([1, 2], [3, -1])])
+def test_figures_that_make_no_unpaired_ratio_are_refused(subject: list[float], baseline: list[float]) -> None:
+    """No figures, or figures that aren't positive, are an error, not a number."""
+    with pytest.raises(ValueError, match="figures"):
+        unpaired_ratio(subject, baseline)
+
+
+@pytest.mark.parametrize("figures", [[1e300, 1e-300], [1e-300, 1e300], [5e-324, 1.7e308, 1.0], [1e300]])
+def test_no_figures_are_too_far_apart_for_a_ratio(figures: list[float]) -> None:
+    """It is a number, and so is what is concluded from it."""
+    others = [1.0 / figure if figure > 1e-308 else 1e308 for figure in figures]
+    for ratio in (paired_ratio(figures, others), unpaired_ratio(figures, others)):
+        found = [ratio.low, ratio.estimate, ratio.high, *([ratio.detectable(0.05)] if ratio.low else [])]
+        bounds = [bound for bound in found if bound is not None]
+        assert all(0 < bound < math.inf for bound in bounds)
+        assert max(bounds) / min(bounds) < math.inf
+        (tests,) = compute_significance([ratio], 0.05)
+        assert 0 <= tests.p_difference <= 1
+        assert not tests.is_equivalent
+
+
+def test_of_many_tests_the_smallest_must_hold_for_all() -> None:
+    """Holm: 0.05 / 3, 0.05 / 2, 0.05 / 1 from the smallest on; the first that is greater ends it."""
+    assert (True, False, True) == find_significant((0.02, 0.06, 0.01), 0.05)
+    assert (False, False, False) == find_significant((0.02, 0.02, 0.02), 0.05)
+    assert (True,) == find_significant((0.05,), 0.05)
+    assert () == find_significant((), 0.05)
+
+
+def test_a_false_alarm_among_many_cells_is_as_rare_as_in_one() -> None:
+    """Of many comparisons of 16 cells that are slower by just the margin, about 2.5 % name any, and not a third."""
+    random = np.random.default_rng(44)
+    alarms = naive = 0
+    for _ in range(400):
+        noise = random.lognormal(0, 0.1, size=(16, 2, 5))
+        ratios = [unpaired_ratio(list(head / 1.05), list(base)) for head, base in noise]
+        p_values = [ratio.p_value(1 / 1.05, below=True) for ratio in ratios]
+        alarms += any(find_significant(p_values, 0.025))
+        naive += min(p_values) <= 0.025
+    assert 2 <= alarms <= 22
+    assert 100 <= naive
+
+
+def test_one_block_has_no_interval() -> None:
+    """A single block says nothing of its spread, and gets no verdict."""
+    ratio = paired_ratio([2], [1])
+    assert (None, None) == (ratio.low, ratio.high)
+
+
+@pytest.mark.parametrize(("subject", "baseline"), [([], []), ([1], [1, 2]), ([0], [1]), ([1], [-1])])
+def test_figures_that_make_no_ratio_are_refused(subject: list[float], baseline: list[float]) -> None:
+    """Figures that don't pair or aren't positive are an error, not a number."""
+    with pytest.raises(ValueError, match="figures"):
+        paired_ratio(subject, baseline)
+
+
+def ratio_of(low: float, high: float, blocks: int = 5) -> Ratio:
+    """Return the ratio that has this interval."""
+    error = math.log(high / low) / 2 / float(stats.t.ppf(0.975, blocks - 1))
+    return Ratio(math.sqrt(low * high), low, high, blocks, error, blocks - 1)
+
+
+def conclusions(tests: Significance) -> tuple[bool, bool]:
+    """Return whether a ratio is different, and whether it is equivalent."""
+    return tests.is_different, tests.is_equivalent
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (1.5, 2.0, (True, False)),
+        (0.5, 0.8, (True, False)),
+        (0.97, 1.03, (False, True)),
+        (1.01, 1.04, (True, True)),
+        (0.9, 1.2, (False, False)),
+        (1.02, 1.2, (True, False)),
+    ],
+)
+def test_one_comparison_is_decided_by_its_interval(low: float, high: float, expected: tuple[bool, bool]) -> None:
+    """An interval inside the margin is equivalence, one without 1 a difference: the tests are those of the interval."""
+    (tests,) = compute_significance([ratio_of(low, high)], 0.05)
+    assert expected == conclusions(tests)
+    assert (tests.blocks_needed is None) == any(expected)
+
+
+def test_p_values_agree_with_scipys() -> None:
+    """Those of a difference and their adjustment, which share no code with ours."""
+    random = np.random.default_rng(45)
+    logs = random.normal(0.02, 0.05, size=(12, 6))
+    tests = compute_significance([paired_ratio(list(np.exp(each)), [1.0] * 6) for each in logs], 0.05)
+    expected = stats.false_discovery_control(stats.ttest_1samp(logs, 0, axis=1).pvalue)
+    assert list(expected) == pytest.approx([each.p_difference for each in tests])
+    assert {12} == {each.comparisons for each in tests}
+
+
+def test_adjusted_p_values_keep_their_order() -> None:
+    """Benjamini and Hochberg: the smallest of three times 3, the next times 3/2, and none above a later one."""
+    assert (0.03, 0.06, 0.045) == pytest.approx(adjust((0.01, 0.06, 0.03)))
+    assert (0.02, 0.02) == pytest.approx(adjust((0.02, 0.015)))
+    assert () == adjust(())
+
+
+def test_few_of_the_verdicts_of_a_run_are_wrong() -> None:
+    """Of 12 comparisons, 6 without a difference, at most 5 % of those found are wrong; unadjusted, more."""
+    random = np.random.default_rng(46)
+    wrong, naive = [], []
+    for _ in range(400):
+        logs = random.normal(0, 0.05, size=(12, 5)) + np.repeat([0.0, 0.3], 6)[:, None]
+        ratios = [paired_ratio(list(np.exp(each)), [1.0] * 5) for each in logs]
+        found = [tests.is_different for tests in compute_significance(ratios, 0.05)]
+        wrong.append(sum(found[:6]) / max(sum(found), 1))
+        naive.append(any(ratio.p_difference <= 0.05 for ratio in ratios[:6]))
+    assert np.mean(wrong) < 0.05
+    assert np.mean(naive) > 0.2
+
+
+def test_as_many_blocks_as_needed_decide_most_runs() -> None:
+    """And the difference that is said to be detectable is found in about 80 % of runs."""
+    random = np.random.default_rng(47)
+    (tests,) = compute_significance([ratio_of(0.98, 1.14)], 0.05)
+    spread = math.log(1.14 / 0.98) / 2 / float(stats.t.ppf(0.975, 4)) * math.sqrt(5)
+    assert tests.blocks_needed is not None
+    for blocks, mean in ((tests.blocks_needed, math.log(math.sqrt(0.98 * 1.14))), (5, math.log(tests.detectable))):
+        logs = random.normal(mean, spread, size=(2000, blocks))
+        assert 0.75 <= np.mean(stats.ttest_1samp(logs, 0, axis=1).pvalue <= 0.05) <= 0.9
+
+
+def test_what_no_number_of_blocks_decides_has_none() -> None:
+    """A difference of exactly the margin is neither found to be one nor to be none, if the blocks are noisy enough."""
+    (tests,) = compute_significance([ratio_of(0.1, 10.5)], 0.05)
+    assert tests.blocks_needed is None
+
+
+def test_a_run_of_the_most_blocks_needs_no_more() -> None:
+    """There are none, even where that many would have decided it in most runs."""
+    (tests,) = compute_significance([ratio_of(0.999, 1.2, blocks=1000)], 0.05)
+    assert (False, False, None) == (*conclusions(tests), tests.blocks_needed)

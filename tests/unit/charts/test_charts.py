@@ -1,0 +1,135 @@
+"""The charts say the same as the services, and as themselves. What they render, `make test-charts` tests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+import yaml
+from wirebench_services.settings import SETTINGS, Settings
+
+from wirebench.system.paths import ROOT
+
+CHARTS = ROOT / "charts"
+TRANSPORTS = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+NAMES = [pytest.param(folder.parent.name) for folder in CHARTS.glob("*/Chart.yaml")]
+
+Schema = dict[str, Any]
+
+
+def read_values(chart: str) -> dict[str, Any]:
+    """Return what a chart's values are without anybody's."""
+    values: dict[str, Any] = yaml.safe_load((CHARTS / chart / "values.yaml").read_text(encoding="utf-8"))
+    return values
+
+
+def read_schema(chart: str) -> Schema:
+    """Return the schema that a chart's values are checked against."""
+    schema: Schema = json.loads((CHARTS / chart / "values.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+def objects_in(schema: object) -> Iterator[Schema]:
+    """Yield the parts of a schema that describe an object by its properties."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema
+        for part in schema.values():
+            yield from objects_in(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from objects_in(part)
+
+
+def default_of(settings: type[Settings], name: str) -> object:
+    """Return a setting's default."""
+    return settings.model_fields[name].default
+
+
+@TRANSPORTS
+def test_runtimes(settings: type[Settings]) -> None:
+    """The chart knows the runtimes of each service, and has the same default."""
+    runtime = read_schema("wirebench")["properties"][settings.transport]["properties"]["runtime"]
+    assert list(get_args(settings.model_fields["runtime"].annotation)) == runtime["enum"]
+    assert default_of(settings, "runtime") == read_values("wirebench")[settings.transport]["runtime"]
+
+
+@TRANSPORTS
+def test_threads(settings: type[Settings]) -> None:
+    """A service that has a pool of threads has as many as it has without a chart."""
+    field = settings.model_fields.get("threads")
+    assert (field and field.default) == read_values("wirebench")[settings.transport].get("threads")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("workers", "workers"),
+        ("store", "store"),
+        ("seedUsers", "seed_users"),
+        ("storeConnections", "store_connections"),
+        ("drainTimeoutSeconds", "drain_timeout_s"),
+    ],
+)
+@TRANSPORTS
+def test_common_defaults(settings: type[Settings], value: str, name: str) -> None:
+    """A value that all services share has the default of their setting."""
+    assert default_of(settings, name) == read_values("wirebench")["common"][value]
+
+
+@TRANSPORTS
+def test_idle_timeout(settings: type[Settings]) -> None:
+    """The services that have an idle timeout have its default in the chart, too."""
+    field = settings.model_fields.get("idle_timeout_s")
+    assert (field and field.default) == read_values("wirebench")[settings.transport].get("idleTimeoutSeconds")
+
+
+def test_environment() -> None:
+    """Every environment variable of a service's container is a setting of a service."""
+    template = (CHARTS / "wirebench" / "templates" / "_services.tpl").read_text(encoding="utf-8")
+    start = template.index('define "wirebench.environment"')
+    variables = set(re.findall(r'"([A-Z][A-Z_]+)" ', template[start : template.index("range $name", start)]))
+    assert {"HOST", "SEED_USERS", "STORE_URL_FILE"} <= variables
+    assert set() == variables - {name.upper() for settings in SETTINGS.values() for name in settings.model_fields}
+
+
+@TRANSPORTS
+def test_ports(settings: type[Settings]) -> None:
+    """The ports of the templates are those of the contract."""
+    template = (CHARTS / "wirebench" / "templates" / "_services.tpl").read_text(encoding="utf-8")
+    assert f'"{settings.transport}" {default_of(settings, "port")}' in template
+
+
+@pytest.mark.parametrize("chart", NAMES)
+def test_schema_is_closed(chart: str) -> None:
+    """An object of values has no properties but those that are listed, so that a mistyped name is refused."""
+    schema = read_schema(chart)
+    # Listed again, and closed, by what refers to it.
+    shared = schema["definitions"].get("service")
+    assert [] == [
+        each for each in objects_in(schema) if each is not shared and each.get("additionalProperties") is not False
+    ]
+
+
+@pytest.mark.parametrize("transport", ["common", "rest", "grpc", "socket"])
+def test_each_service_takes_all_common_values(transport: str) -> None:
+    """What can be set for all services can be set for each."""
+    schema = read_schema("wirebench")
+    assert schema["definitions"]["service"]["properties"].keys() <= schema["properties"][transport]["properties"].keys()
+
+
+def test_common_values_have_defaults() -> None:
+    """Every value that services have in common is in the documented values."""
+    assert (
+        read_schema("wirebench")["definitions"]["service"]["properties"].keys()
+        == read_values("wirebench")["common"].keys()
+    )
+
+
+@pytest.mark.parametrize("name", ["rules.yaml", "dashboards"])
+def test_observability_has_the_projects_own(name: str) -> None:
+    """Rules and dashboards are not copied: what the chart packs is what grafana/ holds."""
+    assert (CHARTS.parent / "grafana") in (CHARTS / "observability" / "files" / name).resolve().parents

@@ -1,0 +1,105 @@
+"""compose.yaml says the same as the charts, and gives no container more than it needs; read without an engine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from wirebench.system.paths import ROOT
+
+CHART = ROOT / "charts/observability"
+TEMPLATES = CHART / "templates"
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+
+CLIENTS = {"client", "client-interactive"}
+
+every_service = pytest.mark.parametrize("service", SERVICES)
+
+
+def rendered(template: Path) -> dict[str, Any]:
+    """Return what a simple template gives with the chart's own values."""
+    text = re.sub(r"(?m)^ *{{-.*}}\n", "", template.read_text())
+    text = text.replace('{{ include "observability.prometheus" . }}', "prometheus")
+    text = re.sub(r"{{ \.Values\.prometheus\.(\w+) }}", lambda found: str(VALUES["prometheus"][found[1]]).lower(), text)
+    text = re.sub(r"(?m)^.*{{.*\n", "", text)
+    result: dict[str, Any] = yaml.safe_load(text)
+    return result
+
+
+def test_prometheus_is_that_of_the_chart() -> None:
+    """It looks as often, keeps as much, evaluates the same rules and takes what generators push."""
+    ours = yaml.safe_load((ROOT / "compose/prometheus.yaml").read_text())
+    theirs = rendered(CHART / "files/prometheus.yaml")
+    size = {"time": "24h", "size": "1gb"}
+    assert size == {key: value.lower() for key, value in ours["storage"]["tsdb"]["retention"].items()}
+    assert size == theirs["storage"]["tsdb"]["retention"]
+    for key in ("global", "rule_files"):
+        assert theirs[key] == ours[key]
+    arguments = re.findall(r"(?m)^ +- (--\S+)$", (TEMPLATES / "prometheus-statefulset.yaml").read_text())
+    assert arguments == SERVICES["prometheus"]["command"]
+
+
+def test_prometheus_targets_have_the_labels_of_a_cluster() -> None:
+    """Dashboards and rules go by them."""
+    scraped = yaml.safe_load((ROOT / "compose/prometheus.yaml").read_text())["scrape_configs"][1]
+    labels = {each["targets"][0].split(":")[0]: each["labels"] for each in scraped["static_configs"]}
+    assert {"rest", "grpc", "socket"} == labels.keys()
+    for transport, each in labels.items():
+        assert {"namespace", "pod", "node", "container"} == each.keys()
+        assert transport == each["container"]
+
+
+def test_grafana_is_that_of_the_chart() -> None:
+    """The same settings, datasource, provider and dashboards."""
+    settings = dict(re.findall(r'"(GF_\w+)" "([^"]*)"', (TEMPLATES / "_grafana.tpl").read_text()))
+    for name in ("GF_SECURITY_ADMIN_USER", "GF_SECURITY_ADMIN_PASSWORD"):
+        del settings[name]
+    ours = SERVICES["grafana"]["environment"]
+    assert settings == {name: value for name, value in ours.items() if not name.startswith("GF_SECURITY_")}
+
+    config = rendered(TEMPLATES / "grafana-configmap.yaml")["data"]
+    for name in ("datasources", "dashboards"):
+        theirs, mine = config[f"{name}.yaml"], (ROOT / f"compose/grafana-{name}.yaml").read_text()
+        assert yaml.safe_load(theirs) == yaml.safe_load(mine)
+
+
+@every_service
+def test_a_container_has_no_right_that_it_does_not_need(service: str) -> None:
+    """Nobody's user, a root that can't be written, no capability, limits, and a way to see that it is healthy."""
+    container = SERVICES[service]
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", container["user"])
+    assert container["read_only"]
+    assert ["ALL"] == container["cap_drop"]
+    assert ["no-new-privileges:true"] == container["security_opt"]
+    assert "no" == container["restart"]
+    assert {"mem_limit", "cpus"} <= container.keys()
+    assert ("healthcheck" in container) == (service not in CLIENTS)
+    assert "privileged" not in container
+
+
+@every_service
+def test_ports_are_on_loopback_only(service: str) -> None:
+    """Nobody else reaches them, and each has the default that make gives it."""
+    defaults = dict(re.findall(r"(?m)^(\w+_PORT) \?= (\d+) ##", (ROOT / "make/compose.mk").read_text()))
+    for port in SERVICES[service].get("ports", []):
+        found = re.fullmatch(r"127\.0\.0\.1:\$\{(\w+):-(\d+)}:(\d+)", port)
+        assert found is not None, port
+        assert defaults[found[1]] == found[2] == found[3]
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_a_client_starts_only_when_asked_for_and_knows_the_services(client: str) -> None:
+    """It has a profile of its own, and the address of each service by its name in the network."""
+    container = SERVICES[client]
+    assert [client] == container["profiles"]
+    assert ["wirebench", "client"] == container["entrypoint"]
+    for transport in ("rest", "grpc", "socket"):
+        port = SERVICES[transport]["ports"][0].rpartition(":")[2]
+        assert f"{transport}:{port}" == container["environment"][f"WIREBENCH_{transport.upper()}"]
+    assert (client == "client-interactive") == container.get("tty", False) == container.get("stdin_open", False)

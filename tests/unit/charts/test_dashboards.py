@@ -1,0 +1,241 @@
+"""Dashboards: Grafana's schema, and what everybody may expect of every panel."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models import units
+from wirebench_services import metrics
+from wirebench_services.admin import ServiceCollector
+from wirebench_services.settings import RestSettings, read_settings
+
+from grafana.__main__ import GENERATED, path_of
+from grafana.board import PROMETHEUS, Board, Chart
+from grafana.boards import BOARDS
+from grafana.boards.transports import TRANSPORTS
+from grafana.generate import COLOURS, to_json
+from wirebench.drivers.metrics_push import QUANTILES
+from wirebench.system.paths import ROOT
+
+#: What Grafana puts in itself.
+BUILT_IN = {"__rate_interval", "__range", "__timeFilter"}
+UNITS = {value for name, value in vars(units).items() if not name.startswith("_") and isinstance(value, str)}
+
+every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.uid)
+every_chart = pytest.mark.parametrize(
+    ("board", "chart"),
+    [pytest.param(board, chart, id=f"{board.uid}-{chart.title}") for board in BOARDS for chart in board.charts()],
+)
+
+
+def generated(board: Board) -> dict[str, Any]:
+    """Return a dashboard's JSON."""
+    dashboard = json.loads(to_json(board))
+    assert isinstance(dashboard, dict)
+    return dashboard
+
+
+def panels(board: Board) -> list[dict[str, Any]]:
+    """Return the panels of a dashboard that show something."""
+    return [panel for panel in generated(board)["panels"] if panel["type"] != "row"]
+
+
+def variables_in(query: str) -> set[str]:
+    """Return the names of Grafana's variables in a query: `$name`, or `${name:format}`."""
+    return set(re.findall(r"\$\{?(\w+)", query))
+
+
+def values_of(key: str, node: object) -> Iterator[object]:
+    """Yield the values of a key, at any depth."""
+    if isinstance(node, dict):
+        yield from (value for name, value in node.items() if name == key)
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for child in children:
+        yield from values_of(key, child)
+
+
+def test_generated_files_are_current() -> None:
+    """`make dashboards` would change no file, add none and leave none behind."""
+    expected = {path_of(board): to_json(board) for board in BOARDS}
+    actual = {path: path.read_text(encoding="utf-8") for path in GENERATED.rglob("*") if path.is_file()}
+
+    stale = {name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name)}
+    assert set() == stale, "run: make dashboards"
+
+
+def test_addresses_stay() -> None:
+    """Links to dashboards go by their uid."""
+    names = ["transports", "scaling", "generators", "results"]
+    assert [f"wirebench-{name}" for name in names] == [board.uid for board in BOARDS]
+
+
+@every_board
+def test_the_schema(board: Board) -> None:
+    """Grafana's own types read it and write the same again, in the schema of Grafana 12."""
+    register_default_plugins()
+    dashboard = generated(board)
+
+    assert dashboard == json.loads(JSONEncoder().encode(models.Dashboard.from_json(dashboard)))
+    assert 42 == dashboard["schemaVersion"]
+
+
+@every_board
+def test_one_datasource(board: Board) -> None:
+    """Every panel, query and variable has the datasource that is chosen above the dashboard, and none by its uid."""
+    dashboard = generated(board)
+    variables = dashboard["templating"]["list"]
+
+    assert ["datasource"] == [variable["name"] for variable in variables if variable["type"] == "datasource"]
+    found = list(values_of("datasource", dashboard))
+    targets = sum(len(panel["targets"]) for panel in panels(board))
+    chosen = {"type": board.datasource.type, "uid": "${datasource}"}
+    assert [chosen] * (len(panels(board)) + targets + len(variables) - 1) == found
+    assert {board.uid, "${datasource}"} == set(values_of("uid", dashboard))
+
+
+@every_board
+def test_panels_can_be_told_apart(board: Board) -> None:
+    """Ids and titles are unique, and no panel lies on another or reaches out of the grid."""
+    everything = generated(board)["panels"]
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in everything)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+
+    assert len(everything) == len({panel["id"] for panel in everything})
+    assert len(everything) == len({panel["title"] for panel in everything})
+    assert len(cells) == len(set(cells))
+    assert 24 > max(x for x, _ in cells)
+
+
+@every_board
+def test_every_panel_explains_itself(board: Board) -> None:
+    """It has a title, a description in sentences, a unit that Grafana knows, and a name for each series."""
+    for panel in panels(board):
+        unit = panel["fieldConfig"]["defaults"]["unit"]
+
+        assert panel["title"]
+        assert re.fullmatch(r"[A-Z].{40,}\.", panel["description"]), panel["title"]
+        assert unit in UNITS or unit.startswith("suffix: "), panel["title"]
+        if board.datasource is PROMETHEUS:
+            assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
+
+
+@every_board
+def test_transports_have_the_same_colours_everywhere(board: Board) -> None:
+    """Each panel gives each transport its colour, by what a series' name begins with."""
+    for panel in panels(board):
+        colours = {
+            override["matcher"]["options"]: override["properties"][0]["value"]["fixedColor"]
+            for override in panel["fieldConfig"]["overrides"]
+            if override["matcher"]["id"] == "byRegexp"
+        }
+        assert {rf"/^{transport}\b/": colour for transport, colour in COLOURS.items()} == colours
+
+
+def test_what_is_chosen_is_text_in_sql() -> None:
+    """A name with a quote in it is chosen like any other: Grafana doubles it, in the format `sqlstring`."""
+    boards = [board for board in BOARDS if board.datasource is not PROMETHEUS]
+    queries = [variable.query for board in boards for variable in board.variables]
+    queries += [query.expr for board in boards for chart in board.charts() for query in chart.queries]
+    assert queries
+    for query in queries:
+        assert set() == set(re.findall(r"\$(?!__timeFilter\()(?!\{\w+:sqlstring})\S*", query))
+
+
+@every_chart
+def test_a_query_names_its_transports_first(board: Board, chart: Chart) -> None:
+    """A legend that has the transport begins with it, so that it gets its colour."""
+    assert chart in board.charts()
+    for query in chart.queries:
+        assert query.legend.find("{{transport}}") <= 0
+
+
+@every_chart
+def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
+    """Its variables are the dashboard's or Grafana's, and its recorded series are recorded."""
+    rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
+    recorded = {rule["record"] for group in rules["groups"] for rule in group["rules"]}
+    known = {variable.name for variable in board.variables} | BUILT_IN
+
+    for query in chart.queries:
+        assert variables_in(query.expr) <= known
+        assert set(re.findall(r"\w+:\w+:\w+", query.expr)) <= recorded
+
+
+@every_board
+def test_every_variable_filters_something(board: Board) -> None:
+    """None is there for show."""
+    queries = itertools.chain.from_iterable(chart.queries for chart in board.charts())
+    used = set(itertools.chain.from_iterable(variables_in(query.expr) for query in queries))
+
+    assert {variable.name for variable in board.variables} <= used
+
+
+def test_figures_of_clients_are_those_of_every_driver() -> None:
+    """Where transports are compared, ghz's gRPC has a line beside wireload's REST: rules give both the same names.
+
+    The driver of the other rules is that of their series: wireload and k6 have the same.
+    """
+    rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
+    drivers: dict[str, set[str | None]] = {}
+    for rule in itertools.chain.from_iterable(group["rules"] for group in rules["groups"]):
+        if ":client_" in rule["record"]:
+            drivers.setdefault(rule["record"], set()).add(rule.get("labels", {}).get("driver"))
+    (what_clients_see,) = (row for row in TRANSPORTS.rows if row.title.startswith("What clients see"))
+    shown = " ".join(query.expr for chart in what_clients_see.charts for query in chart.queries)
+    recorded = set(re.findall(r"\w+:\w+:\w+", shown))
+
+    assert {name: {None, "ghz"} for name in recorded} == drivers
+    assert "driver=" not in shown
+
+
+def test_quantiles_at_clients_are_those_that_ghz_tells() -> None:
+    """Panels ask for them by their text."""
+    rules = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
+    asked = {quantile for board in BOARDS for quantile in re.findall(r'quantile=\\"([^"]+)\\"', to_json(board))}
+
+    assert set(map(str, QUANTILES)) == asked == set(re.findall(r'quantile: "([^"]+)"', rules))
+
+
+@pytest.mark.parametrize("title", ["Sent per request", "Received per request"])
+def test_bytes_per_request_are_a_ratio_over_one_window(title: str) -> None:
+    """A recorded rate has a window of its own, and would count other requests than the bytes belong to."""
+    (chart,) = (chart for chart in TRANSPORTS.charts() if chart.title == title)
+    (query,) = chart.queries
+    windows = re.findall(r"\[([^]]+)]", query.expr)
+
+    assert ["$__rate_interval"] * 2 == windows
+    assert [] == re.findall(r"\w+:\w+:\w+", query.expr)
+
+
+def test_requests_in_flight_are_a_mean() -> None:
+    """A gauge is looked at between requests; the time that requests took, per second, is how many there were."""
+    (chart,) = (chart for chart in TRANSPORTS.charts() if chart.title == "Requests in flight")
+    (query,) = chart.queries
+
+    assert query.expr.startswith("sum by (transport) (rate(wirebench_request_duration_seconds_sum{")
+
+
+def test_metrics_of_services_are_those_that_services_have() -> None:
+    """Panels and rules name only metrics that the services export; those of drivers have a driver's prefix."""
+    own = (metrics.DURATION, metrics.STORE_WAIT, metrics.WORKERS, ServiceCollector(read_settings(RestSettings)))
+    collected = [family for collector in own for family in collector.collect()]
+    exported = {metric.name for metric in collected} | {"wirebench_cpu_throttled_periods"}
+    rules = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
+    queries = [query.expr for board in BOARDS for chart in board.charts() for query in chart.queries]
+    named = set(re.findall(r"(?<![\w:])wirebench_\w+(?![\w:])", " ".join([rules, *queries])))
+
+    assert {"wirebench_request_duration_seconds_count", "wirebench_workers"} <= named
+    assert {re.sub(r"_(total|info|count|sum|bucket)$", "", name) for name in named} <= exported

@@ -1,0 +1,123 @@
+"""`wirebench compare`: what it prints, and the exit status that a build can rely on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.support.command_line import wirebench
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from wirebench.model.record import Record
+
+CELLS = (cell("rest"), cell("grpc"))
+
+
+def write(folder: Path, name: str, factor: float = 1.0, *, fit: bool = True, blocks: int = 3) -> Path:
+    """Write a run in which gRPC serves `factor` of 1,000 requests/s, and REST 1,000; return its folder."""
+    gates = {} if fit else {"gates": (GENERATOR_GATE,)}
+    run = RunBuilder(cells=CELLS, blocks=blocks, samples=500, info={"id": name}).write(folder)
+    for path in (run.folder / "records").iterdir():
+        record = Record.model_validate_json(path.read_bytes())
+        rate_per_s = (1000 + record.block) * (factor if record.factors["transport"] == "grpc" else 1)
+        path.write_text(record.model_copy(update={"rate_achieved_per_s": rate_per_s, **gates}).model_dump_json())
+    return run.folder
+
+
+def test_a_regression_fails_what_asks_for_it(tmp_path: Path) -> None:
+    """Exit 1 with --fail-on-regression and only then; the other way round nothing is slower."""
+    write(tmp_path, "a-base")
+    write(tmp_path, "b-head", 0.8)
+    compare = ("compare", "a-base", "last", "--out", tmp_path)
+    status, shown, _ = wirebench(*compare, "--fail-on-regression")
+    assert 1 == status
+    assert "• gRPC users.get, 16 connections: head is slower, beyond the margin: 0.80× (95 % CI 0.80–0.80)" in shown
+    assert "Of 2 cells in both runs, head is slower in 1, equivalent in 1; 1 is slower by more than 5 %" in shown
+    assert 0 == wirebench(*compare)[0]
+    assert 0 == wirebench("compare", "b-head", "a-base", "--out", tmp_path, "--fail-on-regression")[0]
+
+
+@pytest.mark.parametrize(("fit", "blocks", "said"), [(False, 3, "no verdict in 2"), (True, 1, "inconclusive in 2")])
+def test_no_verdict_fails_no_build(tmp_path: Path, fit: bool, blocks: int, said: str) -> None:  # noqa: FBT001
+    """Withheld and inconclusive cells are counted and said."""
+    write(tmp_path, "a-base")
+    write(tmp_path, "b-head", 0.1, fit=fit, blocks=blocks)
+    status, shown, _ = wirebench("compare", "a-base", "b-head", "--out", tmp_path, "--fail-on-regression")
+    assert 0 == status
+    assert said in shown
+
+
+def test_programs_get_all_of_it(tmp_path: Path) -> None:
+    """--json has verdicts, ratios with their intervals, figures, and the sentences."""
+    base, _ = write(tmp_path, "a-base"), write(tmp_path, "b-head", 0.8)
+    status, shown, _ = wirebench("compare", base, "b-head", "--out", tmp_path, "--json")
+    found = json.loads(shown)
+    assert 0 == status
+    assert ("a-base", "b-head", 0.05) == (found["base"]["id"], found["head"]["id"], found["equivalence_margin"])
+    rest, grpc = found["changes"]
+    assert [grpc["cell"]] == found["regressions"]
+    assert ("equivalent", "slower", True) == (rest["verdict"], grpc["verdict"], grpc["regressed"])
+    assert 0.8 == pytest.approx(grpc["ratios"]["throughput"]["estimate"])
+    assert 3 == grpc["head"]["blocks"]
+    assert 0.8 == pytest.approx(grpc["head"]["typical"]["throughput"] / grpc["base"]["typical"]["throughput"])
+
+
+def test_builds_get_files(tmp_path: Path) -> None:
+    """A regression is a failure in JUnit XML and stands first in Markdown; the exit status stays the same."""
+    write(tmp_path, "a-base")
+    write(tmp_path, "b-head", 0.8)
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
+    compare = ("compare", "a-base", "b-head", "--out", tmp_path)
+    files = ("--junit", junit, "--markdown", markdown)
+    assert 1 == wirebench(*compare, *files, "--fail-on-regression")[0]
+    cases = {case.attrib["name"]: case for case in ET.parse(junit).iter("testcase")}  # noqa: S314 - our own
+    assert ["failure"] == [child.tag for child in cases["gRPC users.get, 16 connections"]]
+    assert ["system-out"] == [child.tag for child in cases["REST users.get, 16 connections"]]
+    rows = [line for line in markdown.read_text().splitlines() if line.startswith("| ")]
+    assert "| gRPC users.get, 16 connections | requests/s | 1,002 | 802 | 0.80× (95 % CI 0.80–0.80) " in rows[2]
+    assert 0 == wirebench(*compare, *files)[0]
+
+
+@pytest.mark.parametrize("fit", [True, False])
+def test_builds_skip_what_has_no_verdict(tmp_path: Path, fit: bool) -> None:  # noqa: FBT001
+    """Inconclusive and withheld cells neither pass nor fail."""
+    write(tmp_path, "a-base")
+    write(tmp_path, "b-head", 0.5, fit=fit, blocks=1)
+    junit = tmp_path / "junit.xml"
+    wirebench("compare", "a-base", "b-head", "--out", tmp_path, "--junit", junit)
+    skipped = [each.attrib["message"] for each in ET.parse(junit).iter("skipped")]  # noqa: S314 - our own
+    assert 2 == len(skipped)
+    assert all(("inconclusive" if fit else "no verdict (failed gates: generator CPU)") in each for each in skipped)
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """With what to do next."""
+    write(tmp_path, "a-base")
+    write(tmp_path, "b-head")
+    status, _, complaint = wirebench(
+        "compare", "a-base", "b-head", "--out", tmp_path, "--junit", tmp_path / "no" / "junit.xml"
+    )
+    assert 1 == status
+    assert "can't write" in complaint
+    assert "next: make the folder first" in complaint
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("a-base", "nothing"), "no run 'nothing'"),
+        (("a-base", "a-base"), "a run is no other than itself"),
+        (("a-base", "c-empty"), "no window of c-empty was measured: it has nothing to compare"),
+        (("a-base",), "missing argument 'HEAD'"),
+    ],
+)
+def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
+    """One clear line, a next step, and status 2."""
+    write(tmp_path, "a-base", blocks=1)
+    write(tmp_path, "c-empty", blocks=0)
+    status, shown, complaint = wirebench("compare", *names, "--out", tmp_path)
+    assert (2, "") == (status, shown)
+    assert said in complaint
+    assert "next: " in complaint

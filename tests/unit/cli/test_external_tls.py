@@ -1,0 +1,73 @@
+"""TLS of services that somebody else started: their addresses say whether they speak it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import certificates
+from wirebench.cli.options import TlsFiles
+from wirebench.errors import UsageError
+from wirebench.model.scenario import Scenario
+from wirebench.plan.plan import make_plan
+from wirebench.run.target_options import set_tls_levels
+from wirebench.system.tls import ClientTls
+from wirebench.targets import ExternalTarget
+
+ADDRESSES = {"rest": "https://127.0.0.1:5000", "grpc": "tls://127.0.0.1:50051"}
+
+
+def scenario(**factors: Any) -> Scenario:  # noqa: ANN401 - levels of factors
+    """Return a scenario on two transports."""
+    return Scenario.model_validate({"question": "?", "factors": {"transport": ["rest", "grpc"], **factors}})
+
+
+@pytest.mark.parametrize(
+    ("given", "level"), [(None, "server"), (ClientTls(Path("ca"), Path("cert"), Path("key")), "mutual")]
+)
+def test_the_address_sets_the_factor(given: ClientTls | None, level: str) -> None:
+    """What is measured is what is there, and so it is named."""
+    plan = make_plan(set_tls_levels(scenario(), ExternalTarget.of_transports(ADDRESSES, given)), 1, "external")
+    assert {level} == {cell.tls for cell in plan.cells}
+
+
+def test_transports_that_differ_in_tls_are_not_compared() -> None:
+    """One in plain text against one with TLS would compare TLS as well."""
+    found = set_tls_levels(scenario(), ExternalTarget.of_transports({**ADDRESSES, "grpc": "127.0.0.1:50051"}))
+    with pytest.raises(UsageError, match="nothing to compare"):
+        make_plan(found, 1, "external")
+
+
+@pytest.mark.parametrize("tls", ["none", ["none", "server"], {"rest": "mutual"}])
+def test_a_scenario_that_says_otherwise_is_refused(tls: object) -> None:
+    """Nothing here can make a service speak TLS, or not."""
+    with pytest.raises(UsageError, match="tls: the address of rest has the level server"):
+        set_tls_levels(scenario(tls=tls), ExternalTarget.of_transports(ADDRESSES))
+
+
+def test_files_that_can_not_be_used_are_named(tmp_path: Path) -> None:
+    """Before anything is connected: none at all, not PEM, and one without the other."""
+    empty = tmp_path / "empty"
+    empty.touch()
+    cases = [
+        ((tmp_path / "missing", None, None), "can't read .*missing: No such file"),
+        ((empty, None, None), "empty holds no certificate in PEM form"),
+        ((None, empty, empty), "empty and .*empty aren't a certificate and its key"),
+        ((None, empty, None), "--cert and --key go together"),
+    ]
+    for files, said in cases:
+        with pytest.raises(UsageError, match=said):
+            TlsFiles(*files).load()
+
+
+@pytest.mark.parametrize(
+    ("first_h", "last_h", "said"), [(-24, -1, "expired at 2"), (1, 24, "is not valid before 2")], ids=["past", "future"]
+)
+def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int, said: str, tmp_path: Path) -> None:
+    """A service that refuses one need not say why."""
+    made = certificates.dated(tmp_path, "client", first_h, last_h)
+    with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as refused:
+        TlsFiles(None, made.cert, made.key).load()
+    assert "renew it, or set this machine's clock" == refused.value.hint

@@ -1,0 +1,208 @@
+"""`wirebench load`: what it takes, what it reads out of the cluster, and what it prints."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import wirebench
+from tests.support.gate_evidence import FAILING
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from wirebench.cli.load import parse_duration_s, print_load
+from wirebench.cli.output import make_console
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.gates import check_gates
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.histogram_file import ErrorText
+from wirebench.model.scenario import Load
+from wirebench.targets.kubernetes.deployed import Deployed, read_service
+from wirebench.targets.kubernetes.helm import Helm
+from wirebench.targets.kubernetes.kubectl import Access, Kubectl
+from wirebench.targets.kubernetes.load import KubernetesLoadPods
+from wirebench.targets.kubernetes.workloads import is_rolled_out
+from wirebench.targets.target import Endpoint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("30s", 30), ("30", 30), ("1m", 60), ("1m30s", 90), ("2.5s", 2.5), ("30m", 1800)]
+)
+def test_a_duration_is_written_as_load_tools_take_it(text: str, expected: float) -> None:
+    """Minutes and seconds, or seconds alone."""
+    assert expected == parse_duration_s(text)
+
+
+@pytest.mark.parametrize("text", ["", "s", "m", "0s", "-5s", "5x", "1h", "31m", "nan", "1e9s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    """With what it should look like, and how long it may be."""
+    with pytest.raises(UsageError, match="is no time from 1 s to 30 min"):
+        parse_duration_s(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rest", "--rate", "0"], "'--rate'"),
+        (["rest", "--rate", "abc"], "'--rate'"),
+        (["rest", "--duration", "5x"], "the duration '5x'"),
+        (["rest", "--driver", "ghz"], "rest has no driver 'ghz'"),
+        (["tcp"], "'tcp'"),
+        (
+            ["grpc", "--operation", "users.create"],
+            "'users.create' is not one of users.get, users.list, ledger.get_balance",
+        ),
+        (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
+    ],
+)
+def test_wrong_usage_is_refused_before_anything_starts(arguments: list[str], said: str) -> None:
+    """In one line with a next step, and exit status 2."""
+    status, _, stderr = wirebench("load", *arguments)
+    assert 2 == status
+    error, step = stderr.splitlines()
+    assert said in error
+    assert step.startswith("next: ")
+
+
+def shown(tmp_path: Path, of: Cell, *notes: str, **changes: Any) -> list[str]:  # noqa: ANN401 - fields of Record
+    """Return the lines that are printed of a load."""
+    run = RunBuilder(cells=[of], blocks=1, record=changes).write(tmp_path)
+    text = io.StringIO()
+    print_load(run.records[0], notes, make_console(text))
+    return text.getvalue().splitlines()
+
+
+def test_an_open_load_says_what_was_asked_for_and_what_users_waited(tmp_path: Path) -> None:
+    """Its latencies count from when requests were due, and those that were never sent are told."""
+    lines = shown(tmp_path, cell("rest", rate_per_s=200), rate_achieved_per_s=150.0, dropped_iterations=80)
+    assert (
+        "rest users.get by wireload: 200/s on 16 connections for 1.6 s; 1 replica × 1 worker (gunicorn-gthread)"
+        == lines[0]
+    )
+    assert any("150.0/s succeeded of 200/s asked for (75.0%)" in line for line in lines)
+    assert any("dropped" in line and "80 that were due" in line for line in lines)
+    assert any("p99" in line and line.endswith("from when each was due") for line in lines)
+
+
+def test_a_closed_load_has_no_rate_to_miss(tmp_path: Path) -> None:
+    """Its latencies count from when requests were sent, and nothing is ever dropped."""
+    lines = shown(tmp_path, cell("grpc", driver="ghz"))
+    assert not any("asked" in line or "dropped" in line for line in lines)
+    assert any("p99" in line and line.endswith("from when each was sent") for line in lines)
+
+
+def test_failures_are_told_with_their_words(tmp_path: Path) -> None:
+    """By outcome, with the most frequent texts, which can't steer the terminal."""
+    texts = tuple(ErrorText(code="internal", message=f"\x1b[2J {n}", count=9 - n) for n in range(6))
+    errors = {"internal": 60, "not_found": 40}
+    lines = shown(tmp_path, cell("rest"), requests=1000, errors=errors, error_texts=texts, service=None)
+    assert any("100 (10.00%): 60 internal, 40 not_found" in line for line in lines)
+    assert 5 == sum("internal: \\x1b[2J" in line for line in lines)
+    assert any("no request succeeded" in line for line in lines)
+
+
+def test_gates_that_failed_are_told_and_notes_come_last(tmp_path: Path) -> None:
+    """A gate that passed says nothing, nor does one whose figure has a line of its own."""
+    gates = (passed(), GENERATOR_GATE, passed("dropped_iterations", passed=False))
+    lines = shown(tmp_path, cell("rest"), "prometheus: here", gates=gates)
+    advice = "the generator was the bottleneck: lower --concurrency or --rate"
+    told = [line for line in lines if line.startswith("!")]
+    assert [f"! generator_cpu (0.97 of its cores, limit 0.9): {advice}"] == told
+    assert "prometheus: here" == lines[-1]
+
+
+def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Path) -> None:
+    """No keys of scenarios, which a load has none of, and no option that isn't there."""
+    gates = {gate.name: gate for _, evidence in FAILING for gate in check_gates(evidence) if not gate.passed}
+    del gates["disruption"], gates["resolution"]  # which only a scenario can ask for
+    lines = shown(tmp_path, cell("rest"), gates=tuple(gates.values()))
+    told = [line for line in lines if line.startswith("! ")]
+    options = set(re.findall(r"--[a-z]+", wirebench("load", "--help")[1]))
+    assert len(gates) - 2 == len(told)  # two have lines of their own
+    assert 1 == sum("make load-* takes these options as RATE" in line for line in lines)
+    for line in told:
+        assert "load." not in line
+        assert set(re.findall(r"--[a-z]+", line)) <= options
+
+
+def a_deployment(**status: int) -> dict[str, Any]:
+    """Return a Deployment of our chart with two replicas, as the API server tells it."""
+    told = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite", "STORE_CONNECTIONS": "7"}
+    container = {
+        "name": "grpc",
+        "command": ["wirebench-grpc"],
+        "env": [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()],
+        "resources": {"limits": {"cpu": "250m", "memory": "512Mi"}},
+    }
+    return {
+        "metadata": {"generation": 3},
+        "spec": {"replicas": 2, "template": {"spec": {"containers": [container]}}},
+        "status": {"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, **status},
+    }
+
+
+def test_a_service_is_loaded_as_it_is() -> None:
+    """Runtime, workers, store, its pool and the limit are those that the chart has told the container."""
+    expected = ServiceSpec("grpc", "sync", 4, 10, "sqlite", 2, 250, store_connections=7)
+    assert expected == read_service("grpc", a_deployment())
+
+
+def test_a_service_in_go_is_loaded_as_it_is() -> None:
+    """It is known by its command; threads that aren't limited are no number, and memory has no pool."""
+    deployment = a_deployment()
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["command"] = ["wirebench-go", "grpc"]
+    told = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory", "STORE_CONNECTIONS": "10"}
+    container["env"] = [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()]
+    expected = ServiceSpec("grpc", "grpc-go", 1, None, "memory", 2, 250, implementation="go")
+    assert expected == read_service("grpc", deployment)
+
+
+@pytest.mark.parametrize(
+    "status", [{"observedGeneration": 2}, {"replicas": 3}, {"updatedReplicas": 1}, {"readyReplicas": 1}]
+)
+def test_a_rollout_is_waited_for(status: dict[str, int]) -> None:
+    """A change that the controller hasn't seen, an old pod, and one that isn't ready all count against it."""
+    assert is_rolled_out(a_deployment())
+    assert not is_rolled_out(a_deployment(**status))
+
+
+def test_a_service_that_is_not_there_is_told_from_one_without_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with its own next step."""
+    found: list[dict[str, Any]] = []
+    monkeypatch.setattr(Kubectl, "get", lambda *_: found)
+    cluster = Deployed(Access(None, None), [])
+    with pytest.raises(WirebenchError, match="grpc is not deployed in the namespace wirebench") as missing:
+        cluster.find_endpoint("grpc")
+    assert "make deploy" in missing.value.hint
+    deployment = a_deployment()
+    found.append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
+    with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
+        cluster.find_endpoint("grpc")
+
+
+@pytest.mark.parametrize(
+    ("placement", "selected"),
+    [(None, True), ("cross-node", True), ("same-node", False), ("same-pod", False)],
+)
+def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: Any, selected: bool) -> None:  # noqa: ANN401, FBT001
+    """A plain load and one across nodes run on the node for load; those beside a service go where the service is."""
+    role = {"wirebench.dev/role": "load"}
+    status = {
+        "nodeInfo": {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "2", "bootID": "1"},
+        "capacity": {"cpu": "2", "memory": "8Gi"},
+    }
+    objects = {"nodes": [{"metadata": {"labels": role}, "spec": {}, "status": status}]}
+    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
+    monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
+    told: list[Any] = []
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: told.append(settings))
+
+    load_pods = Deployed(Access(None, None), []).make_load_pods("rest")
+    loaded = cell("rest", placement=placement)
+    endpoint = Endpoint(loaded.service, "wirebench-rest:5000")
+    load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {}, lambda: None)
+
+    assert [role if selected else {}] == [each["nodeSelector"] for each in told]

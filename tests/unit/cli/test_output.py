@@ -1,0 +1,140 @@
+"""What the commands show of runs, whole and damaged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from tests.support.command_line import render_run, wirebench
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from wirebench.cli.output import warn_of_index
+from wirebench.errors import WirebenchError
+from wirebench.model.histogram_file import ErrorText
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Return a folder with two runs, the newer one damaged."""
+    for name in ("20260101T000000Z-old", "20260102T000000Z-new"):
+        RunBuilder(cells=[cell("rest")], blocks=1, info={"id": name, "question": "Is [it] whole?"}).write(tmp_path)
+    (tmp_path / "20260102T000000Z-new" / "run.json").write_text('{"id": "202')
+    return tmp_path
+
+
+def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
+    """Who is told to see the error texts sees them: the most frequent, with their counts and the cell that met them."""
+    texts = tuple(ErrorText(code="internal", message=f"[broken] {n}", count=10 - n) for n in range(7))
+    run = RunBuilder(blocks=2, record={"error_texts": texts}).write(tmp_path)
+    lines = [line for line in render_run(run).splitlines() if "[broken]" in line]
+    assert 5 == len(lines)
+    assert "! 320× internal: [broken] 0 (16 cells, most in users.create, 1 connection: REST)" == lines[0]
+    assert "! 2 more error texts in the report" in render_run(run)
+
+
+def test_who_mends_an_index_is_told_what_takes_nothing_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A rebuild could, where others share the database."""
+    warn_of_index(WirebenchError("the index is locked"))
+    said = "warning: the index is locked; the run continues without it\nnext: once that is mended, `wirebench index`"
+    assert capsys.readouterr().err.startswith(said)
+
+
+@pytest.mark.parametrize("command", ["results --run 20260101T000000Z-old", "export"])
+def test_what_cannot_be_printed_is_one_line(results: Path, command: str) -> None:
+    """A disk that is full, and a stdout that is closed; who reads it may leave early without a word."""
+    line = f"{sys.executable} -m wirebench.cli {command} --out {results}"
+    full, closed, left = (
+        subprocess.run(["bash", "-c", f"set -o pipefail; {line} {to}"], capture_output=True, text=True, check=False)
+        for to in ("> /dev/full", ">&-", "| true")
+    )
+    assert (1, "error: can't write stdout: No space left on device") == (full.returncode, _last_error(full.stderr))
+    assert (2, "error: stdout is closed") == (closed.returncode, _last_error(closed.stderr))
+    assert left.returncode in (0, 1)
+    assert "Traceback" not in f"{full.stderr}{closed.stderr}{left.stderr}"
+
+
+def _last_error(said: str) -> str:
+    return [line for line in said.splitlines() if line.startswith("error: ")][-1]
+
+
+def test_an_error_of_one_cell_names_it(tmp_path: Path) -> None:
+    """Blocks add up, and a message can't steer the terminal."""
+    text = ErrorText(code="unavailable", message="\x1b[2J gone", count=3)
+    run = RunBuilder(cells=[cell("rest")], blocks=2, record={"error_texts": (text,)}).write(tmp_path)
+    assert "! 6× unavailable: \\x1b[2J gone (REST)\n" in render_run(run)
+    assert "The cell: users.get, 16 connections\n" in render_run(run)
+
+
+def test_one_block_is_said_once(tmp_path: Path) -> None:
+    """What holds for every comparison isn't repeated in each."""
+    text = render_run(RunBuilder(blocks=1).write(tmp_path))
+    assert 1 == text.count("One block says nothing")
+    assert "•" in text
+    assert "One block" not in render_run(RunBuilder(blocks=2).write(tmp_path / "two"))
+
+
+def test_names_of_gates_are_whole_without_a_terminal(tmp_path: Path) -> None:
+    """A table that is piped somewhere is as wide as it has to be, whatever COLUMNS says."""
+    gates = tuple(GENERATOR_GATE.model_copy(update={"name": f"gate_of_a_long_name_{n}"}) for n in range(20))
+    run = RunBuilder(blocks=2, gates=lambda _cell, _block: gates).write(tmp_path)
+    with patch.dict("os.environ", {"COLUMNS": "60"}):
+        assert ", ".join(gate.name for gate in gates) in render_run(run)
+
+
+def test_a_question_is_text(tmp_path: Path) -> None:
+    """What looks like markup of the terminal's library is shown as it is."""
+    question = "[red]Which[/] [/x]?"
+    assert question in render_run(RunBuilder(blocks=1, info={"question": question}).write(tmp_path))
+
+
+def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:
+    """The others are listed as ever."""
+    status, stdout, stderr = wirebench("list", "--out", results)
+    assert (0, "") == (status, stderr)
+    old, new = (next(line for line in stdout.splitlines() if name in line) for name in ("Z-old", "Z-new"))
+    assert "1 of 1" in old
+    assert "Is [it] whole?" in old
+    assert "damaged" in new
+    assert "can't be read: run.json: not valid JSON" in new
+    listed = json.loads(wirebench("list", "--out", results, "--json")[1])["runs"]
+    assert ["complete", "damaged"] == [run["status"] for run in listed]
+    assert listed[1]["reason"].startswith("run.json: not valid JSON")
+
+
+@pytest.mark.parametrize("command", [("results",), ("report", "--to", "/dev/null/x")])
+def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple[str, ...]) -> None:
+    """And who asks for the last one is told that there is a newer one."""
+    _, stdout, stderr = wirebench(*command, "--out", results)
+    damaged = results / "20260102T000000Z-new"
+    assert f"warning: skipped {damaged}, which can't be read: run.json: not valid JSON" in stderr
+    assert ("Is [it] whole?" in stdout) == (command == ("results",))
+
+
+@pytest.mark.parametrize("command", ["list", "results", "report"])
+def test_a_file_is_no_folder_of_runs(tmp_path: Path, command: str) -> None:
+    """One clear line, and the status of wrong usage."""
+    (tmp_path / "file").write_text("")
+    status, stdout, stderr = wirebench(command, "--out", tmp_path / "file")
+    assert (2, "") == (status, stdout)
+    assert f"error: --out {tmp_path / 'file'}: not a folder\nnext: " in stderr
+
+
+def test_without_a_command_there_is_help() -> None:
+    """It goes to stderr, with the status of wrong usage: nothing was done."""
+    status, stdout, stderr = wirebench()
+    assert (2, "") == (status, stdout)
+    assert "verify" in stderr
+
+
+@pytest.mark.parametrize("group", [(), ("timing",), ("client",)])
+def test_the_list_of_commands_says_whole_sentences(group: tuple[str, ...]) -> None:
+    """None is cut off where a terminal is 80 columns wide."""
+    status, shown, _ = wirebench(*group, "--help")
+    commands = shown.partition("Commands:")[2].strip().splitlines()
+    assert 0 == status
+    assert commands
+    assert [] == [line for line in commands if not line.endswith(".") or line.endswith("...")]

@@ -1,0 +1,259 @@
+"""Options that override keys of a scenario: what they change, what the run records, and how mistakes are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.command_line import wirebench
+from tests.support.report_run import RunBuilder, cell
+from tests.support.scenario_text import read
+from wirebench.cli.overrides import Overrides
+from wirebench.errors import UsageError
+from wirebench.model.scenario import Scenario
+from wirebench.plan.overrides import Override, parse_assignment
+from wirebench.plan.plan import make_plan
+from wirebench.report.facts import list_facts
+from wirebench.run.preparation import create_info
+from wirebench.targets import LocalTarget, divide_cores
+
+TEXT = """\
+question: Which transport?
+factors:
+  transport: [rest, grpc, socket]
+  operation: [users.get, users.create]
+  concurrency: [1, 16]
+cross_check: {driver: {rest: k6, grpc: ghz}, operation: users.get, concurrency: 16}
+load: {model: closed, warmup_s: 0.5, window_s: 1}
+blocks: 3
+compare: transport
+"""
+CROSS_CHECK = "cross_check {driver: {rest: k6; grpc: ghz}; operation: users.get; concurrency: 16} -> unset"
+
+
+def override(*assignments: str, **options: Any) -> tuple[Override, ...]:  # noqa: ANN401 - values of options
+    """Return the overrides that options make."""
+    return Overrides(assignments=list(assignments), **options).parse()
+
+
+def changed(folder: Path, *overrides: Override, text: str = TEXT) -> Scenario:
+    """Return the scenario with overrides; that its plan can be made, and its text gives the same plan."""
+    scenario = read(folder, text, *overrides)
+    plan = make_plan(scenario, 1)
+    assert plan.blocks == make_plan(read(folder, scenario.source.text), 1).blocks
+    return scenario
+
+
+def test_every_option_sets_its_key(tmp_path: Path) -> None:
+    """What a load tool has options for, and any other key by its path."""
+    overrides = override(
+        "factors.workers=1,2",
+        "compare=workers",
+        "factors.store=sqlite",
+        concurrency="64",
+        rate="500,900",
+        duration="1m30s",
+        transport="rest,grpc",
+        operation="users.create",
+        driver="k6",
+        blocks=5,
+    )
+    scenario = changed(tmp_path, *overrides)
+    assert {
+        "question": "Which transport?",
+        "factors": {
+            "transport": ["rest", "grpc"],
+            "operation": "users.create",
+            "concurrency": 64,
+            "rate_per_s": [500, 900],
+            "driver": "k6",
+            "workers": [1, 2],
+            "store": "sqlite",
+        },
+        "load": {"model": "open", "warmup_s": 0.5, "window_s": 90.0},
+        "blocks": 5,
+        "compare": "workers",
+    } == yaml.safe_load(scenario.source.text)
+    assert {
+        "factors.transport rest, grpc, socket -> rest, grpc",
+        "factors.operation users.get, users.create -> users.create",
+        "factors.concurrency 1, 16 -> 64",
+        "factors.rate_per_s unset -> 500, 900",
+        "factors.driver unset -> k6",
+        "factors.workers unset -> 1, 2",
+        "factors.store unset -> sqlite",
+        "load.model closed -> open",
+        "load.window_s 1 -> 90.0",
+        "blocks 3 -> 5",
+        "compare transport -> workers",
+        CROSS_CHECK,
+    } == set(scenario.source.overrides)
+
+
+def test_the_run_records_what_was_measured(tmp_path: Path) -> None:
+    """The changed scenario and the changes; without overrides, the file as it is."""
+    target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
+    info = create_info(make_plan(read(tmp_path, TEXT, *override(blocks=7)), 1), target, "run", "wirebench run")
+    assert (("blocks 3 -> 7",), 7, 7) == (info.overrides, yaml.safe_load(info.scenario_text)["blocks"], info.blocks)
+    commented = f"# Why.\n{TEXT}"
+    info = create_info(make_plan(read(tmp_path, commented), 1), target, "run", "wirebench run")
+    assert ((), commented) == (info.overrides, info.scenario_text)
+
+
+def test_the_report_shows_what_was_changed(tmp_path: Path) -> None:
+    """Among the facts of the run; nothing without overrides."""
+    changes = {"overrides": ("blocks 3 -> 7", "factors.concurrency 1, 16 -> 64")}
+    terms = dict(
+        list_facts(RunBuilder(cells=[cell("rest")], blocks=1, info=changes).write(tmp_path / "changed"))[0].terms
+    )
+    assert "blocks 3 -> 7; factors.concurrency 1, 16 -> 64" == terms["overrides"]
+    assert "overrides" not in dict(
+        list_facts(RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "unchanged"))[0].terms
+    )
+
+
+def test_an_override_with_the_same_value_changes_nothing(tmp_path: Path) -> None:
+    """Also not the text."""
+    source = read(tmp_path, TEXT, *override(blocks=3, concurrency="1,16")).source
+    assert (TEXT, ()) == (source.text, source.overrides)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "check"),
+    [
+        (override(concurrency="64"), None),
+        (override(concurrency="4,16"), yaml.safe_load(TEXT)["cross_check"]),
+        (override(operation="users.create"), None),
+        (override(driver="wireload"), None),
+        (override(rate="90"), {"driver": {"rest": "k6"}, "operation": "users.get", "concurrency": 16}),
+        (override(transport="rest,socket"), {"driver": {"rest": "k6"}, "operation": "users.get", "concurrency": 16}),
+        (override(transport="socket"), None),
+    ],
+)
+def test_the_cross_check_follows(tmp_path: Path, overrides: tuple[Override, ...], check: object) -> None:
+    """It checks the cells that are left; without any, there is none."""
+    assert check == yaml.safe_load(changed(tmp_path, *overrides).source.text).get("cross_check")
+
+
+def test_levels_of_other_transports_are_removed(tmp_path: Path) -> None:
+    """Those that are written by transport; the comparison too, if one level is left of what it compares."""
+    text = TEXT.replace("  concurrency", "  codec: {rest: [json, protobuf], socket: json}\n  concurrency")
+    factors = yaml.safe_load(changed(tmp_path, *override(transport="grpc"), text=text).source.text)
+    assert "codec" not in factors["factors"]
+    assert "compare" not in factors
+
+
+def test_unused_workloads_are_removed(tmp_path: Path) -> None:
+    """A scenario must not have any."""
+    text = TEXT.replace("[users.get, users.create]", "[crud, users.get]").replace(
+        "window_s: 1", "window_s: 1, workloads: {crud: {sequence: [users.create, users.delete]}}"
+    )
+    assert not changed(tmp_path, *override(operation="users.get"), text=text).load.workloads
+
+
+def test_a_rate_leaves_other_load_models_alone(tmp_path: Path) -> None:
+    """Of a ramp it is the rate at its end; a load that has none is named."""
+    text = TEXT.replace("cross_check: {driver: {rest: k6, grpc: ghz}, operation: users.get, concurrency: 16}\n", "")
+    ramp = text.replace("model: closed", "model: ramp, from_rate_per_s: 10").replace(
+        "  concurrency", "  rate_per_s: 50\n  concurrency"
+    )
+    assert "ramp" == changed(tmp_path, *override(rate="90"), text=ramp).load.model
+    sweep = text.replace("model: closed", "model: sweep").replace("  concurrency: [1, 16]\n", "")
+    with pytest.raises(UsageError, match=r"--rate 90: factors\.rate_per_s: a sweep has no rate") as error:
+        make_plan(read(tmp_path, sweep, *override(rate="90")), 1)
+    assert "set load.model to open" in error.value.hint
+
+
+def test_null_removes_a_key(tmp_path: Path) -> None:
+    """As if the file didn't have it."""
+    scenario = changed(tmp_path, *override("cross_check=null", "load.warmup_s=null"))
+    assert (None, 1.0) == (scenario.cross_check, scenario.load.warmup_s)
+
+
+def test_sections_that_aliases_share_are_changed_alone(tmp_path: Path) -> None:
+    """YAML gives both the same object."""
+    text = (
+        TEXT.replace("[users.get, users.create]", "users.create")
+        .replace("  concurrency: [1, 16]", "  concurrency: &both {rest: 1, grpc: 1, socket: 1}\n  connections: *both")
+        .replace(", operation: users.get, concurrency: 16", "")
+        .replace("rest: k6, ", "")
+        .replace("grpc: ghz", "rest: k6")
+    )
+    written = yaml.safe_load(read(tmp_path, text, *override("factors.concurrency.rest=2")).source.text)["factors"]
+    assert (2, 1) == (written["concurrency"]["rest"], written["connections"]["rest"])
+
+
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("a=1", 1),
+        ("a=1,2", [1, 2]),
+        ("a=[1, 2]", [1, 2]),
+        ("a={rest: 1, grpc: [2, 3]}", {"rest": 1, "grpc": [2, 3]}),
+        ('a="1, or 2"', "1, or 2"),
+        ("a=null", None),
+        ("a=x=y", "x=y"),
+    ],
+)
+def test_values_are_yaml(assignment: str, value: object) -> None:
+    """With commas between them, several are a list."""
+    assert value == parse_assignment(assignment).value
+
+
+def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:
+    """The hint has the option; without overrides, the file is what is to be corrected."""
+    text = TEXT.replace("[users.get, users.create]", "users.create").replace(
+        "  concurrency", "  payload: profile\n  concurrency"
+    )
+    text = text.replace("operation: users.get, ", "")
+    with pytest.raises(UsageError, match=r"yaml:5: factors\.payload: users\.get has no payload 'profile'") as error:
+        make_plan(read(tmp_path, text, *override(operation="users.get")), 1)
+    assert error.value.hint.endswith("; --set factors.payload=null removes the key")
+    changed(tmp_path, *override("factors.payload=null", operation="users.get"), text=text)
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text.replace("users.create", "users.get")), 1)
+    assert "--set" not in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected", "hint"),
+    [
+        (("--concurrency", "0"), "--concurrency 0: factors.concurrency: must be at least 1 (it is 0)", "scenarios.md"),
+        (("--concurrency", "x"), "--concurrency x: factors.concurrency: must be a whole number (it is 'x')", ""),
+        (("--transport", "rest,http"), "--transport rest,http: factors.transport: must be one of rest, grpc,", ""),
+        (("--operation", "users.gt"), "--operation users.gt: factors.operation: there is no operation", "users.get"),
+        (("--driver", "ghz"), "--driver ghz: factors.driver: rest has no driver 'ghz'", "choose from wireload"),
+        (("--duration", "5x"), "the duration '5x'", "30s"),
+        (("--rate", "9", "--set", "load.model=closed"), "--rate 9: factors.rate_per_s: a closed load has no", "open"),
+        (("--set", "factors.wrokers=1"), "factors.wrokers: no such key; did you mean 'workers'?", "scenarios.md"),
+        (("--set", "facters.workers=1"), "facters: no such key; did you mean 'factors'?", ""),
+        (("--set", "blocks=many"), "--set blocks=many: blocks: must be a whole number (it is 'many')", ""),
+        (("--set", "blocks.x=1"), "--set blocks.x=1: blocks has no keys in", "--set 'blocks={x: …}'"),
+        (("--set", "factors.tls=null"), "--set factors.tls=null: factors.tls isn't set in", "remove the option"),
+        (("--set", "blocks"), "--set blocks: not a key and its value", "--set factors.workers=1,2"),
+        (("--set", "a..b=1"), "--set a..b=1: not a key and its value", ""),
+        (("--set", "blocks="), "--set blocks=: there is no value", ""),
+        (("--set", "blocks=[1"), "--set blocks=[1: not valid YAML", ""),
+        (("--set", "load={a: 1, a: 2}"), "'a' stands twice", ""),
+        (("--set", "factors.concurrency=1,1"), "factors.concurrency: a level stands twice", ""),
+    ],
+)
+def test_mistakes_name_the_option(tmp_path: Path, arguments: tuple[str, ...], expected: str, hint: str) -> None:
+    """In one line with a next step; nothing is started."""
+    (tmp_path / "mine.yaml").write_text(TEXT)
+    status, _, errors = wirebench("run", tmp_path / "mine.yaml", *arguments, "--out", tmp_path / "results")
+    error, _, next_step = errors.partition("\nnext: ")
+    assert (2, True) == (status, expected in error), errors
+    assert hint in next_step
+    assert not (tmp_path / "results").exists()
+
+
+def test_help_groups_the_options() -> None:
+    """Each group has a heading."""
+    _, text, _ = wirebench("run", "--help")
+    places = [text.index(f"\n{heading}:\n") for heading in ("Arguments", "Overrides of the scenario", "Cluster")]
+    assert places == sorted(places)
+    assert text.index("--concurrency") < text.index("\nServices that run already:\n") < text.index("--kubeconfig")

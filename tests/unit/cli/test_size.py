@@ -1,0 +1,73 @@
+"""`wirebench size`: its table, its JSON, and what it says where runs have nothing to size by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.support.command_line import wirebench
+from tests.support.report_run import cell, passed
+from tests.support.scaling_runs import draw_noise, grow, write_run
+from wirebench.cli.size import parse_latency_ms
+from wirebench.model.record import Record
+
+CELLS = [cell(transport, workers=level) for transport in ("rest", "socket") for level in (1, 2, 4, 8)]
+
+
+def write(folder: Path) -> str:
+    """Write a run, and return its name."""
+    noise = draw_noise(1, 0.01)
+
+    def rate(record: Record) -> float:
+        return grow(int(record.factors["workers"] or 1), sigma=0.05) * noise()
+
+    return write_run(folder, CELLS, rate).info.id
+
+
+def test_the_table_says_how_many_of_each(tmp_path: Path) -> None:
+    """A row for each variant and number of workers, one for the law over workers, and what they rest on."""
+    name = write(tmp_path)
+    status, text, _ = wirebench(
+        "size", name, "--rate", 10_000, "--p99", "50ms", "--utilisation", 0.5, "--out", tmp_path
+    )
+    assert 0 == status
+    rows = [[each.strip() for each in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    assert ["REST"] * 5 + ["socket"] * 5 == [row[0] for row in rows]
+    assert rows[0][1].startswith("20* (")
+    assert "universal" in rows[4][-1] or "Amdahl's law over workers" in rows[4][-1]
+    assert "p99 up to 50 ms, each replica at 50% of what it was measured to keep." in text
+    assert "Loads were closed" in text
+    assert "≥: no measured load broke the objective" in text
+    assert "Replicas are taken to add up" in text
+
+
+def test_programs_get_intervals_and_null_for_what_is_never_reached(tmp_path: Path) -> None:
+    """A law that ends below the rate has no number of workers."""
+    write(tmp_path)
+    status, text, _ = wirebench("size", "--rate", 1e6, "--p99", "0.05s", "--out", tmp_path, "--json")
+    (found,) = orjson.loads(text)
+    by_law = [each for each in found["sizes"] if each["scaled"] == "workers"]
+    assert (0, 50, 0.7) == (status, found["p99_ms"], found["utilisation"])
+    assert [(None, None)] * 2 == [(each["workers"]["estimate"], each["workers"]["high"]) for each in by_law]
+    counts = found["sizes"][0]["replicas"]
+    assert 1300 < counts["low"] <= counts["estimate"] <= counts["high"] < 1600
+
+
+@pytest.mark.parametrize(("gate", "hint"), [(True, "allow a longer --p99"), (False, "says what to do about gates")])
+def test_runs_without_a_usable_load_say_what_to_do(tmp_path: Path, *, gate: bool, hint: str) -> None:
+    """What is wrong with each size is listed, and a next step."""
+    write_run(tmp_path, CELLS[:2], lambda _: 100.0, lambda _: 90.0 if gate else 9.0,
+              gates=lambda _of, _block: (passed(passed=gate),))  # fmt: skip
+    status, _, errors = wirebench("size", "--rate", 10, "--p99", "50ms", "--out", tmp_path)
+    assert 2 == status
+    assert "no run here has a load that can be used" in errors
+    assert "| nothing is known of REST with 1 replica of 1 worker: " in errors
+    assert hint in errors
+
+
+@pytest.mark.parametrize(("text", "latency_ms"), [("50ms", 50), ("0.5ms", 0.5), ("1.5s", 1500), (" 2s ", 2000)])
+def test_latencies_have_a_unit(text: str, latency_ms: float) -> None:
+    """Milliseconds and seconds."""
+    assert latency_ms == parse_latency_ms(text)

@@ -1,0 +1,195 @@
+"""What the terminal shows: tables of any width, lists, completions, colours, and how much is said."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import stream_run
+from tests.support.command_line import wirebench
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.cli.output import make_console
+from wirebench.cli.progress import Countdown
+from wirebench.cli.table import print_table
+from wirebench.cli.verbosity import is_quiet, note, set_verbosity
+from wirebench.errors import UsageError
+from wirebench.model.contract import TRANSPORTS
+from wirebench.system.processes import run as run_program
+from wirebench.system.processes import start
+
+HEADINGS = ["requests", "req/s", "mean", "p50", "p95", "p99", "max", "errors", "CPU/req"]
+
+
+def table(cells: tuple[CellSummary, ...], width: int) -> list[str]:
+    """Return the lines of a table on a console of that width."""
+    text = io.StringIO()
+    console = make_console(text)
+    console.width = width
+    print_table(cells, console)
+    return text.getvalue().splitlines()
+
+
+def test_a_table_fits_80_columns(tmp_path: Path) -> None:
+    """Rows are grouped by operation and load, and each cell has one line."""
+    cells = [cell(each, concurrency=level) for level in (1, 64) for each in TRANSPORTS]
+    run = RunBuilder(cells=cells, blocks=2, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc"))
+    lines = table(summarise(run.write(tmp_path).records), 80)
+    assert max(map(len, lines[:-1])) <= 80
+    assert HEADINGS == lines[0].split()
+    assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()
+    first = ["users.get, 1 connection", "REST", "gRPC", "  ! failed gates: generator_cpu", "socket"]
+    assert [*first, "users.get, 64 connections", *first[1:]] == [re.split(r" {3,}", line)[0] for line in lines[2:-1]]
+    assert "2 blocks" in lines[-1]
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 60, 79])
+def test_no_number_is_broken_on_a_narrow_terminal(tmp_path: Path, width: int) -> None:
+    """Figures stand in several lines, below headings in the same order."""
+    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=1).write(tmp_path)
+    wide, narrow = table(summarise(run.records), 100), table(summarise(run.records), width)
+    assert width >= max(map(len, narrow))
+    text = " ".join(narrow).split()
+    assert HEADINGS == [word for word in text if word in HEADINGS]
+    of_rest = wide[2].split()[1:10]
+    assert of_rest == text[text.index("REST") + 1 :][:9]
+
+
+def test_a_wide_table_shows_more(tmp_path: Path) -> None:
+    """How far the blocks lie apart, and how busy the load generator was."""
+    run = RunBuilder(cells=[cell("rest")], blocks=2).write(tmp_path)
+    assert [*HEADINGS, "blocks", "generator"] == table(summarise(run.records), 200)[0].split()
+
+
+def test_streams_have_columns_of_their_own(tmp_path: Path) -> None:
+    """Figures of requests that streams lack have none."""
+    run = stream_run.write_run(tmp_path, [stream_run.stream_cell("grpc")], {"grpc": 1.0}, blocks=1)
+    heading = table(summarise(run.records), 200)[0]
+    assert ["requests", "errors", "items", "items/s", "first", "item", "p99", "gap", "CPU/item"] == heading.split()[:9]
+
+
+def test_a_list_is_of_scenarios_or_runs(tmp_path: Path) -> None:
+    """Both under headings by default; an unknown word is one line."""
+    RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path)
+    both, scenarios, runs = (wirebench("list", *what, "--out", tmp_path)[1] for what in ((), ("scenarios",), ("runs",)))
+    assert ("Scenarios" in both, f"Runs in {tmp_path}" in both) == (True, True)
+    assert ("Scenarios" in scenarios, "Runs in" in scenarios) == (True, False)
+    assert ("Scenarios" in runs, "Runs in" in runs) == (False, True)
+    assert ["runs"] == list(json.loads(wirebench("list", "runs", "--out", tmp_path, "--json")[1]))
+    assert ["scenarios", "runs"] == list(json.loads(wirebench("list", "--out", tmp_path, "--json")[1]))
+    assert "no runs in" in wirebench("list", "runs", "--out", tmp_path / "none")[1]
+    status, stdout, stderr = wirebench("list", "cells")
+    assert (2, "") == (status, stdout)
+    assert "'cells' is not one of 'scenarios', 'runs'" in stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_is_printed(shell: str) -> None:
+    """It asks wirebench itself."""
+    status, stdout, stderr = wirebench("completion", shell)
+    assert (0, "") == (status, stderr)
+    assert f"_WIREBENCH_COMPLETE=complete_{shell}" in stdout
+
+
+@pytest.mark.parametrize("arguments", [("tcsh",), ()])
+def test_another_shell_has_none(arguments: tuple[str, ...]) -> None:
+    """One line says which have."""
+    status, stdout, stderr = wirebench("completion", *arguments)
+    assert (2, "") == (status, stdout)
+    assert stderr.startswith("error: ")
+    assert 2 == len(stderr.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("wirebench re", {"report", "reproduce", "results", "resume"}),
+        ("wirebench results --", {"--run", "--out", "--json", "--help"}),
+        ("wirebench results --run 2026", {"20260101T000000Z-old"}),
+        ("wirebench results --run l", {"last"}),
+        ("wirebench list s", {"scenarios"}),
+        ("wirebench run quic", {"quick"}),
+        ("wirebench reproduce 2026", {"20260101T000000Z-old"}),
+        ("wirebench completion f", {"fish"}),
+        ("wirebench nothing -", {"--help", "--version"}),
+    ],
+)
+def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
+    """Commands, options, choices and names of runs."""
+    RunBuilder(cells=[cell("rest")], blocks=1, info={"id": "20260101T000000Z-old"}).write(tmp_path / "results")
+    script = subprocess.run(
+        [sys.executable, "-m", "wirebench.cli", "completion", "bash"], check=True, capture_output=True, text=True
+    ).stdout
+    words = line.split(" ")
+    asked = f"""
+        wirebench() {{ {sys.executable} -m wirebench.cli "$@"; }}
+        env() {{ command env "${{@:1:$#-1}}" {sys.executable} -m wirebench.cli; }}
+        COMP_WORDS=({" ".join(f"'{word}'" for word in words)}) COMP_CWORD={len(words) - 1}
+        _wirebench_completion wirebench
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "-c", script + asked], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "" == done.stderr
+    assert expected == set(done.stdout.split())
+
+
+@pytest.mark.parametrize(("environment", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_can_be_switched_off(tmp_path: Path, environment: dict[str, str], has_colour: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """NO_COLOR is what programs agree on: https://no-color.org."""
+    RunBuilder(cells=[cell("rest")], blocks=1, gates=lambda *_: (GENERATOR_GATE,)).write(tmp_path)
+    reader, writer = os.openpty()
+    command = [sys.executable, "-m", "wirebench.cli", "results", "--out", str(tmp_path)]
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(
+        command, stdout=writer, env={**inherited, "TERM": "xterm-256color", **environment}
+    ) as process:
+        os.close(writer)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(reader, 65536):
+                shown += part
+    os.close(reader)
+    assert 0 == process.returncode
+    assert b"generator_cpu" in shown
+    assert has_colour == bool(re.search(rb"\x1b\[[0-9;]*3[0-7]m", shown))
+
+
+def test_a_quiet_command_says_nothing_beside_its_results(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither notes nor how far it is; with neither option it does."""
+    for quiet in (True, False):
+        set_verbosity(quiet=quiet, verbose=False)
+        assert quiet == is_quiet()
+        note("note: something")
+        with Countdown("loading", 1):
+            pass
+        said = capsys.readouterr().err
+        assert ("note: something\n" in said, "loading" in said) == (not quiet, not quiet)
+
+
+def test_a_verbose_command_says_what_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the log of what runs beside it."""
+    log = tmp_path / "true.log"
+    for verbose in (True, False):
+        set_verbosity(quiet=False, verbose=verbose)
+        run_program("printer", ["echo", "a b"], 10)
+        start("sleeper", ["true"], log).wait(10)
+        said = capsys.readouterr().err
+        assert (f"started printer: echo 'a b'\nstarted sleeper: true; log: {log}\n" if verbose else "") == said
+
+
+def test_quiet_and_verbose_exclude_each_other() -> None:
+    """It is wrong usage."""
+    with pytest.raises(UsageError, match="--quiet and --verbose"):
+        set_verbosity(quiet=True, verbose=True)
+    for command in (("load", "rest"), ("run", "quick"), ("resume",), ("reproduce", "last")):
+        status, stdout, stderr = wirebench(*command, "-q", "-v")
+        assert (2, "") == (status, stdout)
+        assert stderr.startswith("error: --quiet and --verbose: they exclude each other\n")

@@ -1,0 +1,53 @@
+"""Wrong arguments: exit status 2, and what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import wirebench
+from wirebench.cli.app import COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run", "nothing.yaml"], "no scenario 'nothing.yaml'"),
+        (["run", "quick", "--target", "moon"], "no target 'moon'"),
+        (["run", "quick", "--target", "external"], "no address is given"),
+        (["run", "quick", "--rest", "http://127.0.0.1:1"], "the local target starts its services itself"),
+        (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
+        (["run", "quick", "--timing", "bursts.json"], "quick.yaml has no replay"),
+        (["run", "quick", "--driver", "ghz"], "--driver ghz: factors.driver: rest has no driver 'ghz'"),
+        (["run", "quick", "--blocks", "0"], "--blocks"),
+        (["run", "quick", "--blocks", "many"], "--blocks"),
+        (["run"], "there is no scenario"),
+        (["results", "--run", "nothing"], "no run 'nothing'"),
+        (["size", "--p99", "50ms"], "--rate"),
+        (["size", "--rate", "0", "--p99", "50ms"], "--rate 0: not from above 0"),
+        (["size", "--rate", "nan", "--p99", "50ms"], "--rate nan: not from above 0"),
+        (["size", "--rate", "9", "--p99", "50"], "--p99 '50': no time"),
+        (["size", "--rate", "9", "--p99", "0ms"], "--p99 '0ms': no time"),
+        (["size", "--rate", "9", "--p99", "1h"], "--p99 '1h': no time"),
+        (["size", "--rate", "9", "--p99", "1s", "--utilisation", "70"], "--utilisation 70: not a share"),
+        (["size", "nothing", "--rate", "9", "--p99", "1s"], "no run 'nothing'"),
+        (["nothing"], "nothing"),
+    ],
+)
+def test_wrong_usage_ends_with_status_2(
+    arguments: list[str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wrong words are named in one line, and nothing is started or written."""
+    monkeypatch.chdir(tmp_path)
+    status, _, errors = wirebench(*arguments)
+    assert 2 == status
+    assert expected in errors
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_help_names_every_command() -> None:
+    """`--help` helps."""
+    status, shown, _ = wirebench("--help")
+    assert 0 == status
+    assert [] == [name for name in COMMANDS if f" {name} " not in shown]

@@ -1,0 +1,164 @@
+"""`make accuracy` without its measurements: what it measures, how errors are computed, and the page that it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import __main__ as accuracy
+from benchmarks.accuracy.__main__ import main
+from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
+from benchmarks.accuracy.page import Result, write_page
+from wirebench.drivers import DRIVERS, Histogram, HistogramFile
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.truth import Measurement, compute_error_ms
+from wirebench.model.contract import TRANSPORTS
+from wirebench.model.histogram_file import Clock, DriverVersion, Series, Window
+from wirebench.plan.driver_support import DRIVER_FACTS
+
+
+def latencies(*values_ms: float, each: int = 100) -> Histogram:
+    """Return a histogram with each of the latencies so often."""
+    return Histogram.of_values(np.repeat(np.array([value * 1e6 for value in values_ms], dtype=np.int64), each))
+
+
+def measurement(truth: Histogram, clocks: dict[Clock, Histogram], dropped: int = 0) -> Measurement:
+    """Return a measurement of two seconds."""
+    series = tuple(
+        Series(operation="users.get", code="ok", clock=clock, count=own.count, histogram=own.encode())
+        for clock, own in clocks.items()
+    )
+    file = HistogramFile(
+        driver=DriverVersion(name="k6", version="1"),
+        window=Window(start_unix_ns=0, end_unix_ns=2_000_000_000),
+        series=series,
+        per_second=(),
+        requests_total={"ok": truth.count},
+        mismatches=0,
+        dropped_iterations=dropped,
+    )
+    return Measurement(truth, file, window_s=2.0, unstamped=0)
+
+
+@pytest.fixture
+def _all_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for driver in DRIVERS.values():
+        monkeypatch.setattr(type(driver), "read_version", lambda _: "1")
+
+
+@pytest.mark.usefixtures("_all_installed")
+def test_by_default_every_driver_transport_behaviour_and_load_is_measured() -> None:
+    """Open loads go to the drivers that have a response clock, which is on every transport one at least."""
+    cases = select_cases([], [], [], [])
+    assert set(BEHAVIOURS) == {case.behaviour for case in cases}
+    assert set(LOADS) == {case.load for case in cases}
+    expected = {(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers}
+    assert expected == {(case.transport, case.driver) for case in cases}
+    is_open = [case for case in cases if LOADS[case.load].rate_per_s]
+    assert {driver for driver in DRIVER_FACTS if not DRIVER_FACTS[driver].no_open_load} == {
+        case.driver for case in is_open
+    }
+    assert set(TRANSPORTS) == {case.transport for case in is_open}
+
+
+@pytest.mark.usefixtures("_all_installed")
+def test_behaviours_and_loads_that_are_named_are_all_combined() -> None:
+    """Also those combinations that the default leaves out."""
+    cases = select_cases(["k6"], ["socket"], ["pareto", "null"], ["closed-1", "open-5000"])
+    assert [
+        Case("pareto", "closed-1", "socket", "k6"),
+        Case("pareto", "open-5000", "socket", "k6"),
+        Case("null", "closed-1", "socket", "k6"),
+        Case("null", "open-5000", "socket", "k6"),
+    ] == cases
+
+
+@pytest.mark.usefixtures("_all_installed")
+def test_what_no_driver_can_send_is_rejected() -> None:
+    """With nothing left to measure there is no page."""
+    with pytest.raises(UsageError, match="no driver can send these loads"):
+        select_cases(["ghz"], ["rest"], [], [])
+
+
+def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it was asked for; otherwise it is left out."""
+    monkeypatch.setattr(type(DRIVERS["oha"]), "read_version", lambda _: None)
+    with pytest.raises(UsageError, match="oha is not installed") as error:
+        select_cases(["oha"], [], [], [])
+    assert "run `make driver-oha`" == error.value.hint
+
+
+@pytest.mark.parametrize("arguments", [["--window", "1"], ["--repetitions", "0"], ["--loads", "open-1"], ["rest"]])
+def test_wrong_options_are_rejected(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything starts, in one line."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert 2 == ended.value.code
+    assert "make accuracy: error: " in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_all_installed")
+def test_what_fails_is_named_and_the_rest_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One broken case doesn't cost the others their place on the page, but the exit status says so."""
+
+    def measure(case: Case, *_: object) -> Measurement:
+        if case.driver == "ghz":
+            raise WirebenchError("ghz ended with status 1", "its log is gone")
+        return measurement(latencies(5, each=1000), {"service": latencies(6, each=1000)})
+
+    monkeypatch.setattr(accuracy, "measure", measure)
+    page = tmp_path / "page.md"
+    arguments = ["--transports", "grpc", "--loads", "closed-8", "--behaviours", "constant", "--output", str(page)]
+    assert 1 == main(arguments)
+    text = page.read_text()
+    assert "- Not measured: ghz grpc constant closed-8: ghz ended with status 1.\n" in text
+    assert "| k6 | grpc | service | 500 | " in text
+    assert "| ghz |" not in text
+    printed = capsys.readouterr()
+    assert f"{len(TRANSPORTS['grpc'].drivers)} cases × 3 repetitions, about 1 min " in printed.err
+    assert "constant closed-8:  k6  grpc  service  500  " in printed.out
+
+    page.unlink()
+    assert 1 == main(["--drivers", "ghz", *arguments])
+    assert not page.exists()
+
+
+def test_an_error_is_the_difference_at_the_same_quantile() -> None:
+    """In milliseconds, beside the truth; a quantile that no request lies beyond has none."""
+    truth, measured = latencies(5, 20), latencies(5.5, 26)
+    assert (5.0, 0.5) == pytest.approx(compute_error_ms(truth, measured, 0.5), rel=2e-3)
+    assert (20.0, 6.0) == pytest.approx(compute_error_ms(truth, measured, 0.99), rel=2e-3)
+    assert compute_error_ms(truth, measured, 0.999) is None
+
+
+def test_the_page_shows_both_clocks_of_merged_repetitions(tmp_path: Path) -> None:
+    """Truth, measured and error of each percentile, what was dropped, and the error of each repetition's p99."""
+    repetitions = [
+        measurement(latencies(5, each=1000), {"service": latencies(6, each=1000), "response": latencies(7, each=1000)}),
+        measurement(
+            latencies(5, each=1000),
+            {"service": latencies(8, each=1000), "response": latencies(9, each=1000)},
+            dropped=3,
+        ),
+    ]
+    closed = Case("null", "closed-1", "grpc", "ghz")
+    results = [
+        Result.of(Case("constant", "open-400", "rest", "k6"), repetitions),
+        Result.of(closed, [measurement(latencies(1), {"service": latencies(1.25)})]),
+    ]
+    write_page(tmp_path / "page.md", results, ["On: a machine."])
+    text = (tmp_path / "page.md").read_text()
+    assert "- On: a machine.\n" in text
+    p50, p99 = "5.001 → 6.001 (+0.999, +20.0%)", "5.001 → 8.004 (+3.002, +60.0%)"
+    assert f"| k6 | rest | service | 500, 3 dropped | {p50} | {p99} | {p99} | {p99} | +1.00 +3.00 |" in text
+    assert "| k6 | rest | response | 500, 3 dropped | " in text
+    assert "| ghz | grpc | service | 50 | 1.000 → 1.250 (+0.250, +25.0%) | " in text
+    assert "| k6 | rest | +3.00 / +3.00 |" in text
+    for picture in ("page/constant-open-400.svg", "page/null-closed-1.svg"):
+        assert f"]({picture})" in text
+        assert "svg" in ET.parse(tmp_path / picture).getroot().tag  # noqa: S314 - our own

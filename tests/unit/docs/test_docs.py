@@ -1,0 +1,102 @@
+"""The documentation, and what runs the tests: links lead somewhere, decision records have one form."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from wirebench.system.paths import ROOT
+
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")})
+DECISIONS = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
+LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", text))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
+    """Those within the project."""
+    for target, anchor in LINK.findall(page.read_text("utf-8")):
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(file.read_text("utf-8")), f"{page.name}: {target}#{anchor}"
+
+
+def test_the_architecture_names_code_that_exists() -> None:
+    """Each function and class of the walk is defined in the file that it links to."""
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    named = re.findall(r"\[`(\w+)`\]\(\.\./([\w/.]+\.(?:py|go))\)", page)
+    assert len(named) > 10
+    for name, file in named:
+        defined = rf"(?m)^\s*(?:def|class|package|func(?: \([^)]+\))?) {name}\b"
+        assert re.search(defined, (ROOT / file).read_text("utf-8")), f"{file}: {name}"
+
+
+def test_the_page_on_python_names_modules_and_functions_that_exist() -> None:
+    """Each line of its table calls what the module in brackets has."""
+    rows = re.findall(r"(?m)^\| .+ \| (.+) \((`wirebench.+`)\) \|$", (ROOT / "docs/python.md").read_text("utf-8"))
+    assert len(rows) > 4
+    for code, named in rows:
+        modules = [importlib.import_module(each) for each in re.findall(r"`(wirebench[\w.]+)`", named)]
+        assert any(hasattr(each, name) for each in modules for name in re.findall(r"\w+", code)), code
+
+
+def test_decisions_are_numbered_without_gaps_and_listed() -> None:
+    """Each has a title with its number, a status and a date, and a line in the index."""
+    index = (ROOT / "docs/decisions/README.md").read_text("utf-8")
+    for number, file in enumerate(DECISIONS, 1):
+        title, _, status = file.read_text("utf-8").splitlines()[:3]
+        assert file.name.startswith(f"{number:03}-")
+        assert title.startswith(f"# {number}. ")
+        found = re.fullmatch(r"Status: accepted.*\. Date: (\d{4}-\d\d-\d\d)\.", status)
+        assert found, file.name
+        assert f"| [{title[2:]}]({file.name}) | accepted | {found[1]} |" in index.splitlines()
+
+
+def test_hosted_ci_runs_the_commands_of_the_script() -> None:
+    """The workflow has a job for each command of .ci/run."""
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
+    commands = re.findall(r"(?m)^((?:make|scripts/).+)$", (ROOT / ".ci/run").read_text())
+    assert commands == job["strategy"]["matrix"]["command"]
+
+
+#: Words that a reader has to learn, and the field's own.
+PLAIN = {
+    r"refus(e|es|ing|als?)": "reject",
+    r"anew": "again, rebuild",
+    r"(taken?|takes) in": "import",
+    r"(go|goes|gone|went) on": "continue, resume, is running",
+    r"nobody|whoever": "name who",
+    r"(held|hold|holds) against": "compare",
+    r"lets? go of": "release",
+    r"by hand of": "by",
+}
+TEXTS = (
+    "README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "docs", "wirebench", "wireload", "services", "k6", "ghz",
+    "drivers", "applications", "scenarios", "charts", "images", "make", "scripts", "grafana",
+)  # fmt: skip
+SUFFIXES = {"", ".md", ".py", ".go", ".js", ".j2", ".yaml", ".tpl", ".mk", ".sh", ".css"}
+
+
+def test_texts_use_the_words_of_the_field() -> None:
+    """Documentation, messages, comments and names keep to plain words."""
+    listed = subprocess.run(["git", "ls-files", *TEXTS], cwd=ROOT, check=True, capture_output=True, text=True)
+    found = []
+    for name in listed.stdout.splitlines():
+        file = ROOT / name
+        if file.suffix not in SUFFIXES or name.endswith("_test.go") or "generated" in name or not file.is_file():
+            continue
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+            found += [f"{name}:{number}: {was[0]!r}, better: {better}" for word, better in PLAIN.items()
+                      for was in re.finditer(rf"(?i)\b({word})\b", line)]  # fmt: skip
+    assert [] == found

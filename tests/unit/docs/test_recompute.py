@@ -1,0 +1,100 @@
+"""`docs/recompute.py` finds in the JSON of a run what wirebench says, and says so where it doesn't."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, passed, quick_cells
+from wirebench.cli.results import show_run
+from wirebench.model.record import Instrument
+from wirebench.model.run_info import Looks
+
+SCRIPT = Path(__file__).parents[3] / "docs/recompute.py"
+_script = runpy.run_path(str(SCRIPT))
+
+
+def recompute(run: dict[str, Any]) -> tuple[int, str]:
+    """Run the script as a reader does; return its exit code, and what it prints."""
+    command: list[str | Path] = [sys.executable, SCRIPT]
+    done = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout or done.stderr
+
+
+def show(folder: Path, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of a builder
+    """Return the JSON of a run with checks by a second driver."""
+    run = dataclasses.replace(RunBuilder(blocks=4, samples=60), **changes).write(folder)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        show_run(run, json=True)
+    shown: dict[str, Any] = json.loads(printed.getvalue())
+    return shown
+
+
+INSTRUMENT = Instrument(
+    p50_error_ms=(0.1, 0.9), p99_error_ms=(-0.1, 2.0), ceiling_per_s=90_000, ceiling_share=0.1, coarse=False
+)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"info": {"looks": Looks(blocks=(4, 6, 9), ended="settled"), "equivalence_margin": 0.3}},
+        {"gates": lambda of, block: (GENERATOR_GATE if (of.transport, block) == ("rest", 2) else passed(),)},
+        {
+            "cells": [dataclasses.replace(each, rate_per_s=500) for each in quick_cells()],
+            "record": {"instrument": INSTRUMENT},
+        },
+    ],
+)
+def test_every_figure_is_found_again(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Ratios, intervals, p-values, verdicts, and how many blocks are needed; to the sixth digit."""
+    assert (0, True) == ((found := recompute(show(tmp_path, **changes)))[0], found[1].endswith(" 0 differences\n")), (
+        found
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("verdict",), "slower"),
+        (("ratios", "throughput", "high"), 99.0),
+        (("significance", "p_difference"), 0.5),
+        (("significance", "blocks_needed"), 7),
+    ],
+)
+def test_a_figure_that_is_changed_is_found(tmp_path: Path, path: tuple[str, ...], value: object) -> None:
+    """It is named, with what the records come to."""
+    run = show(tmp_path)
+    changed = run["comparisons"][0]
+    for name in path[:-1]:
+        changed = changed[name]
+    changed[path[-1]] = value
+    status, said = recompute(run)
+    assert (1, True) == (status, f"{value}, and computed" in said), said
+
+
+@pytest.mark.parametrize("df", [1, 2.5, 3, 30])
+def test_its_distribution_is_students_t(df: float) -> None:
+    """Far into the tail."""
+    for x in (-60.0, -3.0, -0.1, 0.5, 4.0):
+        assert stats.t.cdf(x, df) == pytest.approx(_script["t_cdf"](x, df), rel=1e-6)
+    assert stats.t.ppf(0.999, df) == pytest.approx(_script["t_quantile"](0.999, df), rel=1e-6)
+
+
+def test_its_adjustment_is_benjaminis_and_hochbergs() -> None:
+    """Without one as well."""
+    p_values = np.random.default_rng(3).random(20)
+    assert list(stats.false_discovery_control(p_values)) == pytest.approx(_script["adjust"](list(p_values)))
+    assert [] == _script["adjust"]([])

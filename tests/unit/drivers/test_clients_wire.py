@@ -1,0 +1,181 @@
+"""What clients send and take, byte by byte, against a listener that plays a script."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from wirebench.drivers.clients import ClientError, Reply, RestClient, SocketClient
+from wirebench.drivers.clients.socket import PREFACES
+from wirebench.model.address import Address
+from wirebench.model.contract import Codec
+from wirebench.system.paths import ROOT
+
+VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/socket.json").read_text(encoding="utf-8"))
+TIMEOUT_S = 5.0
+
+
+class Script:
+    """Answers each connection with prepared bytes, once something has come, and remembers what came."""
+
+    def __init__(self, server: socket.socket, answers: list[bytes]) -> None:
+        self.address = Address(*server.getsockname()[:2])
+        self.received: list[bytes] = []
+        self._server = server
+        self._answers = answers
+
+    def play(self) -> None:
+        """Serve one connection after the other."""
+        with contextlib.suppress(OSError):
+            for left, answer in reversed(list(enumerate(reversed(self._answers)))):
+                connection, _ = self._server.accept()
+                if not left:
+                    self._server.close()  # nobody has to wait for an answer that won't come
+                with connection:
+                    self.received.append(connection.recv(65_536))
+                    connection.sendall(answer)
+                    connection.shutdown(socket.SHUT_WR)
+                    while part := connection.recv(65_536):
+                        self.received[-1] += part
+
+
+@contextlib.contextmanager
+def playing(*answers: bytes) -> Iterator[Script]:
+    """Listen, and answer the connections in turn."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        script = Script(server, list(answers))
+        thread = threading.Thread(target=script.play, daemon=True)
+        thread.start()
+        yield script
+        with contextlib.suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        thread.join(TIMEOUT_S)
+
+
+def codec_of(vector: dict[str, Any]) -> Codec:
+    """Return the encoding of a vector's connection."""
+    return "protobuf" if vector["encoding"] == "protobuf" else "json"
+
+
+@pytest.mark.parametrize("vector", VECTORS["requests"], ids=lambda vector: vector["name"])
+def test_request_frames_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
+    """A request goes out byte by byte as the protocol has it, after the preface."""
+    codec = codec_of(vector)
+    with playing(b"") as script, SocketClient(script.address, TIMEOUT_S, codec) as client:
+        client.send_frame(vector["id"], vector["method"], bytes.fromhex(vector["body_hex"]))
+        with pytest.raises(ClientError, match="hung up"):
+            client.receive_frame()
+
+    assert bytes.fromhex(VECTORS["prefaces"][codec]) == PREFACES[codec]
+    assert [PREFACES[codec] + bytes.fromhex(vector["hex"])] == script.received
+
+
+@pytest.mark.parametrize("vector", VECTORS["replies"], ids=lambda vector: vector["name"])
+def test_reply_frames_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
+    """A reply is read byte by byte as the protocol has it."""
+    with playing(bytes.fromhex(vector["hex"])) as script, SocketClient(script.address, TIMEOUT_S) as client:
+        client.send_frame(1, "users.get", b"")
+        frame = client.receive_frame()
+
+    body = bytes.fromhex(vector["body_hex"])
+    assert (vector["id"], vector["status"], vector["flags"], vector["message"], body) == frame
+
+
+@pytest.mark.parametrize("vector", VECTORS["malformed_replies"], ids=lambda vector: vector["name"])
+def test_malformed_replies(vector: dict[str, Any]) -> None:
+    """What the vectors call malformed is no reply."""
+    with playing(bytes.fromhex(vector["hex"])) as script, SocketClient(script.address, TIMEOUT_S) as client:
+        client.send_frame(1, "users.get", b"")
+        with pytest.raises(ClientError, match=r"does not speak wirebench's socket protocol|hung up"):
+            client.receive_frame()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x00",
+        b"\x00\x00\x00\x08\x00\x00\x00\x01\x63\x00\x00\x00",
+        b"\x00\x00\x00\x08\x00\x00\x00\x01\x00\x01\x00\x00",
+        b"\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\x00\x00{",
+    ],
+    ids=["another id", "unknown status", "MORE", "no JSON"],
+)
+def test_replies_that_are_none(answer: bytes) -> None:
+    """A reply to something else, or with a body that doesn't parse, is no reply."""
+    with (
+        playing(answer) as script,
+        SocketClient(script.address, TIMEOUT_S) as client,
+        pytest.raises(ClientError, match="does not speak wirebench's socket protocol: it sent "),
+    ):
+        client.call("users.get", {"id": 7})
+
+
+def http(status: str, body: bytes, headers: str = "") -> bytes:
+    """Return an HTTP response."""
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode() + body
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        http("200 OK", b"<html>"),
+        http("200 OK", b'{"status": "ok"}'),
+        http("200 OK", b"[]"),
+        http("302 Found", b'{"success": false, "data": null, "message": "x"}'),
+        http("200 OK", b'{"success": false, "data": null, "message": "x"}'),
+        http("200 OK", b'{"success": true, "data": {"payload": "***"}, "message": "x"}'),
+    ],
+    ids=["ssh", "html", "other JSON", "no object", "other status", "contradiction", "no base64"],
+)
+def test_http_that_is_not_the_api(answer: bytes) -> None:
+    """HTTP without the envelope, or none at all, is not taken for a reply."""
+    with (
+        playing(b"", answer) as script,
+        RestClient(script.address, TIMEOUT_S) as client,
+        pytest.raises(ClientError, match="does not speak wirebench's REST API: it sent "),
+    ):
+        client.call("users.get", {"id": 7})
+
+
+def test_rest_connects_again_when_it_has_to() -> None:
+    """A connection that the server has closed between requests is replaced, without a word."""
+    good = http("200 OK", b'{"success": true, "data": {"text": "A"}, "message": "m"}')
+    with playing(b"", good, good) as script, RestClient(script.address, TIMEOUT_S) as client:
+        for _ in range(2):
+            assert Reply("ok", "m", {"text": "A"}) == client.call("echo.upper", {"text": "a"})
+            # The close comes in a packet of its own, a moment after the reply.
+            assert select.select([client._connection.sock], [], [], TIMEOUT_S)[0]
+
+    assert [b"", b"POST /upper HTTP/1.1", b"POST /upper HTTP/1.1"] == [
+        each.split(b"\r\n")[0] for each in script.received
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "expected"),
+    [
+        ("users.get", {"id": 7}, "GET /api/users/7"),
+        ("users.get", {}, "GET /api/users/0"),
+        ("users.delete", {"id": -1}, "DELETE /api/users/-1"),
+        ("users.update", {"id": 7, "name": "x"}, "PUT /api/users/7"),
+        ("users.list", {}, "GET /api/users"),
+        ("users.list", {"limit": 3, "after_id": 7}, "GET /api/users?limit=3&after_id=7"),
+        ("users.create_batch", {"users": []}, "POST /api/users/batch"),
+        ("echo.echo", {"payload": b"x"}, "POST /echo"),
+    ],
+)
+def test_routes(operation: str, fields: dict[str, object], expected: str) -> None:
+    """Every operation goes to its path, with its id there and its page in the query."""
+    answer = http("404 Not Found", b'{"success": false, "data": null, "message": "m"}')
+    with playing(b"", answer) as script, RestClient(script.address, TIMEOUT_S) as client:
+        assert Reply("not_found", "m") == client.call(operation, fields)
+
+    assert f"{expected} HTTP/1.1" == script.received[1].split(b"\r\n")[0].decode()

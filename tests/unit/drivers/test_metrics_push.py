@@ -1,0 +1,178 @@
+"""Live metrics: what Prometheus is told of a load, and what becomes of the load if it can't be told."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.jobs import CELL, JOB
+from wirebench.drivers import K6, Ghz, Histogram, HistogramFile
+from wirebench.drivers.metrics_push import MetricsPush, to_otlp
+from wirebench.drivers.per_request import Part
+from wirebench.model.histogram_file import DriverVersion, PerSecond, Series, Window
+
+LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
+START_NS = 1_790_000_000_250_000_000
+MS = 1_000_000
+
+
+def a_file(window_ms: int = 2500, latencies_ms: tuple[int, ...] = (1, 2, 30)) -> HistogramFile:
+    """Return what ghz measured: a success in the first second, two in the third, a failure in the second."""
+    encoded = Histogram.of_values(np.array(latencies_ms) * MS).encode()
+    return HistogramFile(
+        driver=DriverVersion(name="ghz", version="1"),
+        window=Window(start_unix_ns=START_NS, end_unix_ns=START_NS + window_ms * MS),
+        series=(Series(operation="users.get", code="ok", clock="service", count=3, histogram=encoded),),
+        per_second=(
+            PerSecond(operation="users.get", code="ok", counts=(1, 0, 2)),
+            PerSecond(operation="users.get", code="not_found", counts=(0, 1)),
+        ),
+        requests_total={"ok": 3, "not_found": 1},
+        mismatches=0,
+        dropped_iterations=0,
+    )
+
+
+def told(file: HistogramFile) -> dict[str, list[dict[str, Any]]]:
+    """Return the points that Prometheus is told, by metric; their attributes as a mapping."""
+    ((scope,),) = ([each["scopeMetrics"][0]] for each in to_otlp(file, LABELS)["resourceMetrics"])
+    return {
+        metric["name"]: [
+            {**point, "attributes": {each["key"]: each["value"]["stringValue"] for each in point["attributes"]}}
+            for point in (metric.get("sum") or metric["gauge"])["dataPoints"]
+        ]
+        for metric in scope["metrics"]
+    }
+
+
+def test_requests_are_counted_up_second_by_second_by_outcome() -> None:
+    """A counter begins with 0 at the window's start, is at its end what was counted, and is ended there."""
+    points = told(a_file())["ghz.requests"]
+    by_code = {code: [point for point in points if point["attributes"]["code"] == code] for code in ("ok", "not_found")}
+    assert ["0", "1", "1", "3"] == [point.get("asInt") for point in by_code["ok"][:-1]]
+    assert ["0", "0", "1", "1"] == [point.get("asInt") for point in by_code["not_found"][:-1]]
+    assert [0, 1000, 2000, 2500, 2501] == [
+        (int(point["timeUnixNano"]) - START_NS) // MS for point in by_code["not_found"]
+    ]
+    assert [None] * 4 + [1] == [point.get("flags") for point in by_code["ok"]]
+    assert {**LABELS, "operation": "users.get", "code": "ok"} == by_code["ok"][0]["attributes"]
+
+
+def test_latencies_are_the_quantiles_of_the_window() -> None:
+    """Of successful requests, in seconds, at each second of the window; none where none succeeded."""
+    points = [point for point in told(a_file())["ghz.request.duration"] if point["attributes"]["quantile"] == "0.5"]
+    assert [pytest.approx(0.002, rel=1e-3)] * 4 == [point["asDouble"] for point in points[:-1]]
+    assert 1 == points[-1]["flags"]
+    assert "asDouble" not in points[-1]
+    failed = a_file().model_copy(update={"series": ()})
+    assert [] == told(failed)["ghz.request.duration"]
+
+
+class _Receiver(BaseHTTPRequestHandler):
+    """Answers with the server's status, and keeps what it was told."""
+
+    status = 200
+    asked: list[tuple[str, str | None, Any]]
+
+    def do_POST(self) -> None:
+        """Take metrics."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).asked.append((self.path, self.headers["Content-Type"], body))
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(b"otlp write receiver is off")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def receiver(status: int) -> Iterator[tuple[str, list[tuple[str, str | None, Any]]]]:
+    """Run something that takes metrics with that status; yield its URL and what it was told."""
+    asked: list[tuple[str, str | None, Any]] = []
+    handler = type("Receiver", (_Receiver,), {"status": status, "asked": asked})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:
+    """Prometheus takes them at its own address of the protocol."""
+    with receiver(200) as (url, asked):
+        live = MetricsPush(url, LABELS)
+        live.push(a_file())
+    assert [("/api/v1/otlp/v1/metrics", "application/json", to_otlp(a_file(), LABELS))] == asked
+    assert not live.problem
+
+
+def test_a_load_goes_on_without_prometheus() -> None:
+    """What was refused, and what didn't answer, is kept to be said, and nothing is raised."""
+    with receiver(404) as (url, _):
+        live = MetricsPush(url, LABELS)
+        live.push(a_file())
+        assert f"{url}/api/v1/otlp/v1/metrics: 404 Not Found: otlp write receiver is off" == live.problem
+    live = MetricsPush(url, LABELS)
+    live.push(a_file())
+    assert "refused" in live.problem
+
+
+def test_k6_is_told_where_to_write_and_under_which_labels() -> None:
+    """Without live metrics there is one output, and no label."""
+    k6_job = replace(JOB, cell=replace(CELL, driver="k6"))
+    command = list(map(str, K6().build_arguments(replace(k6_job, metrics_push=MetricsPush("http://p:9090", LABELS)))))
+    assert "experimental-prometheus-rw" in command
+    assert [f"{name}={value}" for name, value in LABELS.items()] == [
+        command[place + 1] for place, part in enumerate(command) if part == "--tag"
+    ]
+    plain = list(map(str, K6().build_arguments(k6_job)))
+    assert (1, 0) == (plain.count("--out"), plain.count("--tag"))
+
+
+FAKE_K6 = """#!/bin/sh
+env | grep ^K6_PROMETHEUS_ | sort
+echo 'level=error msg="Failed to send the time series data to the endpoint" error="first"'
+echo 'level=error msg="Failed to send the time series data to the endpoint" error="last"'
+echo 'level=warning msg="something else"'
+"""
+
+
+def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The output is set up by the environment; its last error is what is said of it."""
+    program = tmp_path / "k6"
+    program.write_text(FAKE_K6)
+    program.chmod(0o755)
+    monkeypatch.setattr(K6, "path", program)
+    output, log, live = tmp_path / "out.json", tmp_path / "k6.log", MetricsPush("http://p:9090", LABELS)
+    a_file().write(output)
+    K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
+    assert [
+        "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
+        "K6_PROMETHEUS_RW_SERVER_URL=http://p:9090/api/v1/write",
+        "K6_PROMETHEUS_RW_STALE_MARKERS=true",
+        "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
+    ] == log.read_text().splitlines()[:4]
+    assert 'error="last"' in live.problem
+
+
+def test_ghz_keeps_a_rate(tmp_path: Path) -> None:
+    """A load that is asked for at a rate is sent at that rate; one that isn't has no limit."""
+    paced = replace(JOB, cell=replace(CELL, rate_per_s=50))
+    command = list(map(str, Ghz().build_arguments(paced, Part(0, 1.0, 1.0, tmp_path))))
+    assert "50" == command[command.index("--rps") + 1]
+    assert "--rps" not in map(str, Ghz().build_arguments(JOB, Part(0, 1.0, 1.0, tmp_path)))

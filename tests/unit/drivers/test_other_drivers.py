@@ -1,0 +1,273 @@
+"""fortio, oha and locust: their command lines, and what is made of what they tell."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support import jobs
+from wirebench.drivers import DRIVERS, fortio, locust
+from wirebench.drivers.fortio import Fortio
+from wirebench.drivers.locust import Locust
+from wirebench.drivers.oha import Oha
+from wirebench.drivers.per_request import Part, PerRequestDriver
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.application import Application, load_builtin
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.plan import driver_support as facts
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import make_plan
+from wirebench.run.preparation import create_info, prepare
+from wirebench.system.tls import ClientTls
+from wirebench.targets import LocalTarget, divide_cores
+
+CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
+JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
+OTHERS = ("fortio", "oha", "locust")
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Part:
+    """Return the only part of a job."""
+    return Part(0, 0.5, 1.0, tmp_path, started_unix_ns=10**18)
+
+
+def command(driver: PerRequestDriver, part: Part, **factors: object) -> list[str]:
+    """Return the command line for a cell that differs from ours in some factors."""
+    cell = dataclasses.replace(CELL, driver=driver.name, **factors)  # type: ignore[arg-type]
+    return list(map(str, driver.build_arguments(dataclasses.replace(JOB, cell=cell), part)))
+
+
+def value(arguments: Sequence[str], flag: str) -> str:
+    """Return what stands after a flag."""
+    return arguments[arguments.index(flag) + 1]
+
+
+@pytest.mark.parametrize(
+    ("transport", "name", "operation"),
+    [
+        (transport, name, operation)
+        for transport in TRANSPORTS
+        for name in OTHERS
+        if name in TRANSPORTS[transport].drivers
+        for operation in load_builtin().operations
+        if not facts.explain_unsupported(name, transport, [load_builtin().operations[operation]])
+    ],
+)
+def test_every_operation_that_may_be_asked_for_has_a_command(
+    transport: Transport, name: str, operation: str, part: Part
+) -> None:
+    """What a plan lets a driver send, the driver knows to send."""
+    driver = DRIVERS[name]
+    assert isinstance(driver, PerRequestDriver)
+    assert "16" in command(driver, part, transport=transport, operation=operation)
+
+
+@pytest.mark.parametrize(
+    ("driver", "transport", "request_", "why"),
+    [
+        ("k6", "socket", {"line": "PING"}, "no lines"),
+        ("k6", "rest", {"request": "GET /a", "expect": {"status": 404}}, "status 404 as a failure"),
+        ("k6", "rest", {"request": "GET /a", "headers": {"a": "${A}"}, "expect": {"status": 204}}, ""),
+        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "${A}"}}, "environment variables"),
+        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "{n}"}}, "the same metadata"),
+        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"A-Bin": "AAE="}}, "no binary metadata"),
+        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "b"}}, ""),
+        ("fortio", "rest", {"request": "GET /a", "headers": {"a": "b"}}, "no headers"),
+        ("fortio", "rest", {"request": "POST /a", "body": "text"}, "JSON alone"),
+        ("locust", "rest", {"request": "GET /a"}, ""),
+        ("wireload", "socket", {"line": "PING"}, ""),
+    ],
+)
+def test_what_a_driver_cannot_send_is_known(
+    driver: Driver, transport: Transport, request_: dict[str, object], why: str
+) -> None:
+    """A plan says so before anything starts."""
+    operation = {"inputs": {"n": {"counter": 1}}, transport: request_}
+    application = Application.model_validate({"operations": {"op": operation}})
+    assert why in (found := facts.explain_unsupported(driver, transport, [application.operations["op"]]))
+    assert (why == "") == (found == "")
+
+
+def test_the_method_is_that_of_the_request(part: Part) -> None:
+    """A tool that would guess it from the body is told."""
+    rest = {"request": "DELETE /a/b", "expect": {"json": {"": [], "a.*.b": 1, "a.b": 1}}}
+    application = Application.model_validate({"operations": {"users.get": {"rest": rest}}})
+    job = dataclasses.replace(JOB, application=application)
+    assert "DELETE" == value(list(map(str, Fortio().build_arguments(job, part))), "-X")
+    assert "DELETE" == value(list(map(str, Oha().build_arguments(job, part))), "-m")
+    requests = Path(value(list(map(str, Locust().build_arguments(job, part))), "--requests"))
+    assert ["DELETE", "/a/b", None, {"a.b": 1}] == json.loads(requests.read_text())[0]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
+    """The service is asked by https, its authority is told, and our own certificate only where there is one."""
+    driver = DRIVERS[name]
+    assert isinstance(driver, PerRequestDriver)
+    for tls, expected in (
+        (ClientTls(Path("ca"), Path("cert"), Path("key")), ["--cacert", "ca", "--cert", "cert", "--key", "key"]),
+        (ClientTls(Path("ca")), ["--cacert", "ca"]),
+        (ClientTls(), []),
+    ):
+        arguments = list(map(str, driver.build_arguments(dataclasses.replace(JOB, tls=tls), part)))
+        told = [place for place, each in enumerate(arguments) if each in {"--cacert", "--cert", "--key"}]
+        assert expected == [arguments[place + more] for place in told for more in (0, 1)]
+        written = " ".join((*arguments, *(path.read_text() for path in part.folder.glob("urls.txt"))))
+        assert "https://127.0.0.1:1" in written
+        assert "http://" not in written
+
+
+def test_fortio_speaks_tls_over_grpc_too(part: Part) -> None:
+    """It takes a scheme for it, and none for plain text."""
+    cell = dataclasses.replace(CELL, transport="grpc", driver="fortio")
+    job = dataclasses.replace(JOB, cell=cell)
+    assert "127.0.0.1:1" == value(list(map(str, Fortio().build_arguments(job, part))), "-target")
+    secure = dataclasses.replace(job, tls=ClientTls(Path("ca")))
+    assert "https://127.0.0.1:1" == value(list(map(str, Fortio().build_arguments(secure, part))), "-target")
+
+
+def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next step is the make target that installs it."""
+    monkeypatch.setattr(Oha, "read_version", lambda _: None)
+    (tmp_path / "s.yaml").write_text("question: x\nfactors: {transport: rest, driver: oha}\n")
+    plan = make_plan(read_scenario(tmp_path / "s.yaml"), 1)
+    with pytest.raises(UsageError, match="the driver oha is not at") as error:
+        prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
+    assert "run `make driver-oha`; nothing was started" == error.value.hint
+
+
+def test_a_driver_that_does_not_choose_at_random_is_noted(tmp_path: Path) -> None:
+    """A report says where the load was not quite the same."""
+    notes = {}
+    for driver in ("k6", "fortio"):
+        path = tmp_path / "s.yaml"
+        path.write_text(f"question: x\nfactors: {{transport: rest, driver: {driver}}}\n")
+        target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
+        notes[driver] = create_info(make_plan(read_scenario(path), 1), target, "run", "wirebench run").notes
+    assert "fortio requests the same user each time, where others choose one at random" in notes["fortio"]
+    assert not any("fortio" in note for note in notes["k6"])
+
+
+def test_fortio_asks_for_one_user(part: Part) -> None:
+    """It can't vary a request: one of the users that others choose from."""
+    target = value(command(Fortio(), part), "-target")
+    assert target.startswith("http://127.0.0.1:1/api/users/10")
+
+
+def test_fortio_reopens_http_connections(part: Part) -> None:
+    """It keeps them otherwise."""
+    assert "-keepalive=false" not in command(Fortio(), part)
+    assert "-keepalive=false" in command(Fortio(), part, connection="reopen")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [("200", ("ok", "")), ("404", ("not_found", "HTTP 404")), ("-1", ("unavailable", "no reply"))],
+)
+def test_outcomes_of_fortio_over_http(outcome: str, expected: tuple[str, str]) -> None:
+    """It tells a status, or -1 where there was none."""
+    assert expected == fortio.classify_http(outcome)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("SERVING", ("ok", "")),
+        ("gRPC invoke error: rpc error: code = NotFound desc = User not found.", ("not_found", "User not found.")),
+        ("rpc error: code = Strange desc = x", ("unknown", "x")),
+        ("out of luck", ("unknown", "out of luck")),
+    ],
+)
+def test_outcomes_of_fortio_over_grpc(outcome: str, expected: tuple[str, str]) -> None:
+    """It tells the word of a health check for success, and else the error's text."""
+    assert expected == fortio.classify_grpc(outcome)
+
+
+def test_fortios_first_requests_are_in_the_total(part: Part) -> None:
+    """It sends one on each HTTP connection before the load, which the service counts."""
+    columns = {"ends_unix_ns": [5], "latencies_ns": [1], "outcome": [0], "outcomes": ["200"]}
+    part.output.write_text(json.dumps(columns))
+    assert 16 == Fortio().read(JOB, part).outside
+
+
+def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
+    """Write what oha writes: seconds since its start, and counts of errors."""
+    with contextlib.closing(sqlite3.connect(part.folder / "calls.sqlite")) as database, database:
+        database.execute("CREATE TABLE oha (start REAL, start_latency_correction REAL, end REAL, status INTEGER)")
+        database.executemany("INSERT INTO oha VALUES (?, ?, ?, ?)", rows)
+    part.output.write_text(json.dumps({"errorDistribution": errors}))
+
+
+def test_oha_tells_every_call_that_got_a_reply(part: Part) -> None:
+    """Its times count from its start; requests without a reply have none."""
+    write_oha(part, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
+    calls = Oha().read(JOB, part)
+    assert [10**18 + 300_000_000, 10**18 + 450_000_000] == calls.ends_unix_ns.tolist()
+    assert [200_000_000, 50_000_000] == calls.latencies_ns.tolist()
+    assert (("ok", ""), ("not_found", "HTTP 404")) == calls.outcomes
+    assert {("deadline_exceeded", "timeout"): 2, ("unavailable", "connection closed"): 1} == calls.untimed
+    assert calls.responses_ns is None
+
+
+def test_oha_measures_a_rate_from_when_a_request_was_due(part: Part) -> None:
+    """Response time holds the wait to be sent; what was due and never sent was dropped."""
+    write_oha(part, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
+    job = dataclasses.replace(JOB, cell=dataclasses.replace(CELL, rate_per_s=4))
+    calls = Oha().read(job, part)
+    assert calls.responses_ns is not None
+    assert [300_000_000, 50_000_000] == calls.responses_ns.tolist()
+    assert 4 == calls.dropped  # of the six that were due in a second and a half
+    arguments = command(Oha(), part, rate_per_s=4)
+    assert "4" == value(arguments, "-q")
+    assert "--latency-correction" in arguments
+
+
+def test_oha_without_a_result_is_an_error(part: Part) -> None:
+    """One line says what could not be read."""
+    with pytest.raises(WirebenchError, match="can't read oha's calls"):
+        Oha().read(JOB, part)
+
+
+def test_oha_uses_the_cores_that_it_has(part: Part) -> None:
+    """Its own default is the machine's."""
+    assert "1" == value(command(Oha(), part), "--worker-threads")
+
+
+def test_locust_waits_for_its_users(part: Part) -> None:
+    """All are spawned at once, and the run goes on until after the window, in whole seconds."""
+    arguments = command(Locust(), part)
+    assert value(arguments, "--users") == value(arguments, "--spawn-rate")
+    assert "3s" == value(arguments, "--run-time")
+    assert "0" == value(arguments, "--exit-code-on-error")
+
+
+def test_parts_of_a_creating_load_by_locust_never_share_an_id(part: Part) -> None:
+    """Each part numbers the users that it creates in a million of its own."""
+    parts = (dataclasses.replace(part, number=number) for number in range(2))
+    numbers = [value(command(Locust(), each, operation="users.create"), "--create-from") for each in parts]
+    assert ["30000000", "31000000"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("201", ("ok", "")),
+        ("204", ("ok", "")),
+        ("302", ("unknown", "HTTP 302")),
+        ("503", ("unavailable", "HTTP 503")),
+        ("ConnectionRefusedError: refused", ("unavailable", "ConnectionRefusedError: refused")),
+        ("TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
+    ],
+)
+def test_outcomes_of_locust(outcome: str, expected: tuple[str, str]) -> None:
+    """It tells a status, or what was raised instead."""
+    assert expected == locust.classify_outcome(outcome)

@@ -1,0 +1,286 @@
+"""What is known of a driver's error: looked up by load, and dropped when what it depends on has changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.report_run import cell
+from wirebench.drivers import DRIVERS
+from wirebench.errors import WirebenchError
+from wirebench.measure import calibration as module
+from wirebench.measure.calibrate import COARSE_S_MAX, Probe, choose_probes, plan_probes, write_undisturbed
+from wirebench.measure.calibration import (
+    Calibration,
+    Conditions,
+    Errors,
+    Point,
+    get_now,
+    identify_version,
+    locate_calibration,
+    read_calibration,
+    write_calibration,
+)
+from wirebench.measure.usage import Interference
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Transport
+from wirebench.model.record import Interval
+from wirebench.model.scenario import Load
+
+HERE = Conditions(cpu="Some CPU @ 2.50GHz", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab")
+
+
+@pytest.fixture(autouse=True)
+def _own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state" / "calibration.json"))
+    monkeypatch.setattr(module, "identify_version", lambda _: "1")
+
+
+def point(concurrency: int, server_ms: float, rate_per_s: float, error_ms: Interval, **changes: object) -> Point:
+    """Return a point of k6 on REST whose errors at p50 and p99 are the same."""
+    errors = Errors(p50_ms=error_ms, p99_ms=error_ms)
+    known = Point(
+        driver="k6",
+        version="1",
+        transport="rest",
+        concurrency=concurrency,
+        rate_asked_per_s=None,
+        server_ms=server_ms,
+        rate_per_s=rate_per_s,
+        service=errors,
+        response=None,
+        coarse=False,
+        measured_at=get_now(),
+    )
+    return known.model_copy(update=changes)
+
+
+CLOSED = (
+    point(1, 0, 5_000, (0.1, 0.2)),
+    point(1, 1, 800, (0.0, 0.05)),
+    point(16, 0, 8_000, (1.0, 2.0)),
+    point(16, 1, 6_000, (0.4, 0.5)),
+    point(16, 10, 1_500, (0.2, 0.3)),
+)
+OPEN = tuple(
+    point(64, 1, rate_per_s, (0.0, 0.0), rate_asked_per_s=rate_per_s, response=Errors(p50_ms=error, p99_ms=None))
+    for rate_per_s, error in ((500, (-0.1, 0.1)), (2_000, (0.2, 0.4)))
+)
+KNOWN = Calibration(conditions=HERE, points=(*CLOSED, *OPEN))
+
+
+def k6(transport: Transport, **changes: object) -> Cell:
+    """Return a cell of k6."""
+    return cell(transport, **{"driver": "k6", **changes})
+
+
+def rest(concurrency: int, rate_per_s: int | None = None, **changes: object) -> Cell:
+    """Return a cell of k6 on REST."""
+    return k6("rest", concurrency=concurrency, rate_per_s=rate_per_s, **changes)
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "rate_per_s", "expected"),
+    [
+        (16, 3_000, (0.2, 0.5)),  # between two
+        (16, 100, (0.2, 0.3)),  # slower than all
+        (16, 9_000, (1.0, 2.0)),  # faster than all
+        (4, 1_000, (0.0, 0.3)),  # between numbers of connections
+    ],
+)
+def test_the_error_of_a_closed_load_is_that_of_all_points_around_it(
+    concurrency: int, rate_per_s: float, expected: Interval
+) -> None:
+    """By connections, and then by the rate that was achieved on them."""
+    found = KNOWN.look_up(rest(concurrency), rate_per_s)
+    assert found is not None
+    assert expected == found.p50_error_ms == found.p99_error_ms
+    assert not found.coarse
+
+
+@pytest.mark.parametrize(("concurrency", "ceiling_per_s"), [(1, 8_000), (16, 8_000), (32, 12_000), (64, 18_000)])
+def test_the_ceiling_is_that_of_a_full_driver_on_as_many_connections(concurrency: int, ceiling_per_s: int) -> None:
+    """It lies between those of fewer and of more; on few connections, no driver is full."""
+    known = Calibration(conditions=HERE, points=(*KNOWN.points, point(64, 0, 18_000, (0.0, 0.0))))
+    found = known.look_up(rest(concurrency, 900), 900)
+    assert found is not None
+    assert (ceiling_per_s, 900 / ceiling_per_s) == pytest.approx((found.ceiling_per_s, found.ceiling_share))
+
+
+def test_the_error_of_an_open_load_is_on_the_response_clock() -> None:
+    """Fewer connections than those that were calibrated are no other load; a p99 without samples has no error."""
+    found = KNOWN.look_up(rest(16, 1_000), 1_000)
+    assert found is not None
+    assert ((-0.1, 0.4), None) == (found.p50_error_ms, found.p99_error_ms)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        rest(64),
+        rest(128, 1_000),
+        rest(64, 2_500),
+        rest(16, connections=2),
+        k6("socket"),
+        rest(16, driver="wireload"),
+    ],
+)
+def test_no_error_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
+    """More connections, a higher rate, users that share connections, another transport, another driver."""
+    found = KNOWN.look_up(unknown, float(unknown.rate_per_s or 1_000))
+    assert found is None or (found.p50_error_ms is None and found.ceiling_per_s == 8_000)
+    assert not KNOWN.covers(unknown, unknown.rate_per_s)
+
+
+def test_coarse_points_are_used_where_there_are_no_others() -> None:
+    """And the instrument says so."""
+    coarse = (point(64, 0, 9_000, (0.0, 9.0), coarse=True), point(16, 5, 3_000, (-9.0, 0.0), coarse=True))
+    known = KNOWN.add_points(coarse)
+    found = known.look_up(rest(16), 3_000)
+    assert found is not None
+    assert ((0.2, 0.5), False) == (found.p50_error_ms, found.coarse)
+    found = known.look_up(rest(64), 3_000)
+    assert found is not None
+    assert ((0.0, 9.0), True) == (found.p50_error_ms, found.coarse)
+
+
+def test_a_load_that_the_driver_fell_behind_tells_nothing_of_slower_ones() -> None:
+    """Its error is that of a full driver. It isn't measured again all the same."""
+    behind = point(64, 1, 7_000, (90.0, 200.0), rate_asked_per_s=9_000)
+    known = Calibration(conditions=HERE, points=(*KNOWN.points, behind))
+    found = known.look_up(rest(64, 2_500), 2_500)
+    assert found is not None
+    assert (None, 8_000) == (found.p50_error_ms, found.ceiling_per_s)
+    assert known.covers(rest(64, 2_500), 2_500)
+
+
+def test_streams_have_no_ceiling_of_requests() -> None:
+    """Their requests last."""
+    found = KNOWN.look_up(rest(16, operation="ledger.stream_transactions", stream_items=1000), 10)
+    assert found is not None
+    assert found.ceiling_per_s is None
+    assert found.ceiling_share is None
+
+
+def test_a_ladder_takes_the_place_of_the_last_one() -> None:
+    """Its open loads depend on the ceiling, and so aren't the same; coarse points of other loads stay."""
+    coarse = point(256, 0, 9_000, (0.0, 9.0), coarse=True)
+    renewed = KNOWN.add_points([coarse]).add_points([point(1, 0, 6_000, (0.3, 0.4))])
+    assert {(256, True), (1, False)} == {(each.concurrency, each.coarse) for each in renewed.points}
+
+
+def test_a_calibration_comes_back_from_its_file() -> None:
+    """Where there is none, nothing is known, and nothing is wrong."""
+    assert (Calibration(conditions=HERE), "") == read_calibration(HERE)
+    write_calibration(KNOWN)
+    assert (KNOWN, "") == read_calibration(HERE)
+
+
+@pytest.mark.parametrize("changed", ["cpu", "kernel", "cores", "truth"])
+def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
+    """It says which ones, and nothing of it is used."""
+    write_calibration(KNOWN)
+    found, problem = read_calibration(HERE.model_copy(update={changed: "another"}))
+    assert () == found.points
+    assert f"the {changed} was {getattr(HERE, changed)!r} and is 'another'" in problem
+
+
+def test_points_of_a_driver_that_has_changed_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the others stay."""
+    other = point(1, 0, 5_000, (0.1, 0.2), driver="ghz", transport="grpc")
+    write_calibration(KNOWN.add_points([other]))
+    monkeypatch.setattr(module, "identify_version", lambda driver: {"k6": "2"}.get(driver, "1"))
+    found, problem = read_calibration(HERE)
+    assert (other,) == found.points
+    assert "the calibration is stale: k6 changed" == problem
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"points": []}', json.dumps({"schema_version": "other/9"})])
+def test_a_file_that_is_no_calibration_is_named_and_not_used(content: str) -> None:
+    """So that it is measured again."""
+    path = write_calibration(KNOWN)
+    path.write_text(content)
+    found, problem = read_calibration(HERE)
+    assert () == found.points
+    assert problem.startswith(f"{path} is no calibration: ")
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """In one line."""
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(WirebenchError, match="can't write"):
+        write_calibration(KNOWN)
+
+
+@pytest.mark.parametrize(("share", "is_kept"), [(0.04, True), (0.06, False)])
+def test_what_others_disturbed_is_not_kept(
+    share: float,
+    is_kept: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor does it replace what was known."""
+    interference = Interference(frozenset({0}))
+    monkeypatch.setattr(Interference, "share", lambda _: share)
+    write_calibration(Calibration(conditions=HERE))
+    if is_kept:
+        write_undisturbed(KNOWN, interference)
+    else:
+        with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
+            write_undisturbed(KNOWN, interference)
+    assert (KNOWN.points if is_kept else ()) == read_calibration(HERE)[0].points
+
+
+def test_each_machine_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named after its processor, where the system keeps the state of programs."""
+    monkeypatch.delenv("WIREBENCH_CALIBRATION")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = locate_calibration(HERE)
+    assert tmp_path / "wirebench" / "calibration" == path.parent
+    assert path.name.startswith("some-cpu-2-50ghz-")
+
+
+def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it calls itself the same."""
+    program = tmp_path / "wireload"
+    monkeypatch.setattr(type(DRIVERS["wireload"]), "read_version", lambda _: "0.1.0")
+    monkeypatch.setattr(type(DRIVERS["wireload"]), "path", program)
+    versions = set()
+    for build in (b"one", b"two"):
+        identify_version.cache_clear()
+        program.write_bytes(build)
+        versions.add(identify_version("wireload"))
+    identify_version.cache_clear()
+    assert 2 == len(versions)
+
+
+def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
+    """Of closed loads a few server times, the least and the most connections first; of open ones rate and ceiling."""
+    cells = [rest(16), *(k6("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
+    probes = plan_probes(cells, Load(), KNOWN)
+    full = Probe("k6", "socket", 16, 0)
+    assert [
+        *([full, *(Probe("k6", "socket", each, ms) for ms in (0, 1, 10))] for each in (2, 8, 4)),
+        [Probe("k6", "rest", 128, 0), Probe("k6", "rest", 128, 1, 300)],
+    ] == probes
+
+
+def test_each_of_several_generators_has_the_error_of_its_share() -> None:
+    """The share is what a run measures, and ceilings add up."""
+    alone, shared = KNOWN.look_up(rest(16), 9_000), KNOWN.look_up(rest(64), 36_000, generators=4)
+    assert alone
+    assert alone.ceiling_per_s
+    assert alone.model_copy(update={"ceiling_per_s": 4 * alone.ceiling_per_s}) == shared
+    load = Load(model="open", generators=4)
+    (probes,) = plan_probes([k6("socket", concurrency=66, rate_per_s=2_000)], load, None)
+    assert [Probe("k6", "socket", 17, 0), Probe("k6", "socket", 17, 1, 500)] == probes
+
+
+def test_a_run_does_not_measure_for_longer_than_it_may() -> None:
+    """Loads are measured whole or not at all, and how many are left is known."""
+    probes = plan_probes([k6("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
+    chosen, left_out = choose_probes(probes)
+    assert sum(probe.expected_s for probe in chosen) <= COARSE_S_MAX
+    assert len(chosen) == len(set(chosen)) > 0
+    assert 100 == left_out + len({probe.concurrency for probe in chosen if probe.server_ms == 1})

@@ -1,0 +1,81 @@
+"""What load pods read of containers: those of a replica, and those beside them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cgroups import CGROUPFS, PAUSE, SERVICE, UID, write_v2
+from wirebench.measure import counters
+from wirebench.measure.counters import find_containers_beside, read_containers
+from wirebench.measure.usage import Usage
+from wirebench.system.cgroup_agent import make_server
+from wirebench.targets.target import Containers
+
+LOAD = "c" * 64
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Path:
+    """Return the cgroup of a pod with a service, a load generator, and the container that holds its network."""
+    (tmp_path / "cgroup.controllers").write_text("cpu memory\n")
+    folder = tmp_path / CGROUPFS[0]
+    for name, cpu_us in ((SERVICE, 1_500_000), (LOAD, 2_000_000), (PAUSE, 20_000)):
+        write_v2(folder / name, cpu_us)
+    return folder
+
+
+@pytest.fixture
+def url(pod: Path) -> Iterator[str]:
+    """Return the address of the agent of the pod's node."""
+    server = make_server(pod.parents[1], "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"), [((SERVICE,), (1.5, 3, 61_000_000)), ((SERVICE, PAUSE), (1.52, 6, 122_000_000))]
+)
+def test_containers_are_read_and_added_up(url: str, ids: tuple[str, ...], expected: tuple[float, int, int]) -> None:
+    """CPU time, throttled periods and memory."""
+    used = read_containers(Containers(url, UID, ids))
+    assert isinstance(used, Usage)
+    assert expected == (used.cpu_s, used.throttled_periods, used.memory_bytes)
+
+
+def test_what_is_not_whole_is_not_known(url: str) -> None:
+    """Without one of its containers a replica's figures would be too small; an agent may not answer."""
+    assert read_containers(Containers(url, UID, (SERVICE, "d" * 64))) is None
+    assert read_containers(Containers(url, UID.replace("0", "1"), (SERVICE,))) is None
+    assert read_containers(Containers("http://127.0.0.1:1", UID, (SERVICE,))) is None
+    assert read_containers(Containers(url, UID, ())) is None
+
+
+def test_a_container_is_known_by_its_own_cpu_time(url: str) -> None:
+    """Those that are left are the service's; before and after, time goes on."""
+    own = itertools.chain([1.9999, 2.0001], itertools.repeat(None))
+    assert (SERVICE, PAUSE) == find_containers_beside(url, UID, lambda: next(own))
+
+
+def test_two_containers_that_have_used_as_much_are_told_apart_later(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look was too wide; the next one isn't."""
+    monkeypatch.setattr(counters, "_RETRY_PAUSE_S", 0.0)
+    own = iter([1.4, 2.1, 1.999, 2.001])
+    assert (SERVICE, PAUSE) == find_containers_beside(url, UID, lambda: next(own))
+
+
+@pytest.mark.parametrize("own_s", [None, 77.0])
+def test_a_container_that_is_not_found_is_not_guessed(
+    url: str, monkeypatch: pytest.MonkeyPatch, own_s: float | None
+) -> None:
+    """Then nothing is read, which the run says."""
+    monkeypatch.setattr(counters, "_RETRY_PAUSE_S", 0.0)
+    assert () == find_containers_beside(url, UID, lambda: own_s)

@@ -1,0 +1,108 @@
+"""Why not one request of a load succeeded, in the words of a client of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.support.report_run import cell
+from wirebench.drivers import HistogramFile, Job
+from wirebench.measure.observe import explain_failure
+from wirebench.model.contract import Transport
+from wirebench.model.histogram_file import DriverVersion, ErrorText, Window
+from wirebench.model.scenario import Load
+from wirebench.system.tls import ClientTls
+
+TRANSPORTS: tuple[Transport, ...] = ("rest", "grpc", "socket")
+
+LOAD = Load(model="closed", warmup_s=0.5, window_s=1.0)
+
+
+@pytest.fixture
+def deserted() -> Iterator[str]:
+    """Return an address that is taken, and where nothing listens."""
+    with contextlib.closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def file(*errors: ErrorText, **requests_total: int) -> HistogramFile:
+    """Return what a driver measured."""
+    return HistogramFile(
+        schema="wirebench.histograms/1",
+        driver=DriverVersion(name="k6", version="1"),
+        window=Window(start_unix_ns=0, end_unix_ns=1),
+        series=(),
+        per_second=(),
+        requests_total=requests_total,
+        mismatches=0,
+        dropped_iterations=0,
+        errors=errors,
+    )
+
+
+FAILED = file(
+    ErrorText(code="unavailable", message="EOF", count=9), ErrorText(code="other", message="?", count=1), unavailable=10
+)
+
+
+def job(transport: Transport, address: str, *replicas: str, tls: ClientTls | None = None) -> Job:
+    """Return a load on a service at an address."""
+    output, log = Path("out.json"), Path("out.log")
+    return Job(cell(transport), LOAD, address, 1, 30_000_000, output, log, None, replicas=replicas, tls=tls)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_the_first_error_says_why(transport: Transport, deserted: str) -> None:
+    """What our client found is added to the most frequent error, with the next step; the others stay as they are."""
+    first, second = explain_failure(FAILED, job(transport, deserted)).errors
+
+    assert f"EOF (nothing listens at {deserted}: start the service, or correct the address)" == first.message
+    assert ("unavailable", 9) == (first.code, first.count)
+    assert FAILED.errors[1] == second
+
+
+def test_a_replica_is_asked_where_the_client_balances(deserted: str) -> None:
+    """The name of a service in a cluster need not be known here; its replicas' addresses are."""
+    told = explain_failure(FAILED, job("rest", "nowhere.invalid:1", deserted))
+    assert f"nothing listens at {deserted}" in told.errors[0].message
+
+
+def test_files_that_can_not_be_used_any_more_are_said(deserted: str, tmp_path: Path) -> None:
+    """Certificates that were good when the run began may have gone: the run goes on, and its error says so."""
+    missing = ClientTls(tmp_path / "missing.crt")
+    told = explain_failure(FAILED, job("rest", deserted, tls=missing))
+    assert f"can't read {missing.authority}: No such file or directory" in told.errors[0].message
+
+
+@pytest.mark.parametrize("measured", [file(), file(FAILED.errors[0], ok=1, unavailable=9)], ids=["nothing", "some"])
+def test_nobody_is_asked_where_a_request_succeeded_or_none_was_sent(measured: HistogramFile, deserted: str) -> None:
+    """Then the driver's own errors say what there is to say."""
+    assert measured == explain_failure(measured, job("rest", deserted))
+
+
+def test_a_service_that_answers_us_explains_nothing() -> None:
+    """Where our client gets its reply, the driver's words stay alone."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b'{"success": true, "data": {"id": 1000001}, "message": ""}'
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Be quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        assert FAILED == explain_failure(FAILED, job("rest", f"127.0.0.1:{server.server_port}"))
+        server.shutdown()

@@ -1,0 +1,345 @@
+"""Counters, fairness, gates, cores and CPU clocks."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.gate_evidence import CLOSED, FAILING, GOOD
+from wirebench.measure import counters, usage
+from wirebench.measure.counters import (
+    compute_fairness,
+    count_dropped_packets,
+    count_since,
+    parse_counts,
+    subtract,
+    wait_until_settled,
+)
+from wirebench.measure.gates import Evidence, check_gates
+from wirebench.measure.usage import (
+    Generator,
+    TreeWatch,
+    Usage,
+    Watch,
+    list_process_ids,
+    read_cores,
+    read_processes,
+    read_throttled_periods,
+)
+from wirebench.system import processes
+from wirebench.system.processes import read_cpu_s
+from wirebench.targets import Replica, divide_cores
+from wirebench.targets.cores import CoreClaim
+
+METRICS = """\
+# TYPE wirebench_request_duration_seconds_count counter
+wirebench_request_duration_seconds_count{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
+wirebench_request_duration_seconds_count{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
+wirebench_request_duration_seconds_count{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
+wirebench_memory_bytes 6.1e+07
+"""
+
+
+def test_dropped_packets_are_summed_over_cpus(tmp_path: Path) -> None:
+    """Its columns differ by version of the kernel; a kernel that tracks no connections has no such file."""
+    (tmp_path / "nf_conntrack").write_text(
+        "entries found drop early_drop\n000041f2 00 0000000a 01\n000041f2 00 02 01\n"
+    )
+    assert 12 == count_dropped_packets(tmp_path / "nf_conntrack")
+    assert count_dropped_packets(tmp_path / "none") is None
+
+
+def test_only_a_load_that_should_be_steady_is_to_show_no_drift() -> None:
+    """A ramp and a replay change by their nature; that all of their requests were sent is checked all the same."""
+    grown = replace(GOOD, per_second=(100, 200, 300, 400))
+    assert ["drift"] == [gate.name for gate in check_gates(grown) if not gate.passed]
+    changing = replace(grown, is_steady=False)
+    assert [] == [gate.name for gate in check_gates(changing) if not gate.passed]
+    late = replace(changing, rate_achieved_per_s=980.0, dropped_iterations=20)
+    assert ["dropped_iterations", "rate_error"] == [gate.name for gate in check_gates(late) if not gate.passed]
+
+
+def test_requests_are_summed_by_worker() -> None:
+    """A worker's requests are those of all its operations and outcomes; its name is a process id."""
+    assert {"70": 12, "81": 5} == parse_counts(METRICS)
+
+
+def test_only_workers_that_had_requests_are_counted() -> None:
+    """A worker's first requests count from zero; one that had none isn't listed, as one that never had any."""
+    before = {"70": 10, "65": 3}
+    assert {"70": 2, "81": 5} == subtract({**parse_counts(METRICS), "65": 3}, before)
+
+
+def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
+    """Have a service count so many requests, one reading after the other; return the list of those that are left."""
+    left = list(readings)
+    monkeypatch.setattr(counters, "read_counts", lambda _url: {"7": left.pop(0) if len(left) > 1 else left[0]})
+    monkeypatch.setattr(counters, "_STILL_S", 0.0)
+    monkeypatch.setattr(counters, "_COUNTED_POLL_S", 0.0)
+    return left
+
+
+def test_counts_settle_when_they_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting ends with the first reading that is the one before."""
+    left = counting(monkeypatch, 1, 2, 2, 9)
+    wait_until_settled(["http://127.0.0.1:1"])
+    assert [9] == left
+
+
+@pytest.mark.parametrize(("sent", "expected"), [(4, 5), (6, 6)])
+def test_a_request_is_waited_for_whose_reply_came_before_its_count(
+    monkeypatch: pytest.MonkeyPatch, sent: int, expected: int
+) -> None:
+    """Counts are read until they are as many as were sent, or for some seconds if they don't become so many."""
+    counting(monkeypatch, 12, 13, 15, 16)
+    monkeypatch.setattr(counters, "_COUNTED_TIMEOUT_S", 0.2)
+    replica = Replica("a", "http://127.0.0.1:1")
+    assert {"a": {"7": expected}} == count_since([replica], {"a": {"7": 10}}, sent)
+    assert {"a": {"7": 6}} == count_since([replica], {"a": {"7": 10}}, 7)
+
+
+def test_calls_that_were_not_made_in_time_fail_their_gate() -> None:
+    """A number of calls is a load only if all of them were made; and none of them is a warm-up."""
+    made = replace(CLOSED, warmup_s=None, p99_s=5.0, calls_missing=0)
+    assert [] == [gate.name for gate in check_gates(made) if not gate.passed]
+    assert ["calls"] == [gate.name for gate in check_gates(replace(made, calls_missing=3)) if not gate.passed]
+
+
+@pytest.mark.parametrize(
+    ("counts", "sharers", "expected"),
+    [([5, 5], 2, 1.0), ([10, 0], 2, 0.5), ([10], 2, 0.5), ([4, 4, 4], 4, 0.75), ([0, 0], 2, None), ([], 2, None)],
+)
+def test_jains_index(counts: list[int], sharers: int, expected: float | None) -> None:
+    """Even shares give 1, one of n having all gives 1/n, nothing gives nothing; who isn't counted has nothing."""
+    assert expected == compute_fairness(counts, sharers)
+
+
+def test_good_evidence_passes_every_gate() -> None:
+    """No gate fails without cause."""
+    gates = check_gates(GOOD)
+    assert [] == [gate.name for gate in gates if not gate.passed]
+    assert 16 == len(gates)
+
+
+@pytest.mark.parametrize(("gate", "evidence"), FAILING)
+def test_each_gate_fails_for_its_cause(gate: str, evidence: Evidence) -> None:
+    """What makes a measurement unfit is found by its gate, which says what to do."""
+    failed = {each.name: each for each in check_gates(evidence) if not each.passed}
+    assert gate in failed
+    assert failed[gate].advice
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "in_flight", "cores_busy"),
+    [(1, 0.7, 0.78), (2, 1.62, 0.87), (16, 15.2, 1.0), (16, 12.8, 9.6), (2000, 1900.0, 1.0)],
+)
+def test_a_closed_load_on_all_connections_passes(concurrency: int, in_flight: float, cores_busy: float) -> None:
+    """What a generator does between two requests is no fault, on one core or on many."""
+    evidence = replace(CLOSED, concurrency=concurrency, in_flight=in_flight, generator_cores_busy=cores_busy)
+    assert [] == [gate.name for gate in check_gates(evidence) if not gate.passed]
+
+
+def test_what_was_not_seen_has_no_gate() -> None:
+    """An external server's counters can't pass or fail."""
+    unseen = replace(
+        GOOD,
+        counted_by_server=None,
+        replica_fairness=None,
+        host_share=None,
+        outside_window_s=None,
+        generator_cpu_share=None,
+        shares_cores=None,
+    )
+    assert {"counts", "replica_balance", "generator_cpu", "shared_cores"}.isdisjoint(
+        gate.name for gate in check_gates(unseen)
+    )
+
+
+@pytest.mark.parametrize(
+    ("available", "server", "generator"),
+    [({0, 1}, {0}, {1}), ({0, 1, 2, 3}, {0, 1}, {2, 3}), ({3, 5, 9}, {3}, {5, 9}), ({2}, {2}, {2})],
+)
+def test_cores_are_divided(available: set[int], server: set[int], generator: set[int]) -> None:
+    """Server and generator get cores of their own, and share only where there is one."""
+    cores = divide_cores(frozenset(available))
+    assert (server, generator) == (set(cores.server), set(cores.generator))
+    assert (len(available) == 1) == cores.shared
+
+
+def test_the_cpu_clock_of_a_process_runs_when_it_works() -> None:
+    """The clock that is read from outside is the one that the process reads itself."""
+    before = read_cpu_s(os.getpid())
+    assert before is not None
+    end = time.process_time() + 0.05
+    while time.process_time() < end:
+        pass
+    after = read_cpu_s(os.getpid())
+    assert after is not None
+    assert 0.05 <= after - before < 0.5
+
+
+def test_a_process_that_has_ended_has_no_clock() -> None:
+    """What is gone is told from what is idle."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert read_cpu_s(pid) is None
+    assert () == list_process_ids(pid)
+
+
+def test_a_watch_tells_only_what_it_watched() -> None:
+    """CPU time of a moment before reading began is not made up, nor that of a process that isn't there."""
+    with Watch(lambda: read_processes([os.getpid()]), 0.01) as own, Watch(lambda: read_processes([]), 0.01) as nobody:
+        time.sleep(0.1)
+    now_ns = time.time_ns()
+    assert own.between(now_ns - 10**10, now_ns) is None
+    assert own.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
+    assert nobody.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+
+
+def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 x 4 s, the cores are busy for 5 s; we take 3 s of these, and others a quarter of all."""
+    busy_s = 0.0
+    readings = iter([(10.0, 100.0, (1.0, 0.5, 0.0, 2.0)), (14.0, 105.0, (2.0, 0.5, 1.0, 3.0))])
+
+    def read() -> os.times_result:
+        nonlocal busy_s
+        elapsed_s, busy_s, ours = next(readings)
+        return os.times_result((*ours, elapsed_s))
+
+    monkeypatch.setattr(os, "times", read)
+    monkeypatch.setattr(usage, "read_cores", lambda _: Usage(0, busy_s))
+    interference = usage.Interference(frozenset({0, 1}))
+    assert (5 - 3) / (2 * 4) == interference.share()
+
+
+def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
+    """Also where it runs for less time than passes between two readings; of several, all count."""
+    generator = Generator()
+    with Watch(generator.usage, 3600) as watch:
+        start_ns = time.time_ns()
+        for _ in range(2):
+            child = processes.start("burner", [sys.executable, "-c", "sum(range(1_000_000))"], tmp_path / "log")
+            generator.watch(child)
+            assert 0 == child.wait(30)
+        end_ns = time.time_ns()
+    used = watch.between(start_ns, end_ns)
+    assert used is not None
+    assert used.cpu_s is not None
+    assert 0.005 < used.cpu_s < 10
+
+
+#: A service of two processes, which starts a third when it is told to.
+PARENT = """
+import subprocess, sys
+child = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
+children = [subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE)]
+children[-1].stdout.readline()
+print(flush=True)
+for line in sys.stdin:
+    children.append(subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    children[-1].stdout.readline()
+    print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: FBT001
+    """CPU time and memory are those of all processes; if one more has started meanwhile, neither is known."""
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin
+        assert parent.stdout
+        parent.stdout.readline()
+        with TreeWatch(parent.pid, 0.01) as watch:
+            assert 2 == len(list_process_ids(parent.pid))
+            start_ns = time.time_ns() + 10**7
+            time.sleep(0.1)
+            end_ns = time.time_ns()
+            if changes:
+                parent.stdin.write(b"\n")
+                parent.stdin.flush()
+                parent.stdout.readline()
+        used = watch.between(start_ns, end_ns)
+        parent.stdin.close()
+    if changes:
+        assert used is None
+    else:
+        assert used is not None
+        assert used.cpu_s is not None
+        assert 0 <= used.cpu_s < 0.1
+        assert used.memory_bytes is not None
+        assert 2_000_000 < used.memory_bytes < 200_000_000
+
+
+def test_usage_at_the_edges_of_a_window_is_interpolated() -> None:
+    """Between two readings CPU time grows evenly; memory is that of the later one."""
+    readings = iter([Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70)])
+    with Watch(lambda: next(readings, None), 0.001) as watch:
+        time.sleep(0.1)
+    assert Usage(150, 0.5, 10.0, 70) == watch.between(50, 150)
+
+
+@pytest.mark.parametrize(
+    ("membership", "folder"), [("0::/limited\n", "limited"), ("3:cpu,cpuacct:/limited\n0::/\n", "cpu,cpuacct/limited")]
+)
+def test_a_cpu_limit_that_was_met_is_counted(tmp_path: Path, membership: str, folder: str) -> None:
+    """The count of this process's own cgroup is read, in either version; without one there is none."""
+    (tmp_path / "membership").write_text(membership)
+    assert read_throttled_periods(tmp_path / "membership", tmp_path) is None
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_time 1\n")
+    assert 4 == read_throttled_periods(tmp_path / "membership", tmp_path)
+
+
+#: Of no machine: a real run may be measuring beside the tests.
+CORE = 4_000_017
+
+
+def test_a_run_waits_for_another_on_the_same_core() -> None:
+    """It says whom it waits for, and goes on when the other releases the core; other cores need no waiting."""
+    first, second, said = CoreClaim({CORE}, pytest.fail), queue.SimpleQueue[CoreClaim](), queue.SimpleQueue[str]()
+    CoreClaim({CORE + 1}, pytest.fail).release()
+    waiting = threading.Thread(target=lambda: second.put(CoreClaim({CORE, CORE + 1}, said.put)), daemon=True)
+    waiting.start()
+    assert f"waiting for another run, of process {os.getpid()}, that measures on core {CORE}" == said.get(timeout=60)
+    assert second.empty()
+    first.release()
+    second.get(timeout=60).release()
+
+
+def test_a_claim_ends_with_its_process() -> None:
+    """Nothing is left behind by a run that was killed."""
+    code = f"import os; from wirebench.targets.cores import CoreClaim; c = CoreClaim([{CORE + 2}], print); os._exit(9)"
+    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode
+    CoreClaim({CORE + 2}, pytest.fail).release()
+
+
+def test_cores_are_busy_whoever_uses_them() -> None:
+    """A process that only computes keeps one core busy for as long as it runs, and others are told from it."""
+    (core,) = sorted(os.sched_getaffinity(0))[:1]
+    before = read_cores(frozenset({core}))
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        os.sched_setaffinity(burner.pid, {core})
+        deadline = time.monotonic() + 30
+        while (read_cpu_s(burner.pid) or 0.0) < 0.5 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        used_s = read_cpu_s(burner.pid) or 0.0
+    finally:
+        burner.kill()
+        burner.wait()
+    busy_s = read_cores(frozenset({core})).since(before).cpu_s
+    assert busy_s is not None
+    # In ticks of 10 ms. On a machine with other work it may be much more.
+    assert used_s >= 0.5
+    assert busy_s >= used_s - 0.1
+    assert 0.0 == read_cores(frozenset()).cpu_s

@@ -1,0 +1,179 @@
+"""From what generators observed to a record: whose figures add up, and which are the worst one's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.histogram_files import make_histogram_file
+from tests.support.report_run import cell
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.observe import GeneratorUse, Observation, ProxyUse, ServerUse
+from wirebench.model.histogram_file import Window
+from wirebench.model.record import Proxy, Record
+from wirebench.model.scenario import Load
+from wirebench.targets import Disrupted
+
+SECOND_NS = 10**9
+SUBJECT = Subject(
+    run="r",
+    scenario="s",
+    record_id="b001",
+    block=1,
+    order=0,
+    cell=cell("rest", workers=2, replicas=2, balancing="headless", cpu_limit_millicores=250),
+    load=Load(warmup_s=0.5, window_s=2),
+    cores=None,
+    host_share=0.75,
+    histogram_file=Path("h.json"),
+    versions={},
+    machine={},
+    commit=None,
+)
+#: The second worker of b had none, and so isn't listed.
+REQUESTS = {"a": {"70": 2, "71": 2}, "b": {"80": 3}}
+
+
+def seen(cpu_s: float, requests: dict[str, dict[str, int]] | None = None, start_s: int = 100) -> Observation:
+    """Return what a generator of two cores saw, and what it counted at the server if it looked."""
+    return Observation(
+        file=make_histogram_file(start_s, [1, 2, 3], (2, 1)),
+        window_s=2.0,
+        generator=GeneratorUse(cpu_s=cpu_s, cores=2.0, throttled_periods=1),
+        server=ServerUse(cpu_s=0.3, memory_bytes=2**20, throttled_periods=4, requests=requests),
+    )
+
+
+def record_of(folder: Path, *observations: Observation, subject: Subject = SUBJECT) -> Record:
+    """Return the record of observations."""
+    return make_record(subject, observations, folder / "h.json")
+
+
+def test_rates_of_generators_add_up(tmp_path: Path) -> None:
+    """Each has a window of two seconds, and they are the same two seconds, or nearly."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.0, start_s=101))
+    assert (6, 2.0, 3.0) == (record.requests, record.window_s, record.rate_achieved_per_s)
+    assert 6 == record.requests_total
+    assert record.service is not None
+    assert 6 == record.service.count
+    # The server is the same, and the first one looked.
+    assert 0.3 / 6 * 1e6 == pytest.approx(record.server.cpu_us_per_request)
+
+
+def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
+    """One that is at its end spoils the load, whatever the others have left."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.9))
+    assert 3.9 / (2 * 2.0) == record.generator.cpu_share
+    gates = {gate.name: gate for gate in record.gates}
+    assert not gates["generator_cpu"].passed
+    assert 2 == gates["throttled_generator"].value
+
+
+def test_phases_are_not_to_be_as_fast_as_each_other(tmp_path: Path) -> None:
+    """A load in phases drifts by its nature, and one in turns should not."""
+    four_s = Window(start_unix_ns=100 * SECOND_NS, end_unix_ns=104 * SECOND_NS)
+    file = make_histogram_file(100, [1, 2, 3], (1, 2, 3, 4)).model_copy(update={"window": four_s})
+    growing = seen(1.0).model_copy(update={"file": file})
+    for kind, gates in (("sequence", {"drift"}), ("phases", set())):
+        load = Load.model_validate(
+            {"model": "calls", "calls": 10, "workloads": {"crud": {kind: ["users.create", "users.get"]}}}
+        )
+        subject = replace(SUBJECT, cell=replace(SUBJECT.cell, operation="crud"), load=load)
+        record = record_of(tmp_path, growing, subject=subject)
+        assert gates == {gate.name for gate in record.gates} & {"drift"}
+
+
+def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> None:
+    """Its first requests are those that the window must not see."""
+    load = Load(warmup_s=0.5, window_s=2, spawn_rate_per_s=10)
+    subject = replace(SUBJECT, cell=replace(SUBJECT.cell, concurrency=4), load=load)
+    gates = {gate.name: gate.limit for gate in record_of(tmp_path, seen(1.0), subject=subject).gates}
+    assert 0.2 == pytest.approx(gates["warmup"])
+
+
+def test_a_proxy_takes_the_generator_s_time_and_holds_no_connection(tmp_path: Path) -> None:
+    """Its CPU time counts for the gate of the generator's; requests within it are on their way all the same."""
+    observed = seen(1.8, REQUESTS).model_copy(update={"proxy": ProxyUse(cpu_s=1.9, added_ms=0.1, pairs=100)})
+    record = record_of(tmp_path, observed)
+    straight = record_of(tmp_path, seen(1.8, REQUESTS))
+    assert (1.8 + 1.9) / (2 * 2.0) == pytest.approx(record.generator.cpu_share)
+    assert Proxy(added_ms=0.1, pairs=100, cpu_us_per_request=1.9 / 3 * 1e6) == record.proxy
+    assert None is straight.proxy
+    unfit, fit = ({gate.name: gate for gate in each.gates} for each in (record, straight))
+    assert (False, True) == (unfit["generator_cpu"].passed, fit["generator_cpu"].passed)
+    assert fit["connections"].value == unfit["connections"].value
+
+
+def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:
+    """Replicas share evenly or not; workers do so within the replica where it is worst."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS))
+    assert {"a": 4, "b": 3} == record.server.requests_by_replica
+    assert {"a/70": 2, "a/71": 2, "b/80": 3} == record.server.requests_by_worker
+    assert 0.5 == record.server.fairness
+    assert 49 / (2 * 25) == record.server.replica_fairness
+    gates = {gate.name: gate.passed for gate in record.gates}
+    assert gates["replica_balance"]
+    assert "balance" not in gates, "how a server shares among its workers is a finding"
+
+
+def test_the_share_of_the_load_s_zone_is_known_where_zones_matter(tmp_path: Path) -> None:
+    """Of the requests that replicas counted, those of the replicas there; elsewhere there is no such share."""
+    for same_zone, share in ((frozenset({"a"}), 4 / 7), (frozenset[str](), 0.0), (None, None)):
+        record = record_of(tmp_path, seen(1.0, REQUESTS), subject=replace(SUBJECT, same_zone=same_zone))
+        assert share == record.server.same_zone_share
+    uncounted = record_of(tmp_path, seen(1.0), subject=replace(SUBJECT, same_zone=frozenset({"a"})))
+    assert uncounted.server.same_zone_share is None
+
+
+def test_only_a_client_that_balances_promises_equal_shares(tmp_path: Path) -> None:
+    """How a Service spreads connections is what is asked about, and no fault of the measurement."""
+    by_service = replace(SUBJECT, cell=replace(SUBJECT.cell, balancing="service"))
+    record = record_of(tmp_path, seen(1.0, {"a": {"0": 3}, "b": {"0": 0}}), subject=by_service)
+    assert 0.5 == record.server.replica_fairness
+    assert "replica_balance" not in {gate.name for gate in record.gates}
+
+
+@pytest.mark.parametrize(
+    ("disrupted_s", "failures_s", "recovery_s", "passed"),
+    [
+        ((100.5, 101.5), None, 0.0, True),
+        ((100.5, 101.5), (100.6, 101.25), 0.75, True),
+        ((100.5, 102.5), (100.6, 100.75), 0.25, False),
+        ((101.0, 101.5), (100.1, 100.2), 0.0, True),
+    ],
+)
+def test_recovery_is_until_the_last_failure(
+    tmp_path: Path,
+    disrupted_s: tuple[float, float],
+    failures_s: tuple[float, float] | None,
+    recovery_s: float,
+    passed: bool,  # noqa: FBT001
+) -> None:
+    """From the beginning of the disruption: what failed before isn't its work. It has to be over within the window."""
+    start, end = (round(moment * SECOND_NS) for moment in disrupted_s)
+    failures = None
+    if failures_s:
+        first, last = (round(moment * SECOND_NS) for moment in failures_s)
+        failures = Window(start_unix_ns=first, end_unix_ns=last)
+    observation = seen(1.0)
+    file = observation.file.model_copy(update={"failures": failures, "requests_total": {"ok": 3, "unavailable": 2}})
+    subject = replace(SUBJECT, cell=replace(SUBJECT.cell, disruption="kill-pod"))
+    observed = observation.model_copy(update={"file": file})
+    record = make_record(subject, [observed], tmp_path / "h.json", Disrupted(start, end))
+    assert record.disruption is not None
+    assert ("kill-pod", 2) == (record.disruption.kind, record.disruption.failed_requests)
+    assert recovery_s == pytest.approx(record.disruption.recovery_s)
+    assert passed == {gate.name: gate.passed for gate in record.gates}["disruption"]
+
+
+def test_a_record_from_before_replicas_is_read(tmp_path: Path) -> None:
+    """Factors that came later are at the level that they had before they were factors."""
+    record = record_of(tmp_path, seen(1.0, REQUESTS))
+    old = record.model_dump()
+    for name in ("replicas", "placement", "balancing", "cpu_limit_millicores", "memory_limit_mib", "connections"):
+        del old["factors"][name]
+    del old["disruption"], old["server"]["requests_by_replica"], old["server"]["replica_fairness"]
+    factors = Record.model_validate(old).factors
+    assert (1, None, None) == (factors["replicas"], factors["placement"], factors["cpu_limit_millicores"])

@@ -1,0 +1,246 @@
+"""The search for a capacity: on simulated services, and what a window comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.gate_evidence import GOOD
+from tests.support.jobs import JOB
+from tests.support.report_run import RunBuilder, cell
+from tests.support.simulated_service import SimulatedService, make_search
+from wirebench.analysis.ratio import mean, paired_ratio
+from wirebench.analysis.summary import summarise
+from wirebench.drivers import Job
+from wirebench.drivers.driver import ID_STEP
+from wirebench.measure.cell import Subject
+from wirebench.measure.gates import check_gates
+from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.measure.search import choose_first_rate, choose_rate, find_bounds, judge_window, search_capacity
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
+from wirebench.model.metric import CAPACITIES, METRICS
+from wirebench.model.record import Record, SearchWindow
+from wirebench.model.scenario import Load, Objective
+from wirebench.model.variant import RATE_MAX
+from wirebench.present.remarks import describe_capacities
+
+LOAD = Load(model="capacity", objective=Objective(p99_ms=50))
+BLOCKS = 5
+
+
+def window(rate_per_s: int, *, kept: bool) -> SearchWindow:
+    """Return a window that was kept or not."""
+    service = SimulatedService(capacity_per_s=rate_per_s + (1 if kept else -1), seed=0, noise=0)
+    return service.answer(rate_per_s)
+
+
+@pytest.mark.parametrize("capacity_per_s", [40, 800, 5000, 40_000])
+def test_the_capacity_is_found_within_the_resolution(capacity_per_s: int) -> None:
+    """In about eight windows, half of which are nearer to it than 5 %."""
+    for block in range(20):
+        service = SimulatedService(capacity_per_s, seed=block, noise=0)
+        windows = service.search(LOAD, 1.1 * capacity_per_s, f"{block}")
+        search = make_search(windows, LOAD.resolution)
+        assert search.is_settled
+        assert search.capacity_per_s == pytest.approx(capacity_per_s, rel=search.bracket_max / 2 + 0.5 / capacity_per_s)
+        assert len(windows) <= 12
+        near = [each for each in windows if abs(each.rate_asked_per_s / capacity_per_s - 1) < 0.05]
+        assert len(near) >= len(windows) / 2
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.4])
+def test_intervals_cover_the_truth(noise: float) -> None:
+    """That of the capacity, and that of the ratio of two: about as often as they say; and there is no bias."""
+    covered, of_ratios, errors = [], [], []
+    for run in range(150):
+        found: dict[int, list[float]] = {800: [], 1200: []}
+        for capacity_per_s, figures in found.items():
+            for block in range(BLOCKS):
+                service = SimulatedService(capacity_per_s, seed=1000 * run + 10 * block + capacity_per_s, noise=noise)
+                figures.append(service.find_capacity(LOAD, f"{run} {block} {capacity_per_s}"))
+        one, ratio = mean(found[800]), paired_ratio(found[1200], found[800])
+        errors.append(one.estimate / 800 - 1)
+        covered.append((one.low or 0) <= 800 <= (one.high or 0))
+        of_ratios.append((ratio.low or 0) <= 1.5 <= (ratio.high or 0))
+    # Of 150, 95 % give or take four standard deviations.
+    assert np.mean(covered) > 0.88
+    assert np.mean(of_ratios) > 0.88
+    assert abs(np.mean(errors)) < (0.01 if noise > 0.1 else 0.003)
+
+
+def test_a_disturbed_window_is_put_right() -> None:
+    """Where one in twenty is, at any rate, hardly a search ends far off without a word."""
+    off = 0
+    for block in range(200):
+        service = SimulatedService(2000, seed=block, noise=0.1, disturbed=0.05)
+        search = make_search(service.search(LOAD, 2200, f"{block}"), LOAD.resolution)
+        off += search.is_settled and abs((search.capacity_per_s or 0) / 2000 - 1) > 0.05
+    assert off <= 10
+
+
+@pytest.mark.parametrize("from_rate_per_s", [1, 100, 100_000])
+def test_a_search_may_begin_far_away(from_rate_per_s: int) -> None:
+    """Its steps grow."""
+    load = LOAD.model_copy(update={"from_rate_per_s": from_rate_per_s})
+    windows = SimulatedService(5000, seed=1, noise=0).search(load, None, "1")
+    assert make_search(windows).is_settled
+    assert len(windows) <= 18
+
+
+def test_blocks_begin_at_rates_of_their_own() -> None:
+    """Within half a step of the one that is asked for; the same block begins at the same one again."""
+    load = LOAD.model_copy(update={"from_rate_per_s": 1000})
+    rates = [choose_first_rate(load, None, f"{block}") for block in range(50)]
+    assert len(set(rates)) > 40
+    assert 890 <= min(rates) < max(rates) <= 1120
+    assert rates[7] == choose_first_rate(load, None, "7")
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        ([(100, True)], 125),
+        ([(100, True), (125, True)], 156),
+        ([(100, True), (125, True), (156, True)], 243),
+        ([(100, False)], 80),
+        ([(100, True), (125, False)], 112),
+        ([(100, True), (102, False)], 100),
+        ([(100, True), (102, False), (100, True)], 102),
+        ([(100, True), (102, False), (100, True), (102, False)], None),
+        # The ends disagree with themselves: a third window decides.
+        ([(100, True), (102, False), (100, False)], 100),
+        ([(90, True), (100, True), (102, False), (100, False), (100, False)], 95),
+        ([(100, True), (102, False), (100, True), (102, True), (102, True)], 128),
+        # Rates are whole numbers, and have ends.
+        ([(3, True), (4, False)], 3),
+        ([(1, False)], None),
+        ([(RATE_MAX, True)], None),
+    ],
+)
+def test_the_next_rate_follows_from_the_windows(windows: list[tuple[int, bool]], expected: int | None) -> None:
+    """Growing, halving, testing both ends again; None at the end."""
+    done = [window(1000, kept=kept).model_copy(update={"rate_asked_per_s": rate}) for rate, kept in windows]
+    assert expected == choose_rate(done, 500, 0.03)
+
+
+def test_a_rate_counts_by_the_majority_of_its_windows() -> None:
+    """A tie counts for neither side."""
+    windows = [window(100, kept=True), window(110, kept=True), window(110, kept=False), window(120, kept=False)]
+    assert (100, 120) == find_bounds(windows)
+    assert (110, 120) == find_bounds([*windows, window(110, kept=True)])
+    assert (None, None) == find_bounds([])
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    """Return the record of an open load that keeps the objective."""
+    builder = RunBuilder(cells=[cell("rest", rate_per_s=1000)], blocks=1)
+    (made,) = builder.write(tmp_path).records
+    return made.model_copy(update={"requests": 1600, "window_s": 1.6})
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ({}, True),
+        ({"errors": {"unavailable": 1}}, True),
+        ({"errors": {"unavailable": 2}}, False),
+        ({"dropped_iterations": 2}, False),
+        ({"requests": 1585}, True),
+        ({"requests": 1580}, False),
+        ({"response": None}, False),
+    ],
+)
+def test_a_window_keeps_the_objective_or_not(record: Record, changes: dict[str, object], kept: bool) -> None:  # noqa: FBT001 - a parameter
+    """By the p99 of its response times, by failed and dropped requests, and by those that ended in it."""
+    assert kept is judge_window(record.model_copy(update=changes), Objective(p99_ms=1000)).kept
+    assert not judge_window(record, Objective(p99_ms=0.001)).kept
+
+
+def observe_service(job: Job) -> tuple[Observation, ...]:
+    """Return what a generator sees of a service that takes 10 ms up to 1,000 requests/s, and 100 ms beyond.
+
+    Beyond, the generator is full.
+    """
+    rate_per_s = job.cell.rate_per_s or 1100
+    is_over = rate_per_s > 1000
+    histogram = Histogram.of_values(np.full(2 * rate_per_s, 100_000_000 if is_over else 10_000_000))
+    clocks = ("service", "response") if job.cell.rate_per_s else ("service",)
+    series = [
+        {"operation": "users.get", "code": "ok", "clock": clock, "count": histogram.count, "histogram": text}
+        for clock in clocks
+        for text in [histogram.encode()]
+    ]
+    file = HistogramFile(
+        schema="wirebench.histograms/1",
+        driver=DriverVersion(name="wireload", version="1"),
+        window=Window(start_unix_ns=10**18, end_unix_ns=10**18 + 2 * 10**9),
+        series=tuple(map(Series.model_validate, series)),
+        per_second=(),
+        requests_total={"ok": histogram.count},
+        mismatches=0,
+        dropped_iterations=0,
+    )
+    use = GeneratorUse(cpu_s=1.9 if is_over else 0.5, cores=1.0, throttled_periods=None)
+    return (Observation(file=file, window_s=2.0, generator=use, server=ServerUse(cpu_s=1.0, memory_bytes=10**8)),)
+
+
+def search_service(folder: Path, jobs: list[Job]) -> Record:
+    """Return the record of a search of that service, and the jobs that were sent."""
+    searched = cell("rest", shape="capacity")
+    load = LOAD.model_copy(update={"window_s": 2.0})
+    job = replace(JOB, cell=searched, load=load, output=folder / "h.json")
+    subject = Subject("r", "s", "b001", 1, 0, searched, load, None, None, Path("h.json"), {}, {}, None)
+
+    def send(own: Job) -> tuple[Observation, ...]:
+        jobs.append(own)
+        return observe_service(own)
+
+    return search_capacity(subject, job, send, ids_per_window=ID_STEP)
+
+
+def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) -> None:
+    """It is the record of the planned cell; the histograms of all windows are in its file."""
+    jobs: list[Job] = []
+    record = search_service(tmp_path, jobs)
+    search = record.search
+    assert search is not None
+    assert (cell("rest", shape="capacity").id, "capacity") == (record.cell, record.factors["shape"])
+    assert 1000 == pytest.approx(search.capacity_per_s, rel=0.015)
+    assert search.rate_kept_per_s == record.rate_asked_per_s
+    assert record.response is not None
+    assert 10 == pytest.approx(record.response.p99_ms, rel=0.01)
+    assert (search.rate_kept_per_s or 0) / 0.5 == METRICS["capacity_core"].of(record)
+    assert (search.rate_kept_per_s or 0) / 0.1 == METRICS["capacity_memory"].of(record)
+    file = HistogramFile.read(tmp_path / "h.json")
+    counts = [Histogram.decode(text).count for text in file.search]
+    assert [each.requests for each in search.windows] == counts
+    # A window to begin with, of a closed load; and each creates what no other one does.
+    assert ["closed", *["open"] * len(counts)] == [job.load.model for job in jobs]
+    assert len(jobs) == len({job.id_base for job in jobs})
+    assert {1.0} == {job.load.timeout_s for job in jobs}
+    assert 3.0 * len(jobs) == record.compute_load_s(warmup_s=1.0)
+
+
+def test_a_generator_that_is_full_where_a_rate_is_missed_fails_its_gate(tmp_path: Path) -> None:
+    """Whatever it had left at the rate that was kept: the service may serve more."""
+    record = search_service(tmp_path, [])
+    assert 0.25 == record.generator.cpu_share
+    failed = {gate.name: gate for gate in record.gates if not gate.passed}
+    assert {"generator_cpu": 0.95} == {name: gate.value for name, gate in failed.items()}
+    (said,) = describe_capacities(summarise([record]))
+    assert "serves at least " in said
+    assert "(the search was limited: generator CPU)" in said
+
+
+def test_gates_of_a_search_concern_its_figures() -> None:
+    """All of them; and its own gate is of no other load."""
+    search = make_search([window(100, kept=True), window(102, kept=False)])
+    gates = {gate.name: gate for gate in check_gates(replace(GOOD, search=search))}
+    assert gates["resolution"].passed
+    assert all(set(CAPACITIES) <= set(gate.metrics) for gate in gates.values())
+    assert "resolution" not in {gate.name for gate in check_gates(GOOD)}

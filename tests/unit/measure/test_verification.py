@@ -1,0 +1,91 @@
+"""Verification of variants: wrong and different replies are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wirebench.drivers import Job
+from wirebench.drivers.wireload import Answer
+from wirebench.measure.variants import compare_answers
+from wirebench.model.application import read_application
+from wirebench.model.cell import Cell
+from wirebench.model.scenario import Load
+
+APPLICATION = """\
+operations:
+  get:
+    rest: {request: GET /item}
+    grpc: {call: shop.Catalog/Get}
+    same: [{rest: data.id, grpc: id}, {rest: data.tags, grpc: tags}]
+variants:
+  r: {transport: rest, start: "a {port}"}
+  s: {transport: rest, start: "a {port}"}
+  g: {transport: grpc, start: "b {port}"}
+"""
+REPLIES: dict[str, Any] = {"r": {"data": {"id": 7, "tags": []}}, "g": {"id": "7"}}
+
+
+def outcome(folder: Path, replies: dict[str, Any], problem: str = "") -> tuple[str, ...]:
+    """Return what is found wrong with replies, by variant; the problem is that of the REST variant."""
+    (folder / "a.yaml").write_text(APPLICATION)
+    application = read_application(folder / "a.yaml")
+
+    def job(variant: str) -> Job:
+        cell = Cell(
+            transport=application.variants[variant].transport, runtime=None, driver="wireload", operation="get",
+            concurrency=1, rate_per_s=None, workers=1, threads=None, store=None, codec="json", connection="keep",
+            implementation=None, variant=variant,
+        )  # fmt: skip
+        return Job(cell, Load(), "127.0.0.1:9", 1, 1, folder, folder, None, application=application)
+
+    def answers(name: str) -> list[Answer]:
+        found = problem if name == "r" else ""
+        return [
+            Answer(operation="get", number=each, status="ok", reply=replies[name], problem=found) for each in (1, 2)
+        ]
+
+    found = compare_answers((job(name), answers(name)) for name in replies)
+    assert 4 == found.requests
+    return found.mismatches
+
+
+def test_replies_are_alike_whatever_their_form(tmp_path: Path) -> None:
+    """GRPC's JSON has large numbers as text, and leaves out what is empty."""
+    assert () == outcome(tmp_path, REPLIES)
+    nothing = {"r": {"data": {"id": 0, "tags": [{"of": ""}]}}, "g": {"tags": [{}]}}
+    assert () == outcome(tmp_path, nothing)
+
+
+@pytest.mark.parametrize("value", [0, False, "", None])
+def test_rest_leaves_nothing_out(tmp_path: Path, value: object) -> None:
+    """Only gRPC's JSON leaves out what is empty; and a truth value is no number."""
+    there = {"data": {"id": value, "tags": []}}
+    assert outcome(tmp_path, {"r": there, "s": {"data": {"tags": []}}})
+    assert () == outcome(tmp_path, {"r": there, "s": there})
+    assert outcome(tmp_path, {"r": {"data": {"id": 1, "tags": []}}, "s": {"data": {"id": True, "tags": []}}})
+
+
+@pytest.mark.parametrize(
+    ("variant", "reply", "expected"),
+    [
+        ("g", {"id": "8"}, 'get, request 1: r has data.id: 7 in {"data": {"id": 7, "tags": []}}; g has id: "8" in'),
+        ("g", {}, "get, request 1: r has data.id: 7 in"),
+        ("g", {"id": "7", "tags": ["a"]}, 'g has tags: ["a"] in'),
+        ("r", {"data": {"id": 7}}, "r has data.tags: nothing in"),
+        ("r", "a text", "r has data.id: nothing in"),
+    ],
+)
+def test_different_replies_are_both_shown(tmp_path: Path, variant: str, reply: object, expected: str) -> None:
+    """With request and path."""
+    assert expected in "\n".join(outcome(tmp_path, REPLIES | {variant: reply}))
+
+
+def test_a_wrong_reply_is_shown_once_and_not_compared(tmp_path: Path) -> None:
+    """Each request is one line."""
+    found = outcome(tmp_path, REPLIES | {"r": {}}, "HTTP status 500 in place of 200")
+    assert [f"r, get, request {number}: HTTP status 500 in place of 200; it answered ok {{}}" for number in (1, 2)] == [
+        *found
+    ]

@@ -1,0 +1,82 @@
+"""Histograms: exact merging, three digits, and HdrHistogram's own encoding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wirebench.model.histogram import VALUE_MAX_NS, Histogram
+
+LATENCIES = st.lists(st.integers(1, VALUE_MAX_NS), min_size=1, max_size=200)
+
+
+@settings(deadline=None)
+@given(LATENCIES, st.floats(0, 1))
+def test_quantiles_are_those_of_the_values(values: list[int], quantile: float) -> None:
+    """Any quantile agrees, to three digits, with that of the sorted values."""
+    (ours,) = Histogram.of_values(np.array(values)).compute_quantiles_ns(quantile)
+    assert float(np.quantile(values, quantile, method="inverted_cdf")) == pytest.approx(ours, rel=1e-3)
+
+
+@settings(deadline=None)
+@given(LATENCIES)
+def test_counts_lie_where_hdrhistogram_puts_them(values: list[int]) -> None:
+    """The layout is HdrHistogram's own, index by index."""
+    theirs = HdrHistogram(1, VALUE_MAX_NS, 3)
+    for value in values:
+        theirs.record_value(value)
+    assert list(theirs.counts) == list(Histogram.of_values(np.array(values)).counts)
+
+
+@settings(deadline=None)
+@given(LATENCIES)
+def test_encoding_keeps_every_count(values: list[int]) -> None:
+    """What is written is what is read."""
+    histogram = Histogram.of_values(np.array(values))
+    assert (histogram.counts == Histogram.decode(histogram.encode()).counts).all()
+
+
+@settings(deadline=None)
+@given(LATENCIES, LATENCIES)
+def test_merging_is_exact(first: list[int], second: list[int]) -> None:
+    """Merged histograms are the histogram of all values."""
+    merged = Histogram.of_values(np.array(first)) + Histogram.of_values(np.array(second))
+    assert (merged.counts == Histogram.of_values(np.array(first + second)).counts).all()
+
+
+@settings(deadline=None)
+@given(st.integers(1, VALUE_MAX_NS))
+def test_three_digits_are_kept(value: int) -> None:
+    """A value comes back within a thousandth, from one nanosecond to a minute."""
+    (back,) = Histogram.of_values(np.array([value])).compute_quantiles_ns(0.5)
+    assert value == pytest.approx(back, rel=1e-3)
+
+
+def test_mean_and_deviation_are_those_of_the_values() -> None:
+    """Mean and standard deviation agree with numpy's to three digits."""
+    values = np.random.default_rng(1).lognormal(12, 1, 100_000).astype(np.int64)
+    histogram = Histogram.of_values(values)
+    assert values.mean() == pytest.approx(histogram.mean_ns, rel=1e-3)
+    assert values.std() == pytest.approx(histogram.stdev_ns, rel=1e-3)
+
+
+def test_an_empty_histogram_has_no_quantiles() -> None:
+    """No values give an error, not a zero."""
+    with pytest.raises(ValueError, match="no values"):
+        Histogram.empty().compute_quantiles_ns(0.5)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "HISTFAAAAAAAAAA="])
+def test_damaged_text_is_refused(text: str) -> None:
+    """What is no histogram is an error that says so."""
+    with pytest.raises(ValueError, match="HdrHistogram"):
+        Histogram.decode(text)
+
+
+def test_a_histogram_of_another_layout_is_refused() -> None:
+    """Counts that don't line up are never added."""
+    with pytest.raises(ValueError, match="another layout"):
+        Histogram.decode(HdrHistogram(1, 1000, 2).encode().decode())

@@ -1,0 +1,75 @@
+"""The registry of metrics: what it says is what is shown, stored and documented."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tests.support.report_run import RunBuilder, cell
+from wirebench.analysis.summary import summarise
+from wirebench.model.metric import COMPARED, METRICS
+from wirebench.model.record import Record
+from wirebench.present.numbers import describe_errors, format_metric
+from wirebench.results.index import Result
+from wirebench.system.paths import ROOT
+from wirebench.web.api import ENDPOINTS
+from wirebench.web.api.openapi import make_openapi
+
+HEADER = "| field | metric | label | unit | over blocks | meaning |\n|---|---|---|---|---|---|\n"
+
+
+def test_the_table_in_the_documentation_is_that_of_the_registry() -> None:
+    """Whoever changes a metric replaces the table by the one that is shown here."""
+    rows = (
+        f"| `{each.field}` | `{each.name}` | {each.label} | {each.unit} | {each.over_blocks} | {each.description} |\n"
+        for each in METRICS.values()
+    )
+    assert HEADER + "".join(rows) in (ROOT / "docs/api.md").read_text("utf-8")
+
+
+def test_a_metric_has_one_name_everywhere() -> None:
+    """In results, and in the description of the API with its unit."""
+    fields = [metric.field for metric in METRICS.values()]
+    assert len(set(fields)) == len(METRICS)
+    assert set(fields) <= {field.name for field in dataclasses.fields(Result)}
+    for schema in ("Result", "RunCell"):
+        described = make_openapi(ENDPOINTS)["components"]["schemas"][schema]["properties"]
+        assert "server CPU per request, µs. " in described["cpu_us_per_request"]["description"]
+        assert all(described[field]["description"] for field in fields)
+    assert COMPARED.items() <= METRICS.items()
+
+
+def test_figures_of_blocks_are_combined_as_the_metric_says(tmp_path: Path) -> None:
+    """Counts are added up, the least and the greatest are those of all blocks."""
+    errors = {"unavailable": 2, "internal": 1}
+    run = RunBuilder(cells=[cell("rest")], blocks=3, samples=100, record={"errors": errors}).write(tmp_path)
+    (summary,) = summarise(run.records)
+    services = [record.service for record in run.records if record.service]
+    assert 300 == summary.figure(METRICS["requests"])
+    assert 9 == summary.figure(METRICS["errors"])
+    assert {"unavailable": 6, "internal": 3} == summary.error_counts
+    assert min(each.min_ms for each in services) == summary.figure(METRICS["min"])
+    assert max(each.max_ms for each in services) == summary.figure(METRICS["max"])
+    assert summary.typical(METRICS["mean"]) == summary.figure(METRICS["mean"])
+    assert None is summary.figure(METRICS["items"])
+    assert "6 unavailable, 3 internal" == describe_errors(summary.error_counts)
+    assert ("–", "1,234", "1,230") == (
+        describe_errors({}),
+        format_metric(METRICS["requests"], 1234),
+        format_metric(METRICS["cpu"], 1230.4),
+    )
+
+
+@pytest.mark.parametrize(("cpu_ms", "cpu_us"), [(0.5, 500.0), (None, None)])
+def test_records_with_cpu_time_in_milliseconds_are_read(tmp_path: Path, cpu_ms: float | None, cpu_us: float) -> None:
+    """As they were written before the unit was changed."""
+    run = RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path)
+    written = run.records[0].model_dump()
+    del written["server"]["cpu_us_per_request"]
+    written["server"]["cpu_ms_per_request"] = cpu_ms
+    assert cpu_us == Record.model_validate(written).server.cpu_us_per_request
+    written["server"]["cpu_ms_per_request"] = "much"
+    with pytest.raises(ValueError, match="cpu_us_per_request"):
+        Record.model_validate(written)

@@ -1,0 +1,225 @@
+"""Ramps and replays: when their requests are due, what k6 is told, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.histogram_files import make_histogram_file
+from tests.support.jobs import cell
+from wirebench.drivers import K6, Histogram, HistogramFile, Job
+from wirebench.errors import UsageError
+from wirebench.measure.cell import compute_slices
+from wirebench.model.cell import Cell
+from wirebench.model.histogram_file import Slices, merge_parallel
+from wirebench.model.recording import Recording
+from wirebench.model.scenario import Load
+from wirebench.plan.arrivals import compute_arrivals_ns, compute_rate_asked_per_s, compute_window_arrivals_ns
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import make_plan
+from wirebench.plan.validation.targets import RECORDED_IN_CLUSTER_MAX
+from wirebench.run.load_pod.task import MeasureTask, read_task
+
+SECOND_NS = 1_000_000_000
+#: Five requests at one a second, but that the last but one comes late.
+RECORDING = Recording((0, SECOND_NS, 2 * SECOND_NS, 3_500_000_000, 4 * SECOND_NS))
+REPLAY = """\
+question: Who waits?
+factors: {transport: [rest, socket], concurrency: 8}
+load: {model: replay, timing: timing.json}
+"""
+RAMP = """\
+question: Who waits?
+factors: {transport: [rest, socket], concurrency: 8, rate_per_s: 400}
+load: {model: ramp, from_rate_per_s: 100, window_s: 2}
+"""
+
+
+def ramp_cell(rate_per_s: int) -> Cell:
+    """Return a cell of a ramp to this rate."""
+    return replace(cell("rest", "k6", rate_per_s=rate_per_s), shape="ramp")
+
+
+def replay_cell() -> Cell:
+    """Return a cell of a replay."""
+    return replace(cell("rest", "k6"), shape="replay")
+
+
+@pytest.mark.parametrize(("start", "end"), [(100, 400), (400, 100), (250, 250)])
+def test_a_ramp_has_its_rates_at_both_ends_and_their_mean_in_all(start: int, end: int) -> None:
+    """The rate changes linearly: gaps at its ends are those of its rates, and its requests their mean's."""
+    load = Load(model="ramp", from_rate_per_s=start, window_s=10)
+    due = compute_window_arrivals_ns(load, ramp_cell(end))
+    assert due is not None
+    assert 2500 == len(due)
+    assert 250 == compute_rate_asked_per_s(load, ramp_cell(end))
+    assert 0 == due[0]
+    gaps = np.diff(due) / SECOND_NS
+    assert (1 / start, 1 / end) == pytest.approx((gaps[0], gaps[-1]), rel=0.02)
+    # In the first half there are r₀·W/2 + (r₁ − r₀)·W/8 requests.
+    assert start * 5 + (end - start) * 10 / 8 == pytest.approx((due < 5 * SECOND_NS).sum(), abs=1)
+
+
+def test_a_replay_keeps_every_moment_at_its_speed() -> None:
+    """Ten times as fast, a request after two seconds is due after 200 ms; what is due beyond the window isn't sent."""
+    load = Load(model="replay", timing="x", speedup=10, window_s=0.5).replay(RECORDING)
+    due = compute_window_arrivals_ns(load, replay_cell())
+    assert due is not None
+    assert [0, 100_000_000, 200_000_000, 350_000_000, 400_000_000] == due.tolist()
+    assert 10 == compute_rate_asked_per_s(load, replay_cell())
+
+
+def test_before_the_window_there_is_an_even_load() -> None:
+    """Of a recording's mean rate, or of the rate that a ramp begins with."""
+    load = Load(model="replay", timing="x", warmup_s=3, window_s=5).replay(RECORDING)
+    due = compute_arrivals_ns(load, replay_cell())
+    assert due is not None
+    assert [0, 1, 2, 3, 4, 5, 6.5, 7] == (due / SECOND_NS).tolist()
+    ramp = compute_arrivals_ns(Load(model="ramp", from_rate_per_s=10, warmup_s=0.25, window_s=1), ramp_cell(10))
+    assert ramp is not None
+    assert [0, 0.1, 0.2, 0.25, 0.35] == (ramp[:5] / SECOND_NS).tolist()
+
+
+def test_a_steady_load_has_no_list() -> None:
+    """An open one has its rate, and a closed one none."""
+    assert compute_arrivals_ns(Load(model="open"), cell("rest", "k6", rate_per_s=100)) is None
+    assert 100 == compute_rate_asked_per_s(Load(model="open"), cell("rest", "k6", rate_per_s=100))
+    assert compute_rate_asked_per_s(Load(), cell("rest", "k6")) is None
+
+
+def test_k6_is_told_by_a_list_and_counts_by_when_requests_were_due(tmp_path: Path) -> None:
+    """And not by a rate."""
+    load = Load(model="ramp", from_rate_per_s=100, window_s=2)
+    job = Job(ramp_cell(400), load, "a:1", 1, 1, tmp_path / "out.json", tmp_path / "log", None)
+    arguments = list(map(str, K6().build_arguments(job)))
+    assert f"ARRIVALS={tmp_path / 'out.arrivals.json'}" in arguments
+    assert any(each.endswith(",by=due,slices=50") for each in arguments)
+    assert not any(each.startswith("RATE=") for each in arguments)
+
+
+def test_a_recording_goes_to_load_pods_with_its_task(tmp_path: Path) -> None:
+    """All of them share the same list."""
+    load = Load(model="replay", timing="x", window_s=5).replay(RECORDING)
+    task = MeasureTask(
+        cell=replay_cell(), load=load, address="rest:5000", addresses=(), replicas=(), seed=1, id_base=2,
+        recording=load.recording, cores=1.0,
+    )  # fmt: skip
+    (tmp_path / "load.json").write_text(task.model_dump_json(), encoding="utf-8")
+    read = read_task(tmp_path / "load.json")
+    assert isinstance(read, MeasureTask)
+    assert load == read.load.replay(read.recording)
+
+
+def histograms(*latencies_ms: list[int]) -> Slices:
+    """Return slices of these latencies."""
+    texts = (Histogram.of_values(np.array(each) * 1_000_000).encode() if each else "" for each in latencies_ms)
+    return Slices(operation="users.get", histograms=tuple(texts))
+
+
+def with_slices(*latencies_ms: list[int]) -> HistogramFile:
+    """Return a generator's file with slices of these latencies."""
+    return make_histogram_file(100, [1], (1,)).model_copy(update={"slices": (histograms(*latencies_ms),)})
+
+
+def test_slices_of_generators_merge_exactly() -> None:
+    """Slice by slice; two that have nothing in one come to nothing there."""
+    merged = merge_parallel([with_slices([1, 2], [], []), with_slices([3], [], [4])])
+    assert [3, 0, 1] == [each.count for each in merged.over_time]
+    assert [1, 2, 3] == [round(each / 1e6) for each in merged.over_time[0].compute_quantiles_ns(0.1, 0.5, 1)]
+
+
+def test_figures_over_time_hold_what_was_asked_and_how_long_it_took() -> None:
+    """A slice in which nothing was answered has no latency."""
+    load = Load(model="replay", timing="x", window_s=5).replay(RECORDING)
+    first, second = compute_slices(with_slices([5, 10, 20], []), load, replay_cell())
+    assert (0.0, 2.5, 1.2, 3) == (first.start_s, first.end_s, first.rate_asked_per_s, first.requests_ok)
+    assert first.p50_ms is not None
+    assert 10 == pytest.approx(first.p50_ms, rel=0.001)
+    assert (2.5, 5.0, 0.8, 0, None, None) == (
+        second.start_s, second.end_s, second.rate_asked_per_s, second.requests_ok, second.p50_ms, second.max_ms,
+    )  # fmt: skip
+    assert () == compute_slices(with_slices([5]), Load(), cell("rest", "k6"))
+
+
+def scenario_at(folder: Path, text: str, timing: object = (0, 0.25, 0.5, 0.75)) -> Path:
+    """Write a scenario and its timing file."""
+    (folder / "timing.json").write_text(json.dumps(timing), encoding="utf-8")
+    path = folder / "asked.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_replay_fills_its_window(tmp_path: Path) -> None:
+    """Its window is as long as the recording at its speed, and each cell says that it replays."""
+    load = read_scenario(scenario_at(tmp_path, REPLAY)).load
+    assert (1.0, 4) == (load.window_s, load.recording and load.recording.count)
+    faster = REPLAY.replace("timing.json", "timing.json, speedup: 0.5, window_s: 0.8")
+    plan = make_plan(read_scenario(scenario_at(tmp_path, faster)), seed=1)
+    load = plan.scenario.load
+    assert (0.8, 2) == (load.window_s, load.recording and load.recording.count)
+    assert {"replay"} == {each.shape for each in plan.cells}
+    assert all("-replay-c8-" in each.id for each in plan.cells)
+
+
+def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
+    """By the rate that it ends with."""
+    plan = make_plan(read_scenario(scenario_at(tmp_path, RAMP)), seed=1)
+    assert all("-ramp-r400-c8-" in each.id for each in plan.cells)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [
+        (REPLAY, "timing.json", "gone.json", "3: load.timing: {folder}/gone.json: No such file"),
+        (REPLAY, ", timing: timing.json", "", "3: load.model: a replay needs a timing file"),
+        (REPLAY, "replay", "open", "3: load.model: an open load needs a rate"),
+        (REPLAY, "replay", "closed", "3: load.timing: a closed load has no timing"),
+        (REPLAY, "concurrency: 8", "rate_per_s: 9", "2: factors.rate_per_s: a replay has the rate of its recording"),
+        (REPLAY, "timing.json", "timing.json, speedup: 0", "3: load.speedup: must be over 0"),
+        (REPLAY, "timing.json", "timing.json, speedup: 3", "3: load.timing: it is over after 0.333 s"),
+        (REPLAY, "timing.json", "timing.json, speedup: 0.0001", "3: load.timing: it would take 10,000 s"),
+        (REPLAY, "timing.json", "timing.json, window_s: 2", "3: load.window_s: the recording is over after 1.000 s"),
+        (
+            REPLAY,
+            "[rest, socket]",
+            "grpc, driver: ghz",
+            "2: factors.driver: ghz takes no schedule of single requests",
+        ),
+        (REPLAY, "timing.json", "timing.json, recording: 1", "3: load.recording: no such key"),
+        (REPLAY, "timing.json", "timing.json, from_rate_per_s: 1", "a replay has no from_rate_per_s"),
+        (RAMP, ", rate_per_s: 400", "", "3: load.model: a ramp needs a rate"),
+        (RAMP, "from_rate_per_s: 100, ", "", "3: load.model: a ramp needs a rate to begin with"),
+        (RAMP, "from_rate_per_s: 100", "from_rate_per_s: 0", "3: load.from_rate_per_s: must be at least 1"),
+        (RAMP, "rate_per_s: 400", "rate_per_s: 1000000", "3: load.window_s: 1,000,"),
+        (RAMP, "window_s: 2", "speedup: 2", "3: load.speedup: a ramp has no speedup"),
+        (RAMP, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
+    ],
+)
+def test_what_can_not_be_is_refused(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
+    """With the line and the key, before anything is started."""
+    path = scenario_at(tmp_path, text.replace(old, new))
+    with pytest.raises(UsageError) as caught:
+        make_plan(read_scenario(path), seed=1)
+    assert expected.format(folder=tmp_path) in caught.value.message
+
+
+def test_a_mistake_in_a_timing_file_is_named_with_the_scenarios_line(tmp_path: Path) -> None:
+    """Where it is asked for, and which entry is wrong."""
+    with pytest.raises(UsageError, match=r"asked.yaml:3: load.timing: .*timing.json: entry 2: is earlier") as caught:
+        read_scenario(scenario_at(tmp_path, REPLAY, (2, 1)))
+    assert "sort" in caught.value.hint
+
+
+def test_a_recording_that_no_task_holds_is_refused_in_a_cluster(tmp_path: Path) -> None:
+    """A part of it isn't."""
+    timing = [each / 10_000 for each in range(RECORDED_IN_CLUSTER_MAX + 1)]
+    whole = read_scenario(scenario_at(tmp_path, REPLAY, timing))
+    assert make_plan(whole, 1, "local").cells
+    with pytest.raises(UsageError, match=r"load.timing: 30,001 requests are more than load pods take"):
+        make_plan(whole, 1, "kubernetes")
+    part = REPLAY.replace("timing.json", "timing.json, window_s: 1")
+    assert make_plan(read_scenario(scenario_at(tmp_path, part, timing)), 1, "kubernetes").cells

@@ -1,0 +1,288 @@
+"""Scenarios of somebody's own application: what is read and planned, and how mistakes are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import wirebench
+from tests.support.shop import APPLICATION, SCENARIO, read
+from wirebench.errors import UsageError
+from wirebench.measure.variants import check_variants
+from wirebench.model import labels as names
+from wirebench.model.contract import TargetName
+from wirebench.plan.plan import Plan, make_plan
+from wirebench.run.target_options import choose_target
+
+
+def plan(folder: Path, old: str = "", new: str = "", target: TargetName = "local") -> Plan:
+    """Plan the scenario with a change."""
+    assert old in SCENARIO
+    return make_plan(read(folder, SCENARIO.replace(old, new)), 1, target)
+
+
+def test_variants_are_levels_that_bring_their_transport(tmp_path: Path) -> None:
+    """Two variants of one transport are two services, compared with each other; what isn't known of them is None."""
+    made = plan(tmp_path)
+    assert "variant" == made.scenario.compare
+    assert [("rest-v1", "rest", "none"), ("rest-v2", "rest", "server")] == [
+        (cell.variant, cell.transport, cell.tls) for cell in made.cells
+    ]
+    assert {(None, None, None, None)} == {
+        (cell.runtime, cell.implementation, cell.store, cell.threads) for cell in made.cells
+    }
+    assert ["rest-v1-w1", "rest-v2-w1-server-tls"] == [str(service) for service in made.services]
+    assert len(made.cells) == len({cell.id for cell in made.cells})
+
+
+def test_all_variants_are_measured_where_none_is_chosen(tmp_path: Path) -> None:
+    """And the first operation of the file; those of a transport can have levels of their own."""
+    text = SCENARIO.replace("variant: [rest-v1, rest-v2]", "variant: [rest-v1, grpc]\n  workers: {rest: [1, 2]}")
+    made = make_plan(read(tmp_path, text.replace("  operation: item\n", "")), 1)
+    assert {("rest-v1", 1), ("rest-v1", 2), ("grpc", 1)} == {(cell.variant, cell.workers) for cell in made.cells}
+    assert {"item"} == {cell.operation for cell in made.cells}
+    every = read(tmp_path, "question: x\napplication: shop.yaml\nfactors: {}\n")
+    assert ["rest-v1", "rest-v2", "grpc", "lines"] == list(every.variants)
+
+
+def test_transports_can_be_compared(tmp_path: Path) -> None:
+    """A variant comes with its transport, and a transport with its variant."""
+    made = plan(tmp_path, "[rest-v1, rest-v2]", "[rest-v1, grpc]\ncompare: transport\nx:".partition("\n")[0])
+    text = SCENARIO.replace("[rest-v1, rest-v2]", "[rest-v1, grpc]") + "compare: transport\n"
+    assert len(made.cells) == len(make_plan(read(tmp_path, text), 1).cells) == 2
+
+
+def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -> None:
+    """Nothing is said of how many they are asked for."""
+    (cell,) = plan(tmp_path, "[rest-v1, rest-v2]\n  operation: item", "grpc\n  operation: feed").cells
+    assert cell.is_stream
+    assert "feed, 1 connection" == names.describe_situation(cell.factors)
+    assert "item, 1 connection" == names.describe_situation(plan(tmp_path).cells[0].factors)
+
+
+def test_variants_are_shown_by_their_names(tmp_path: Path) -> None:
+    """Nothing that isn't known of them shows."""
+    cells = plan(tmp_path).cells
+    assert ["rest-v1", "rest-v2 TLS"] == [names.name_cell(cell.factors) for cell in cells]
+    assert "item, 1 connection" == names.describe_common_factors(cells[1].factors, "variant")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("shop.yaml", "shup.yaml", "2: application: there is no application 'shup.yaml'"),
+        ("application: shop.yaml\n", "", "3: factors.variant: the built-in application has no variants"),
+        ("application: shop.yaml\n", "application: users\n", "4: factors.variant: the built-in application has no"),
+        ("[rest-v1, rest-v2]", "[rest-v1, rest-v3]", "4: factors.variant: the application has no variant 'rest-v3'"),
+        ("operation: item", "operation: itme", "5: factors.operation: there is no operation or workload 'itme'"),
+        (
+            "operation: item",
+            "operation: feed",
+            "5: factors.operation: feed has no rest request, which the variant rest",
+        ),
+        ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
+        ("operation: item", "runtime: uvicorn", "5: factors.runtime: it is for the built-in application"),
+        ("operation: item", "store: memory", "5: factors.store: it is for the built-in application"),
+        ("operation: item", "tls: server", "5: factors.tls: it is for the built-in application"),
+        (
+            "operation: item",
+            "workers: [1, 2]",
+            "5: factors.workers: it can't be set on the variant rest-v2",
+        ),
+        ("operation: item", "concurrency: {grpc: 2}", "5: factors.concurrency.grpc: grpc is of no variant that is"),
+        ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: it sends no headers"),
+        ("operation: item", "operation: note\n  driver: {rest: fortio}", "6: factors.driver.rest: fortio can't drive"),
+        ("operation: item", "payload: small", "5: factors.payload: must be a number of bytes or users"),
+        ("operation: item", "stream_items: 5", "5: factors.stream_items: item is no stream"),
+        (
+            "[rest-v1, rest-v2]\n  operation: item",
+            "lines\n  operation: line\n  driver: k6",
+            "6: factors.driver: k6 can't",
+        ),
+        ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
+        (
+            "{window_s: 1}",
+            "{workloads: {item: {sequence: [note]}}}",
+            "6: load.workloads.item: an operation has the same",
+        ),
+    ],
+)
+def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Before anything starts, with what to do about it."""
+    with pytest.raises(UsageError) as error:
+        plan(tmp_path, old, new)
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_an_application_file_is_no_scenario(tmp_path: Path, command: str) -> None:
+    """One line says what it is, and one what to write and run."""
+    path = tmp_path / "shop.yaml"
+    path.write_text(APPLICATION, encoding="utf-8")
+    status, printed, said = wirebench(command, path)
+    assert (2, "") == (status, printed)
+    assert f"{path}: this is an application file, not a scenario\n" in said
+    assert "`application: shop.yaml`" in said
+    assert "wirebench run SCENARIO" in said
+    assert 2 == said.count("\n")
+
+
+def test_an_application_without_variants_has_nothing_to_measure(tmp_path: Path) -> None:
+    """It is named with its own file."""
+    with pytest.raises(UsageError, match=r"shop\.yaml:1: variants: there is none"):
+        read(tmp_path, application=APPLICATION.partition("variants:")[0])
+
+
+def test_the_target_is_where_all_variants_are(tmp_path: Path) -> None:
+    """Those with a command run here; those that have an address alone are somewhere."""
+    assert "local" == choose_target(read(tmp_path))
+    addresses = APPLICATION.replace('start: "shop --port {port} --workers {workers}"', 'address: "127.0.0.1:81"')
+    addresses = addresses.replace('start: "shop2 --port {port}", ', "")
+    assert "external" == choose_target(read(tmp_path, application=addresses))
+    with pytest.raises(UsageError, match=r"the variant rest-v1 has no start .*, which the target local needs") as error:
+        make_plan(read(tmp_path, application=addresses), 1, "local")
+    assert error.value.hint.endswith("or add --target external")
+
+
+@pytest.mark.parametrize(
+    ("limit", "load", "expected"),
+    [
+        (
+            "",
+            "{model: open}",
+            "factors.variant: the variant grpc is at shop.example.com:443, not on this machine, and has",
+        ),
+        ("limit: {rate_per_s: 5, connections: 2}, ", "{}", "load.model: the variant grpc .* only an open load keeps"),
+        (
+            "limit: {rate_per_s: 4, connections: 2}, ",
+            "{model: open}",
+            "factors.rate_per_s: .* its limit is 4 requests/s",
+        ),
+        (
+            "limit: {rate_per_s: 5, connections: 1}, ",
+            "{model: open}",
+            "factors.concurrency: .* its limit is 1 connections",
+        ),
+        ("limit: {rate_per_s: 5, connections: 2}, ", "{model: open}", ""),
+    ],
+)
+def test_a_service_of_somebody_elses_has_a_limit(tmp_path: Path, limit: str, load: str, expected: str) -> None:
+    """No load is planned that would ask more of it."""
+    rate = "rate_per_s: 5, " if "open" in load else ""
+    text = f"question: x\napplication: shop.yaml\nload: {load}\n"
+    text += f"factors: {{variant: grpc, {rate}concurrency: 2}}\n"
+    scenario = read(tmp_path, text, APPLICATION.replace("schema: shop.proto", f"{limit}schema: shop.proto"))
+    if not expected:
+        assert make_plan(scenario, 1, "external").cells
+        return
+    with pytest.raises(UsageError, match=expected):
+        make_plan(scenario, 1, "external")
+
+
+def test_a_file_for_tls_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """With the line of the variant."""
+    application = APPLICATION.replace("tls: {}", "tls: {authority: none.pem}")
+    with pytest.raises(UsageError, match=r"shop\.yaml:13: variants\.rest-v2\.tls: can't read .*none\.pem"):
+        check_variants(read(tmp_path, application=application.replace("${SHOP_TOKEN}", "x")))
+
+
+def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the line that needs it; only those that are sent are needed."""
+    monkeypatch.delenv("SHOP_TOKEN", raising=False)
+    with pytest.raises(UsageError, match=r"shop\.yaml:5: .*Authorization: the environment variable SHOP_TOKEN is not"):
+        check_variants(read(tmp_path))
+    monkeypatch.setenv("SHOP_TOKEN", "secret")
+    check_variants(read(tmp_path, SCENARIO.replace("[rest-v1, rest-v2]", "rest-v1")))
+    monkeypatch.delenv("SHOP_TOKEN")
+    check_variants(
+        read(tmp_path, SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "rest-v1\n  operation: note"))
+    )
+
+
+def test_drivers_read_the_headers_of_a_variant(tmp_path: Path) -> None:
+    """Those of the variant come first, and those of the operation in their place; values of variables are nowhere."""
+    application = read(tmp_path).application
+    sent = json.loads(application.select_variant("rest-v1").dump_requests())
+    headers = {"Accept": "application/json", "Authorization": "Bearer ${SHOP_TOKEN}"}
+    assert headers == sent["operations"]["item"]["rest"]["headers"]
+    assert "variants" not in sent
+    assert (
+        "headers" not in json.loads(application.select_variant("rest-v2").dump_requests())["operations"]["note"]["rest"]
+    )
+
+
+IN_CLUSTER = """\
+operations:
+  get: {rest: {request: GET /}}
+variants:
+  chart: {transport: rest, kubernetes: {service: shop, port: 80, chart: shop, values: {count: "{replicas}"}}}
+  pods: {transport: rest, kubernetes: {deployment: shop, port: 80, manifest: shop-kubernetes.yaml}}
+  theirs:
+    transport: rest
+    kubernetes: {service: shop, port: 80, namespace: lab}
+    limit: {rate_per_s: 10, connections: 2}
+"""
+
+
+def plan_in_cluster(folder: Path, factors: str, load: str = "{window_s: 1}") -> Plan:
+    """Plan a scenario with these factors for a cluster."""
+    text = f"question: Which?\napplication: shop.yaml\nfactors: {{{factors}}}\nload: {load}\n"
+    return make_plan(read(folder, text, IN_CLUSTER), 1, "kubernetes")
+
+
+def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> None:
+    """In a cluster, so that a chart and a manifest can be compared; a factor that is named is a level of both."""
+    made = plan_in_cluster(tmp_path, "variant: [chart, pods]")
+    assert {(None, None, None, None, "cross-node")} == {
+        (cell.replicas, cell.cpu_limit_millicores, cell.memory_limit_mib, cell.balancing, cell.placement)
+        for cell in made.cells
+    }
+    scaled = plan_in_cluster(tmp_path, "variant: [chart, pods], replicas: [1, 2]")
+    assert {("chart", 1), ("chart", 2), ("pods", 1), ("pods", 2)} == {
+        (cell.variant, cell.replicas) for cell in scaled.cells
+    }
+
+
+@pytest.mark.parametrize(
+    ("factors", "expected"),
+    [
+        ("variant: chart, cpu_limit_millicores: 100", "cpu_limit_millicores: it can't be set on chart"),
+        ("variant: pods, memory_limit_mib: 100", "memory_limit_mib: it can't be set on pods"),
+        ("variant: pods, balancing: service", "pods is a Deployment without a Service"),
+        ("variant: chart, placement: same-pod", "the load can't run in the pods of chart"),
+        (
+            "variant: chart, traffic_distribution: any, replicas: 2, placement: same-node",
+            "a run doesn't change the Service of chart",
+        ),
+        ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
+        ("variant: theirs, disruption: kill-pod", "theirs runs in the namespace lab"),
+        ("variant: pods, disruption: kill-pod", "replicas of pods get new addresses"),
+        ("variant: theirs", "only an open load keeps to its limit"),
+        ("variant: chart, driver: k6, tls: server", "it is for the built-in application"),
+    ],
+)
+def test_what_a_service_in_a_cluster_can_not_be_given_is_named(tmp_path: Path, factors: str, expected: str) -> None:
+    """With the line of the scenario, before anything starts."""
+    with pytest.raises(UsageError, match=expected) as raised:
+        plan_in_cluster(tmp_path, factors)
+    assert "scenario.yaml:" in raised.value.message
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("rate", "connections", "expected"), [(10, 2, ""), (11, 2, "10 requests/s"), (10, 3, "2 conn")]
+)
+def test_a_service_that_runs_in_a_namespace_already_has_a_limit(
+    tmp_path: Path, rate: int, connections: int, expected: str
+) -> None:
+    """Its load is an open one within that; what the run installs has none."""
+    factors = f"variant: theirs, rate_per_s: {rate}, concurrency: {connections}"
+    load = "{model: open, window_s: 1}"
+    if not expected:
+        assert plan_in_cluster(tmp_path, factors, load).cells
+        return
+    with pytest.raises(UsageError, match=expected):
+        plan_in_cluster(tmp_path, factors, load)

@@ -1,0 +1,146 @@
+"""Requests without a scenario: what they become, and how mistakes are named. test_own_requests measures some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import wirebench
+from wirebench.model.application import Application
+from wirebench.model.scenario import Scenario
+from wirebench.model.variant import Limit
+from wirebench.plan.load import read_scenario
+from wirebench.plan.overrides import Override, parse_assignment
+from wirebench.plan.plan import make_plan
+from wirebench.plan.requests import APPLICATION_NAME, compare_requests
+from wirebench.system.tls import ClientTls
+
+REST = "GET http://127.0.0.1:8080/items/1?full=true"
+GRPC = '127.0.0.1:50051 shop.Catalog/GetItem {"id": 1, "lang": "DE"}'
+SOCKET = "[::1]:9000 get  1 full "
+
+
+def read(
+    folder: Path,
+    *requests: list[str],
+    status: int | None = None,
+    limit: Limit | None = None,
+    tls: ClientTls | None = None,
+    overrides: Sequence[Override] = (),
+) -> Scenario:
+    """Return the scenario of requests on REST, gRPC and the socket."""
+    rest, grpc, socket = (*requests, [], [], [])[:3]
+    application, scenario = compare_requests(rest, grpc, socket, status=status, tls=tls, limit=limit)
+    (folder / APPLICATION_NAME).write_text(application)
+    (folder / "requests.yaml").write_text(scenario)
+    return read_scenario(folder / "requests.yaml", overrides=overrides)
+
+
+def sent_to(application: Application, variant: str) -> object:
+    """Return the request that a variant gets."""
+    operation = application.select_variant(variant).operations["request"]
+    request = getattr(operation, application.variants[variant].transport)
+    return request.model_dump(exclude_unset=True, by_alias=True)
+
+
+def test_each_request_is_a_variant(tmp_path: Path) -> None:
+    """Several of a transport are numbered, and each has its own request."""
+    scenario = read(
+        tmp_path,
+        [REST, 'https://[::1]/v2 {"a": [1]}', "PUT http://localhost/x some text"],
+        [GRPC],
+        [SOCKET],
+        status=201,
+        overrides=[parse_assignment("factors.concurrency=3"), parse_assignment("load.window_s=2")],
+    )
+    variants = {
+        name: (each.transport, each.address, each.tls is not None)
+        for name, each in scenario.application.variants.items()
+    }
+    assert {
+        "rest": ("rest", "127.0.0.1:8080", False),
+        "rest-2": ("rest", "[::1]:443", True),
+        "rest-3": ("rest", "localhost:80", False),
+        "grpc": ("grpc", "127.0.0.1:50051", False),
+        "socket": ("socket", "[::1]:9000", False),
+    } == variants
+    status = {"status": 201}
+    assert {"request": "GET /items/1?full=true", "expect": status} == sent_to(scenario.application, "rest")
+    post = {"request": "POST /v2", "body": {"a": [1]}, "expect": status}
+    assert post == sent_to(scenario.application, "rest-2")
+    assert {"request": "PUT /x", "body": "some text", "expect": status} == sent_to(scenario.application, "rest-3")
+    call = {"call": "shop.Catalog/GetItem", "message": {"id": 1, "lang": "DE"}}
+    assert call == sent_to(scenario.application, "grpc")
+    assert {"line": "get  1 full "} == sent_to(scenario.application, "socket")
+    plan = make_plan(scenario, 1, "external")
+    assert {(3, None)} == {(cell.concurrency, cell.rate_per_s) for cell in plan.cells}
+    assert (5, "closed", 2.0, "variant") == (
+        len(plan.cells),
+        scenario.load.model,
+        scenario.load.window_s,
+        scenario.compare,
+    )
+
+
+def test_one_request_alone_is_measured(tmp_path: Path) -> None:
+    """There is nothing to compare it with."""
+    assert 1 == len(make_plan(read(tmp_path, [REST]), 1, "external").cells)
+
+
+def test_other_machines_need_a_limit(tmp_path: Path) -> None:
+    """Rate and connections are the limit, which the load keeps to; those on this machine have none."""
+    foreign = "GET https://shop.example/items/1"
+    for options in ((), ("--rate", 5), ("--concurrency", 2), ("--rate", "many", "--concurrency", 2)):
+        status, _, errors = wirebench("run", "--rest", foreign, "--rest", REST, *options, "--out", tmp_path)
+        assert 2 == status
+        assert "https://shop.example:443: not on this machine" in errors
+        assert "--rate N and --concurrency N" in errors
+    overrides = [parse_assignment("factors.concurrency=2"), parse_assignment("factors.rate_per_s=5")]
+    limit = Limit(rate_per_s=5, connections=2)
+    scenario = read(tmp_path, [foreign, REST], limit=limit, overrides=overrides)
+    limits = [each.limit for each in scenario.application.variants.values()]
+    assert limits[0]
+    assert (5, 2) == (limits[0].rate_per_s, limits[0].connections)
+    assert limits[1] is None
+    assert {("open", 5, 2)} == {
+        (scenario.load.model, cell.rate_per_s, cell.concurrency) for cell in make_plan(scenario, 1, "external").cells
+    }
+
+
+def test_files_for_tls_are_those_of_the_command_line(tmp_path: Path) -> None:
+    """A scheme decides where it is, and the files are used for TLS."""
+    tls = ClientTls(authority=tmp_path / "ca.pem")
+    requests = [GRPC, f"https://{GRPC}", f"http://{GRPC}"]
+    variants = read(tmp_path, [], requests, tls=tls).application.variants
+    found = [each.tls and each.tls.authority for each in variants.values()]
+    assert [str(tmp_path / "ca.pem"), str(tmp_path / "ca.pem"), None] == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "there is no scenario"),
+        (("--rest", "127.0.0.1:8080"), "--rest '127.0.0.1:8080': not a request"),
+        (("--rest", "GET http://127.0.0.1:x/"), "Port could not be cast"),
+        (("--rest", "GET http://me:secret@127.0.0.1/"), "not a URL of a host alone"),
+        (("--rest", "GET http://127.0.0.1/items/{id}"), "{id} stands for an input"),
+        (("--grpc", "127.0.0.1:50051"), "not a call with a message in JSON"),
+        (("--grpc", "127.0.0.1:50051 a.B/C {"), "not a call with a message in JSON"),
+        (("--grpc", "127.0.0.1:50051 a.B/C [1]"), "not a call with a message in JSON"),
+        (("--grpc", "localhost a.B/C"), "'localhost' is not an address"),
+        (("--socket", "127.0.0.1:9000"), "not an address and a line"),
+        (("--rest", REST, "--duration", "5x"), "the duration '5x'"),
+        (("--rest", REST, "--target", "local"), "the variant rest has no start"),
+        (("--rest", REST, "--concurrency", "many"), "--concurrency many: factors.concurrency: must be a whole number"),
+        (("quick", "--status", "200"), "--status is for requests without a scenario"),
+        (("quick", "--target", "external", "--rest", "a:1", "--rest", "b:1"), "one address of each transport"),
+    ],
+)
+def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:
+    """Nothing is started, and no path of a file that isn't the user's is shown."""
+    status, _, said = wirebench("run", *arguments, "--out", tmp_path)
+    assert 2 == status
+    assert expected in said
+    assert "/tmp/" not in said.replace(str(tmp_path), "")  # noqa: S108 - what is looked for

@@ -1,0 +1,137 @@
+"""Scenario files: what is read, how mistakes are named, and the plan that is made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.scenario_text import GOOD, read
+from wirebench.cli.list_ import plan_anywhere
+from wirebench.errors import UsageError
+from wirebench.plan.driver_support import DRIVER_FACTS
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import make_plan
+from wirebench.system.paths import SCENARIOS
+
+
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
+    """A scenario that comes with wirebench can be run."""
+    plan, targets = plan_anywhere(read_scenario(path))
+    assert plan.cells
+    in_pods = all(DRIVER_FACTS[cell.driver].in_clusters and cell.shape != "capacity" for cell in plan.cells)
+    assert in_pods == ("kubernetes" in targets)
+
+
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("examples/*.yaml")), ids=lambda path: path.stem)
+def test_every_example_makes_a_plan(path: Path) -> None:
+    """It measures the variants of an application file, and compares them."""
+    plan, targets = plan_anywhere(read_scenario(path))
+    assert len({cell.variant for cell in plan.cells}) > 1
+    assert "local" in targets
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("blocks", "block", "8: block: no such key; did you mean 'blocks'?"),
+        ("warmup_s", "zzz", "7: load.zzz: no such key; the keys are model,"),
+        ("[1, 16]", '[1, "16"]', "5: factors.concurrency: must be a whole number (it is '16')"),
+        ("[1, 16]", "[1, 0]", "5: factors.concurrency: must be at least 1 (it is 0)"),
+        ("[1, 16]", "[1, 20000]", "5: factors.concurrency: must be at most 10000 (it is 20000)"),
+        ("[1, 16]", "[]", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "{rest: []}", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "{}", "5: factors.concurrency: needs at least one level"),
+        (
+            "{rest: k6,",
+            "{'*': k6,",
+            "6: factors.driver: no transport '*'; levels by transport are for rest, grpc, socket",
+        ),
+        ("{rest: k6,", "{tcp: k6,", "6: factors.driver: no transport 'tcp'; levels by transport are"),
+        (
+            "{rest: k6,",
+            "{rest: wrk,",
+            "6: factors.driver.rest: must be one of wireload, k6, ghz, fortio, oha, locust (it is 'wrk')",
+        ),
+        (
+            "operation: users.get",
+            "store_connections: [4, 1001]",
+            "4: factors.store_connections: must be at most 1000 (it is 1001)",
+        ),
+        ("0.5", "soon", "7: load.warmup_s: must be a number (it is 'soon')"),
+        ("window_s: 1", "window_s: .nan", "7: load.window_s: must be a finite number (it is nan)"),
+        ("window_s: 1", "window_s: 0.1", "7: load.window_s: must be at least 0.5 (it is 0.1)"),
+        (
+            "{model: closed, warmup_s: 0.5, window_s: 1}",
+            "5",
+            "7: load: must be a mapping of keys to values",
+        ),
+        ("rest, grpc", "rset, grpc", "3: factors.transport: must be one of rest, grpc, socket (it is 'rset')"),
+        ("Which transport?", "''", "1: question: must not be empty (it is '')"),
+        ("Which transport?", "3", "1: question: must be text (it is 3)"),
+        ("blocks: 3", "blocks: 3\nblocks: 4", "9: 'blocks' stands twice"),
+        ("blocks: 3", "blocks: 3\n\tx: 1", "9: not valid YAML"),
+        ("question: Which transport?", "", "2: question: is missing"),
+        ("blocks", "[1, 2]", "8: a key must be a word"),
+        ("blocks", "on", "8: a key must be a word"),
+        ("blocks: 3", "x: \x01", "8: not valid YAML: special characters"),
+        ("[1, 16]", "1" + "0" * 5000, "5: not valid YAML: this is no int"),
+        ("Which transport?", "2026-13-01", "1: not valid YAML: this is no timestamp"),
+        ("blocks: 3", "x: " + "[" * 1000, "1: nested too deeply"),
+        (GOOD, "", "1: a scenario is a mapping"),
+        (GOOD, "- 1\n", "1: a scenario is a mapping"),
+        (GOOD, "question: x\nfactors: 5\n", "2: factors: must be a mapping of keys to values"),
+        (GOOD, "question: x\nfactors:\n", "2: factors: must be a mapping of keys to values"),
+    ],
+)
+def test_a_mistake_is_named_once_with_its_line(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """What is wrong in a file is said in plain words with line and field, and nothing starts."""
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, GOOD.replace(old, new))
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+    assert "" == error.value.details
+    assert error.value.hint
+
+
+def test_every_mistake_is_named(tmp_path: Path) -> None:
+    """Several mistakes are told at once, one line each."""
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, GOOD.replace("[1, 16]", '["a", 0]').replace("blocks: 3", "blocks: 0"))
+    lines = [error.value.message, *error.value.details.splitlines()]
+    assert ["5", "5", "8"] == [line.split(":")[1] for line in lines]
+
+
+def test_yaml_that_stands_for_more_than_itself_is_read_at_once(tmp_path: Path) -> None:
+    """Aliases that multiply, or that stand within their own anchor, take no time and no memory."""
+    multiplied = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 30))
+    with pytest.raises(UsageError, match=r"scenario\.yaml:9: a0: no such key"):
+        read(tmp_path, f"{GOOD}a0: &a0 [x]\n{multiplied}")
+    with pytest.raises(UsageError, match=r"scenario\.yaml:9: a: no such key"):
+        read(tmp_path, f"{GOOD}a: &a [*a]\n")
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    """Binary content gives one clear line."""
+    path = tmp_path / "scenario.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not UTF-8 text"):
+        read_scenario(path)
+
+
+def test_every_block_holds_every_cell_once_in_its_own_order(tmp_path: Path) -> None:
+    """Blocks repeat all cells, shuffled anew."""
+    plan = make_plan(read(tmp_path, GOOD), seed=7)
+    assert 3 == len(plan.blocks)
+    for block in plan.blocks:
+        assert set(plan.cells) == {planned.cell for planned in block}
+        assert list(range(len(plan.cells))) == [planned.order for planned in block]
+    assert len({tuple(planned.cell for planned in block) for block in plan.blocks}) > 1
+
+
+def test_a_seed_repeats_the_order(tmp_path: Path) -> None:
+    """The same seed gives the same plan, another seed another order."""
+    scenario = read(tmp_path, GOOD)
+    assert make_plan(scenario, seed=7).blocks == make_plan(scenario, seed=7).blocks
+    assert make_plan(scenario, seed=7).blocks != make_plan(scenario, seed=8).blocks

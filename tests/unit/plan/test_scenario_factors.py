@@ -1,0 +1,408 @@
+"""Factors of scenario files: which levels go together, for which transport, driver and target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.scenario_text import GOOD, read
+from wirebench.errors import UsageError
+from wirebench.model.contract import TargetName
+from wirebench.plan.overrides import Override
+from wirebench.plan.plan import make_plan
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("driver: {rest: k6,", "driver: {rest: ghz,", "6: factors.driver.rest: rest has no driver 'ghz'"),
+        ("operation: users.get", "runtime: aio", "4: factors.runtime: rest has no runtime 'aio'"),
+        ("operation: users.get", "codec: json", "4: factors.codec: grpc has no codec 'json'"),
+        ("operation: users.get", "threads: 4", "4: factors.threads: the runtime 'asyncio' has no thread pool"),
+        (
+            "operation: users.get",
+            "store_connections: [1, 4]",
+            "4: factors.store_connections: the store 'memory' has no connections",
+        ),
+        (
+            "operation: users.get",
+            "store: {grpc: sqlite, socket: postgres}\n  store_connections: {grpc: 2, rest: 4}",
+            "5: factors.store_connections.rest: the store 'memory' has no connections",
+        ),
+        (
+            "operation: users.get",
+            "workers: 2\n  operation: users.create",
+            "4: factors.workers: users.create on 2",
+        ),
+        ("operation: users.get", "connection: reopen", "4: factors.connection: ghz keeps its connections"),
+        ("operation: users.get", "runtime: {rest: gunicorn-sync}", "4: factors.runtime.rest: gunicorn-sync closes"),
+        (
+            "operation: users.get",
+            "runtime: {rest: [uvicorn,\n    gunicorn-sync]}\n  connection: {rest: keep}",
+            "5: factors.runtime.rest: gunicorn-sync closes the connection",
+        ),
+        ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level stands twice in the list"),
+        ("[rest, grpc, socket]", "[rest, grpc]", "6: factors.driver.socket: socket is not in factors.transport"),
+        ("[rest, grpc, socket]", "[rest, rest]", "3: factors.transport: a level stands twice in the list"),
+        ("blocks: 3", "compare: workers", "8: compare: there is nothing to compare: no two cells differ in workers"),
+        (
+            "operation: users.get",
+            "connection: {rest: reopen, socket: reopen}\n  workers: {rest: 1, grpc: 2, socket: 4}",
+            "3: factors.transport: there is nothing to compare: no two cells differ in transport alone",
+        ),
+        (
+            "operation: users.get",
+            f"workers: {[*range(1, 65)]}\n  threads: {{rest: {[*range(1, 1025)]}}}",
+            "2: factors: 131456 cells",
+        ),
+        ("operation: users.get", "runtime: {rest: net-http}", "4: factors.runtime.rest: 'net-http' is a runtime in go"),
+        ("operation: users.get", "implementation: go\n  workers: 2", "5: factors.workers: 2 workers in Go"),
+        ("closed", "open", "7: load.model: an open load needs a rate"),
+        ("operation: users.get", "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
+    ],
+)
+def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """A plan that can't give right answers is refused before anything starts, with what to do instead."""
+    scenario = read(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(UsageError) as error:
+        make_plan(scenario, seed=1)
+    expected = f"{tmp_path}/scenario.yaml:{expected}"
+    assert expected == error.value.message[: len(expected)]
+    assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("operation: users.get", "replicas: 2\n  operation: users.create", "4: factors.replicas: users.create on 2"),
+        ("operation: users.get", "placement: same-pod\n  replicas: 2", "4: factors.placement: a load in the same pod"),
+        ("operation: users.get", "placement: same-pod\n  balancing: pod", "4: factors.placement: a load in the same"),
+        ("operation: users.get", "disruption: kill-pod\n  balancing: pod", "4: factors.disruption: replicas get new"),
+        ("operation: users.get", "disruption: kill-pod\n  placement: same-pod", "4: factors.disruption: a load in the"),
+        (
+            "operation: users.get",
+            "traffic_distribution: any\n  placement: same-node",
+            "4: factors.traffic_distribution: one",
+        ),
+        (
+            "operation: users.get",
+            "traffic_distribution: any\n  placement: same-node\n  replicas: 2\n  balancing: pod",
+            "4: factors.traffic_distribution: a load balanced by pod goes to addresses",
+        ),
+        (
+            "operation: users.get",
+            "traffic_distribution: any\n  replicas: 2",
+            "4: factors.traffic_distribution: a load from cross-node has no replica",
+        ),
+        (
+            "operation: users.get",
+            "traffic_distribution: [any, prefer-close]\n  placement: same-node\n  replicas: 2",
+            None,
+        ),
+        ("operation: users.get", "disruption: {grpc: kill-pod}", "4: factors.disruption.grpc: ghz doesn't report"),
+        ("operation: users.get", "connections: {rest: 1}", "4: factors.connections.rest: each user of k6"),
+        (
+            "driver: {rest: k6, grpc: [k6, ghz], socket: k6}",
+            "driver: {grpc: ghz}\n  connections: {grpc: 2}",
+            "7: factors.connections.grpc: 2 connections are more",
+        ),
+        ("model: closed", "generators: 2", "7: load.generators: ghz can't share a load"),
+        ("blocks: 3", "", None),
+        ("operation: users.get", "replicas: [1, 2, 4]\n  balancing: headless", None),
+    ],
+)
+def test_what_a_cluster_can_not_do_is_refused(tmp_path: Path, old: str, new: str, expected: str | None) -> None:
+    """Where a load could not go where it is told to, or its figures would be wrong, nothing starts."""
+    scenario = read(tmp_path, GOOD.replace(old, new))
+    if expected is None:
+        assert make_plan(scenario, 1, "kubernetes").cells
+        return
+    with pytest.raises(UsageError) as error:
+        make_plan(scenario, 1, "kubernetes")
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+
+
+DRIVEN = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  driver: {rest: [oha, k6], grpc: [fortio, k6]}
+  operation: users.get
+compare: driver
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "hint"),
+    [
+        (
+            "[oha, k6]",
+            "[ghz, k6]",
+            "4: factors.driver.rest: rest has no driver 'ghz'",
+            "choose from wireload, k6, fortio, oha, ",
+        ),
+        (
+            "[fortio, k6]",
+            "[locust, k6]",
+            "4: factors.driver.grpc: grpc has no driver 'locust'",
+            "choose from wireload, k6, ghz, ",
+        ),
+        (
+            "users.get",
+            "users.update",
+            "4: factors.driver.rest: oha can't drive users.update",
+            "drive it by wireload or k6 or locust",
+        ),
+        (
+            "users.get",
+            "users.create",
+            "4: factors.driver.rest: oha can't drive users.create",
+            "drive it by wireload or k6 or locust",
+        ),
+        (
+            "users.get",
+            "{grpc: users.update}",
+            "4: factors.driver.grpc: fortio can't drive users.update: it sends the same",
+            "",
+        ),
+        ("users.get", "{grpc: users.update}", "4: factors.driver.grpc", "drive it by wireload or k6 or ghz"),
+        (
+            "users.get",
+            "users.get\n  connection: {grpc: reopen}",
+            "6: factors.connection.grpc: fortio keeps its",
+            "by wireload or k6",
+        ),
+        (
+            "{rest: [oha, k6], grpc: [fortio, k6]}",
+            "{rest: [locust, k6]}\n  connection: {rest: reopen}",
+            "5: factors.connection.rest: locust keeps",
+            "by wireload or ",
+        ),
+        (
+            "users.get",
+            "users.get\n  codec: {rest: protobuf}",
+            "4: factors.driver.rest: oha sends JSON over REST",
+            "by wireload or k6",
+        ),
+    ],
+)
+def test_what_a_driver_can_not_do_is_refused(tmp_path: Path, old: str, new: str, expected: str, hint: str) -> None:
+    """Each driver is asked only for what it can do right; the hint names those that can do the rest."""
+    assert old in DRIVEN
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, DRIVEN.replace(old, new)), seed=1)
+    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
+    assert hint in error.value.hint
+
+
+def test_open_loads_are_for_drivers_that_measure_from_when_a_request_was_due(tmp_path: Path) -> None:
+    """The time that a late request has waited is what an open load is about."""
+    opened = """\
+question: x
+factors: {transport: rest, driver: [k6, oha], rate_per_s: 100}
+load: {model: open}
+compare: driver
+"""
+    assert 2 == len(make_plan(read(tmp_path, opened), 1).cells)
+    for driver, why in (("fortio", "from the actual send"), ("locust", "paces its users by their replies")):
+        with pytest.raises(UsageError, match=f"{driver} .*{why}.*no response time") as error:
+            make_plan(read(tmp_path, opened.replace("oha", driver)), seed=1)
+        assert "drive open loads by wireload or k6 or oha" == error.value.hint
+    with pytest.raises(UsageError, match=r"ghz measures no queueing .* no response time") as error:
+        make_plan(read(tmp_path, opened.replace("rest", "grpc").replace("oha", "ghz")), seed=1)
+    assert error.value.hint.startswith("drive open loads by ")
+
+
+def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
+    """Load pods hold k6 and ghz: others are refused before anything is deployed."""
+    make_plan(read(tmp_path, DRIVEN), 1, "external")
+    with pytest.raises(UsageError, match=r"factors\.driver\.rest: oha is not in the image of the load pods") as error:
+        make_plan(read(tmp_path, DRIVEN), 1, "kubernetes")
+    assert "drive it by wireload or k6 or ghz, or run it on another target" == error.value.hint
+
+
+@pytest.mark.parametrize("target", ["local", "external"])
+def test_what_only_a_cluster_can_vary_is_refused_elsewhere(tmp_path: Path, target: TargetName) -> None:
+    """A single level is a setting, which is left out; several are the question, and more than one replica too."""
+    settings = "cpu_limit_millicores: 250\n  placement: same-node\n  replicas: 1"
+    plan = make_plan(read(tmp_path, GOOD.replace("operation: users.get", settings)), 1, target)
+    assert {"cpu_limit_millicores", "placement"} == set(plan.left_out)
+    assert {(None, None, 1)} == {(cell.cpu_limit_millicores, cell.placement, cell.replicas) for cell in plan.cells}
+    several_zones = "traffic_distribution: [any, prefer-close]"
+    for varied in (
+        "balancing: [pod, service]",
+        several_zones,
+        "replicas: 2",
+        "placement: {rest: same-pod, grpc: same-node}",
+    ):
+        with pytest.raises(UsageError, match=f"factors.{varied.partition(':')[0]}: the target {target}"):
+            make_plan(read(tmp_path, GOOD.replace("operation: users.get", varied)), 1, target)
+
+
+def test_a_cluster_sets_limits_where_the_scenario_does_not(tmp_path: Path) -> None:
+    """Limits are always set there, and no other target has any."""
+    scenario = read(tmp_path, GOOD)
+    (limits,) = {
+        (cell.cpu_limit_millicores, cell.memory_limit_mib) for cell in make_plan(scenario, 1, "kubernetes").cells
+    }
+    assert (500, 512) == limits
+    assert {None} == {cell.cpu_limit_millicores for cell in make_plan(scenario, 1, "local").cells}
+
+
+def test_one_cell_may_be_measured_without_a_comparison(tmp_path: Path) -> None:
+    """What isn't asked to be compared needs no second level."""
+    plan = make_plan(read(tmp_path, "question: How fast?\nfactors: {transport: rest}\n"), seed=1)
+    assert 1 == len(plan.cells)
+
+
+def test_what_varies_is_offered_for_comparison(tmp_path: Path) -> None:
+    """Who asks to compare what each transport has one level of is told what has several."""
+    text = GOOD.replace("operation: users.get", "workers: {rest: 1, grpc: 2, socket: 1}") + "compare: workers\n"
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text), seed=1)
+    expected = "or compare what varies: transport (rest, socket), driver (k6, ghz), concurrency (1, 16)"
+    assert f"give the cells the same levels of all others, {expected}" == error.value.hint
+
+
+def test_each_implementation_has_its_own_runtimes(tmp_path: Path) -> None:
+    """Of the runtimes that are named each takes its own, or else its default; the comparison is of the languages."""
+    text = GOOD.replace(
+        "operation: users.get",
+        "implementation: [python, go]\n  runtime: {rest: uvicorn, socket: [threaded, goroutines]}",
+    )
+    plan = make_plan(read(tmp_path, text + "compare: implementation\n"), seed=1)
+    assert {
+        ("rest", "python", "uvicorn"),
+        ("rest", "go", "net-http"),
+        ("grpc", "python", "sync"),
+        ("grpc", "go", "grpc-go"),
+        ("socket", "python", "threaded"),
+        ("socket", "go", "goroutines"),
+    } == {(cell.transport, cell.implementation, cell.runtime) for cell in plan.cells}
+    assert {"python", "go"} == {service.implementation for service in plan.services}
+
+
+def test_threads_in_go_are_the_cores_that_it_uses(tmp_path: Path) -> None:
+    """Every runtime in Go takes them."""
+    text = GOOD.replace("operation: users.get", "implementation: go\n  threads: [1, 2]") + "compare: threads\n"
+    assert {1, 2} == {cell.threads for cell in make_plan(read(tmp_path, text), seed=1).cells}
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_pools_of_a_store_are_compared(tmp_path: Path, store: str) -> None:
+    """Each size is a service of its own, with a name of its own."""
+    text = GOOD.replace("operation: users.get", f"store: {store}\n  store_connections: [1, 4]")
+    plan = make_plan(read(tmp_path, text + "compare: store_connections\n"), seed=1)
+    assert {1, 4} == {cell.store_connections for cell in plan.cells}
+    names = {str(service) for service in plan.services}
+    assert {f"rest-gunicorn-gthread-w1-{store}-p{size}" for size in (1, 4)} < names
+    assert len(plan.services) == len(names) == 6
+
+
+def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> None:
+    """The refusal is of a connection that is said to be kept and isn't."""
+    text = "question: x\nfactors: {transport: rest, runtime: gunicorn-sync, connection: reopen}\n"
+    assert "reopen" == make_plan(read(tmp_path, text), seed=1).cells[0].connection
+
+
+def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
+    """The refusal is of writing to each worker's own memory, not of writing with several workers."""
+    for store in ("sqlite", "postgres"):
+        text = GOOD.replace("operation: users.get", f"operation: users.create\n  workers: 2\n  store: {store}")
+        assert {2} == {cell.workers for cell in make_plan(read(tmp_path, text), seed=1).cells}
+
+
+def test_replicas_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
+    """And may be replaced meanwhile: what they have written isn't theirs."""
+    text = GOOD.replace("operation: users.get", "operation: users.create\n  store: postgres\n  replicas: 2")
+    text = text.replace("driver: {rest: k6, grpc: [k6, ghz], socket: k6}", "disruption: rolling-restart")
+    assert {2} == {cell.replicas for cell in make_plan(read(tmp_path, text), seed=1, target="kubernetes").cells}
+
+
+CROSS_CHECKED = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  operation: [users.get, users.create]
+  concurrency: [1, 16]
+cross_check: {driver: {rest: k6, grpc: [k6, ghz]}, operation: users.get, concurrency: 16}
+"""
+
+
+def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:
+    """Of the operation and concurrency that it names; without them, of all cells."""
+    cells = make_plan(read(tmp_path, CROSS_CHECKED), seed=1).cells
+    checks = [cell for cell in cells if cell.driver != "wireload"]
+    assert (8, 3) == (len(cells) - len(checks), len(checks))
+    assert {("users.get", 16)} == {(cell.operation, cell.concurrency) for cell in checks}
+    assert [("rest", "k6"), ("grpc", "k6"), ("grpc", "ghz")] == [(cell.transport, cell.driver) for cell in checks]
+    text = CROSS_CHECKED.replace("{rest: k6, grpc: [k6, ghz]}, operation: users.get, concurrency: 16", "k6")
+    drivers = [cell.driver for cell in make_plan(read(tmp_path, text), seed=1).cells]
+    assert (8, 8) == (drivers.count("wireload"), drivers.count("k6"))
+
+
+@pytest.mark.parametrize("driver", ["wireload", "{grpc: k6}"])
+def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_refused(tmp_path: Path, driver: str) -> None:
+    """Verdicts rest on the first of the drivers, whichever of them checks."""
+    factors = "{transport: [rest, grpc], driver: {rest: k6, grpc: ghz}}"
+    text = f"question: x\nfactors: {factors}\ncross_check: {{driver: {driver}}}\n"
+    with pytest.raises(UsageError, match=r":3: cross_check\.driver.*: verdicts would rest on .*") as error:
+        make_plan(read(tmp_path, text), seed=1)
+    assert "swap it with factors.driver" == error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("{rest: k6, grpc: [k6, ghz]}", "{socket: k6}", ".driver.socket: socket is not in factors.transport"),
+        ("rest: k6", "rest: ghz", ".driver.rest: rest has no driver 'ghz'"),
+        ("rest: k6", "rest: wrk", ".driver.rest: must be one of wireload, k6"),
+        ("operation: users.get", "operation: users.list", ".operation: no cell has the operation 'users.list'"),
+        ("concurrency: 16}", "concurrency: [1, 8]}", ".concurrency: no cell has the concurrency 8"),
+        (
+            "ghz]}, operation: users.get",
+            "fortio]}, operation: users.create",
+            ".driver.grpc: fortio can't drive users.cr",
+        ),
+        ("{rest: k6, grpc: [k6, ghz]}", "wireload", ": it adds no cell"),
+    ],
+)
+def test_a_cross_check_that_can_not_be_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """With the line and key of the cross-check."""
+    assert old in CROSS_CHECKED
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, CROSS_CHECKED.replace(old, new)), seed=1)
+    assert error.value.message.startswith(f"{tmp_path}/scenario.yaml:6: cross_check{expected}")
+
+
+@pytest.mark.parametrize(
+    ("load", "target", "expected"),
+    [
+        ("{timeout_s: 1}", "local", "fortio has a timeout of its own"),
+        ("{model: calls, calls: 10}", "local", "fortio sends for a time"),
+        ("{}", "kubernetes", "fortio is not in the image of the load pods"),
+    ],
+)
+def test_a_load_has_to_fit_the_drivers_of_a_cross_check(
+    tmp_path: Path, load: str, target: TargetName, expected: str
+) -> None:
+    """As it has to fit those of the factors."""
+    text = CROSS_CHECKED.replace("[k6, ghz]", "fortio") + f"load: {load}\n"
+    with pytest.raises(UsageError, match=f":6: cross_check.driver.grpc: {expected}"):
+        make_plan(read(tmp_path, text), 1, target)
+
+
+def test_one_driver_can_drive_all(tmp_path: Path) -> None:
+    """In place of those that the scenario names; then there is nothing to check it by."""
+    text = CROSS_CHECKED.replace("  concurrency", "  driver: {grpc: [ghz, k6]}\n  concurrency")
+    override = Override("--driver k6", ("factors", "driver"), "k6")
+    cells = make_plan(read(tmp_path, text, override), seed=1).cells
+    assert ["k6"] * 8 == [cell.driver for cell in cells]
+
+
+def test_levels_by_transport_apply_to_that_transport(tmp_path: Path) -> None:
+    """A factor written as a mapping varies for the transports it names."""
+    plan = make_plan(read(tmp_path, GOOD), seed=1)
+    drivers = {(cell.transport, cell.driver) for cell in plan.cells}
+    assert {("rest", "k6"), ("grpc", "k6"), ("grpc", "ghz"), ("socket", "k6")} == drivers

@@ -1,0 +1,303 @@
+"""Loads of scenario files: workloads and payloads, sweeps, numbers of calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.scenario_text import read
+from wirebench.errors import UsageError
+from wirebench.plan.plan import make_plan
+
+WORKLOADS = """\
+question: Which transport?
+factors:
+  transport: [rest, grpc]
+  operation: [crud, shop]
+  payload: profile
+  concurrency: 10
+load:
+  workloads:
+    crud: {sequence: [users.create, users.update, users.get, users.delete]}
+    shop:
+      clients:
+        readers: {users: 9, mix: {users.get: 8, users.list: 1}}
+        editors: {mix: {users.create: 2, users.delete: 1}}
+"""
+
+
+def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
+    """A scenario names sequences, mixes and kinds of clients, and measures them as it does operations."""
+    plan = make_plan(read(tmp_path, WORKLOADS), seed=1)
+    assert ["crud", "shop", "crud", "shop"] == [cell.operation for cell in plan.cells]
+    shop = plan.scenario.load.find_workload("shop")
+    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.kinds.items()}
+    assert ("users.get", "users.list", "users.create", "users.delete") == shop.operations
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
+        ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
+        ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
+        (
+            "payload: profile",
+            "payload: huge",
+            "5: factors.payload: must be one of small, profile, list, batch, 512k, or",
+        ),
+        ("payload: profile", "payload: 0", "5: factors.payload: must be one of small, profile, list, batch, 512k, or"),
+        ("payload: profile", "payload: true", "5: factors.payload: must be one of small"),
+        ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
+        ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs either a"),
+        ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
+        ("[users.create, users.update,", "[users.make,", "9: load.workloads.crud.sequence: must be one of users.get,"),
+        (
+            "sequence: [users.create",
+            "mix: {users.get: 0}, sequence: [users.create",
+            "9: load.workloads.crud.mix.users.get",
+        ),
+        ("users: 9", "users: 0", "12: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
+        ("  payload: profile", "  workers: 2", "on 2 workers with a store in each one's memory"),
+        (
+            "  payload: profile",
+            "  driver: {grpc: ghz}",
+            "5: factors.driver.grpc: ghz can't drive crud: it sends one call over",
+        ),
+        ("  concurrency: 10", "  concurrency: 4", "13: load.workloads.shop.clients.editors: none of 4 users is one of"),
+        ("    crud:", "    Crud:", "9: load.workloads.Crud"),
+    ],
+)
+def test_workloads_and_payloads_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Each mistake in a workload or payload is one line with its place."""
+    assert old in WORKLOADS
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, WORKLOADS.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+SWEEP = """\
+question: Where does it break?
+factors: {transport: [rest, grpc]}
+load: {model: sweep, concurrency_max: 48}
+"""
+
+
+def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
+    """A sweep's levels are the powers of two up to the last one, which is where it was told to end."""
+    plan = make_plan(read(tmp_path, SWEEP), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 48] == [cell.concurrency for cell in plan.cells if cell.transport == "rest"]
+    to_the_end = make_plan(read(tmp_path, SWEEP.replace(", concurrency_max: 48", "")), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] == [
+        cell.concurrency for cell in to_the_end.cells if cell.transport == "rest"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[rest, grpc]}", "[rest, grpc], concurrency: 4}", "2: factors.concurrency: a sweep has its own numbers"),
+        ("[rest, grpc]}", "[rest, grpc], rate_per_s: 4}", "2: factors.rate_per_s: a sweep has no rate"),
+        ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
+        ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
+    ],
+)
+def test_sweeps_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """What a sweep decides itself, or what isn't one, is named."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, SWEEP.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+CALLS = """\
+question: What do 500 calls take?
+factors: {transport: [rest, grpc]}
+load: {model: calls, calls: 500}
+"""
+
+
+def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
+    """Every call counts from the first one on, and the window is only a limit."""
+    load = read(tmp_path, CALLS).load
+    assert (500, 0, 60) == (load.calls, load.warmup_s, load.window_s)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (", calls: 500", "", "3: load.model: it needs a number of calls"),
+        ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
+        ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
+        ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
+        ("calls: 500", "calls: 500, warmup_calls: 0", "3: load.warmup_calls: must be at least 1 (it is 0)"),
+        ("model: calls, calls: 500", "warmup_calls: 5", "3: load.warmup_calls: a closed load has no warmup_calls"),
+        (
+            "grpc]}\nload: {model: calls",
+            "grpc], operation: ledger.stream_transactions}\nload: {warmup_calls: 5, model: calls",
+            "3: load.warmup_calls: streams have no warm-up by calls",
+        ),
+        ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
+        ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver.grpc: ghz sends for a time, and not a number"),
+        (
+            "grpc]}",
+            "grpc], concurrency: 1000}",
+            "3: load.calls: 500 calls on each of 1000 connections are over 100,000",
+        ),
+        ("grpc]}", "grpc], rate_per_s: 10}", "2: factors.rate_per_s: a load of calls has no rate"),
+    ],
+)
+def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Each is one line with its place."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, CALLS.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        ("transport: rest", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
+        ("transport: rest", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
+        ("transport: rest, driver: [k6, fortio]", "timeout_s: 1", "2: factors.driver: fortio has a timeout of its own"),
+        ("transport: rest, driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
+    ],
+)
+def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+    """Those beyond what histograms hold, and those of drivers that take none."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, f"question: How long?\nfactors: {{{factors}}}\nload: {{{load}}}\n"), seed=1)
+    assert expected in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        (
+            "concurrency: 21",
+            "spawn_rate_per_s: 10, warmup_s: 1.9",
+            "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, the window after 1.9 s",
+        ),
+        ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
+        ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
+        (
+            "rate_per_s: 10",
+            "spawn_rate_per_s: 9, model: open",
+            "3: load.spawn_rate_per_s: an open load has no spawn_rate_per_s",
+        ),
+    ],
+)
+def test_spawn_rates_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+    """All users must have started when the window opens, and there must be users that start."""
+    text = f"question: How?\nfactors: {{transport: rest, {factors}}}\nload: {{{load}}}\n"
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text), seed=1)
+    assert expected in error.value.message
+
+
+def test_the_last_user_may_start_as_the_window_opens(tmp_path: Path) -> None:
+    """With the first one counted as started at once."""
+    text = "question: How?\nfactors: {transport: rest, concurrency: 21}\nload: {spawn_rate_per_s: 10, warmup_s: 2}\n"
+    assert 2.0 == make_plan(read(tmp_path, text), seed=1).scenario.load.compute_spawn_s(21)
+
+
+PHASES = """\
+question: In phases?
+factors: {transport: [rest, grpc], operation: crud}
+load:
+  model: calls
+  calls: 40
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+"""
+
+
+def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
+    """All users do them, in order."""
+    crud = make_plan(read(tmp_path, PHASES), seed=1).scenario.load.find_workload("crud")
+    assert ("users.create", "users.list", "users.get", "users.delete") == crud.operations == crud.kinds[""].phases
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
+        ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
+        ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
+        (
+            "{phases:",
+            "{sequence: [users.get], phases:",
+            "7: load.workloads.crud: needs either a sequence of operations",
+        ),
+        (
+            "{phases: [",
+            "{clients: {a: {phases: [users.get]}}, phases: [",
+            "7: load.workloads.crud.clients.a: phases are",
+        ),
+        ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
+        ("crud}", "crud, workers: 2}", "on 2 workers with a store in each one's memory"),
+    ],
+)
+def test_phases_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Those without an end, of unequal length, or for some users only."""
+    assert old in PHASES
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, PHASES.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
+CAPACITY = """\
+question: What does it serve?
+factors: {transport: [rest, grpc], concurrency: 16}
+load:
+  model: capacity
+  objective: {p99_ms: 50}
+  window_s: 2
+"""
+
+
+def test_a_search_is_a_load_model(tmp_path: Path) -> None:
+    """It has no rate; each block may take so many windows, and one to begin with."""
+    plan = make_plan(read(tmp_path, CAPACITY), seed=1)
+    assert {("capacity", None)} == {(cell.shape, cell.rate_per_s) for cell in plan.cells}
+    load = plan.scenario.load
+    assert (0.001, 0.03) == (load.objective and load.objective.error_share, load.resolution)
+    assert plan.measured_s == plan.cells_total * 21 * 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  objective: {p99_ms: 50}\n", "", "4: load.model: a search for the capacity needs an objective"),
+        ("p99_ms: 50", "", "5: load.objective.p99_ms: is missing"),
+        ("50}", "50, eror_share: 0}", "5: load.objective.eror_share: no such key; did you mean 'error_share'?"),
+        ("p99_ms: 50", "p99_ms: 0", "5: load.objective.p99_ms: must be over 0"),
+        ("p99_ms: 50", "p99_ms: 30001", "5: load.objective.p99_ms: must be at most 30000"),
+        ("p99_ms: 50", "p99_ms: 50, error_share: 0.1", "5: load.objective.error_share: must be at most 0.001"),
+        ("p99_ms: 50", "p99_ms: 201", "6: load.window_s: a window of 2 s is too short to show a p99 of 201 ms"),
+        ("window_s: 2", "window_s: 2\n  timeout_s: 0.05", "7: load.timeout_s: requests end after 0.05 s, and none"),
+        ("window_s: 2", "window_s: 2\n  resolution: 0.001", "7: load.resolution: must be at least 0.005"),
+        ("window_s: 2", "window_s: 2\n  windows_max: 7", "7: load.windows_max: must be at least 8"),
+        ("16}", "16, rate_per_s: 10}", "2: factors.rate_per_s: a search for the capacity finds the rate"),
+        ("16}", "16, driver: k6}", "2: factors.driver: k6 uses too much CPU time to find what a service"),
+        ("model: capacity", "model: closed", "5: load.objective: a closed load has no objective"),
+        (
+            "[rest, grpc], concurrency: 16",
+            "rest, operation: ledger.stream_transactions",
+            "4: load.model: a search for the capacity is of requests that end soon",
+        ),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_rejected(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    """With its line and the next step."""
+    assert old in CAPACITY
+    with pytest.raises(UsageError) as refused:
+        make_plan(read(tmp_path, CAPACITY.replace(old, new, 1)), seed=1)
+    assert expected in refused.value.message
+    assert refused.value.hint
+
+
+def test_a_cluster_has_no_search(tmp_path: Path) -> None:
+    """Each of its windows would start pods."""
+    with pytest.raises(UsageError, match=r"4: load\.model: each window of a search for the capacity would start"):
+        make_plan(read(tmp_path, CAPACITY), seed=1, target="kubernetes")

@@ -1,0 +1,313 @@
+"""The charts of report and pages: where marks go, what is written beside them, and what they say in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.drawn import Drawn
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from wirebench.analysis.history import History, build_history
+from wirebench.present.charts import bars, lines, plot
+from wirebench.present.charts import history as history_chart
+from wirebench.present.charts.bars import Bar
+from wirebench.present.charts.lines import make_latency_series
+from wirebench.present.charts.plot import Mark, Plot, PlotSeries
+from wirebench.present.charts.scale import Scale
+from wirebench.present.charts.style import assign_styles_to_names
+from wirebench.present.charts.svg import WIDTH, element
+from wirebench.results.progress import ProgressPoint
+
+REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
+LONG = "REST on uvicorn, 4 workers, with postgres, 4 store connections, connections reopened, mutual TLS"
+NOW = datetime(2026, 11, 21, 18, 0, tzinfo=UTC)
+
+
+def test_what_is_drawn_is_escaped() -> None:
+    """Names and messages are anybody's."""
+    assert '<g class="a&#34;b">&lt;i&gt; &amp;</g>' == element("g", "<i> &", class_='a"b')
+    assert '<rect stroke-width="1.2"/>' == element("rect", stroke_width=1.23, fill=None, class_="")
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [5.0], [5.0, 5.0], [1e-3, 1e5], [5e-324, 1e300]])
+def test_a_logarithmic_scale_holds_whatever_was_measured(values: list[float]) -> None:
+    """Nothing, nothing positive, the same everywhere, and much of everything."""
+    scale = Scale.logarithmic(values)
+    assert 1 <= len(scale.ticks()) <= 7
+    assert all(0 <= scale.at(value) <= 1 for value in (*values, *scale.ticks()))
+
+
+def test_equal_ratios_are_equal_distances() -> None:
+    """On a logarithmic scale, whose numbers are round."""
+    scale = Scale.logarithmic([0.1, 1.0, 10.0])
+    low, middle, high = map(scale.at, (0.1, 1.0, 10.0))
+    assert middle - low == pytest.approx(high - middle)
+    assert ["0.1", "0.2", "0.5", "1", "2", "5", "10"] == list(scale.ticks().values())
+    assert ["0.1", "0.3", "1", "3", "10"] == list(scale.ticks(5).values())
+
+
+@pytest.mark.parametrize("high", [1e-8, 0.003, 1.0, 7.3, 10.0, 999.0, 24_035.0, 1e300])
+def test_a_linear_scale_begins_at_nothing_and_has_round_numbers(high: float) -> None:
+    """However great the figures are."""
+    scale = Scale.linear([high, None, 0.0])
+    assert 3 <= len(scale.ticks()) <= 7
+    assert 0 == next(iter(scale.ticks()))
+    assert all(0 <= scale.at(tick) <= 1 for tick in scale.ticks())
+    assert 3 <= len(scale.ticks(5)) <= 5
+
+
+@pytest.mark.parametrize(("greatest", "is_log"), [(199.0, False), (201.0, True)])
+def test_a_scale_is_linear_from_zero_unless_figures_lie_far_apart(greatest: float, *, is_log: bool) -> None:
+    """Over 20× apart, a linear scale would hide the small ones."""
+    scale = Scale.of([10.0, greatest])
+    assert (is_log, is_log) == (scale.is_log, scale.low > 0)
+
+
+def test_a_scale_that_shows_differences_holds_them() -> None:
+    """It needn't begin at 0, nor end there."""
+    for values in ([2385.0, 2289.0, 2485.0], [5.0], [0.001, 900.0]):
+        scale = Scale.around(values)
+        assert 1 <= len(scale.ticks()) <= 7
+        assert all(scale.low <= value <= scale.high for value in values)
+    assert Scale.around([2385.0, 2289.0]).low > 2000
+
+
+def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
+    """Each has its name, its figure in digits, its blocks as dots, and what failed for it."""
+    rows = [Bar(REST, 50.0, (40.0, 60.0)), Bar(GRPC, 200.0, failed_gates=("generator CPU",))]
+    drawn = Drawn(bars.draw_bars("Throughput", {"one load": rows}))
+    shorter, longer = drawn.numbers("area", "width")
+    assert longer == pytest.approx(4 * shorter, abs=0.5)
+    assert (["REST", "gRPC !"], ["50.0", "200"]) == (drawn.texts("name"), drawn.texts("value"))
+    assert (["one load"], 2, 1) == (drawn.texts("title"), len(drawn.all("block")), len(drawn.all("mark unfit")))
+    assert "failed: generator CPU" == drawn.root.findtext(".//title")
+    assert "one load: REST 50.0; gRPC 200, where a gate failed" == drawn.description
+
+
+def test_bars_that_lie_far_apart_are_marks_on_a_logarithmic_scale() -> None:
+    """Bars from 0 would show the greatest alone; equal ratios are equal distances."""
+    rows = [Bar(REST, value) for value in (0.001, 0.1, 10.0)]
+    drawn = Drawn(bars.draw_bars("Gap", {"": rows}))
+    least, middle, most = (x for x, _ in drawn.marks())
+    assert middle - least == pytest.approx(most - middle, abs=0.2)
+    assert [] == drawn.all("area")
+    assert ["0.001", "0.01", "0.1", "1", "10"] == drawn.texts("scale")
+
+
+def test_names_that_have_no_room_beside_their_bars_stand_above_them() -> None:
+    """In as many lines as they need, which leaves the figure its place."""
+    styles = assign_styles_to_names([(LONG, "rest"), ("gRPC", "grpc")]).values()
+    drawn = Drawn(bars.draw_bars("", {"": [Bar(style, 1.0) for style in styles]}, Scale.linear([1.0])))
+    *lines, short = drawn.texts("name")
+    assert (LONG, "gRPC") == (" ".join(lines), short)
+    assert all(len(line) <= 50 for line in lines)
+    ys = drawn.numbers("name", "y")
+    assert all(after - before >= 12 for before, after in itertools.pairwise(ys))
+
+
+def test_an_interval_that_goes_on_beyond_its_scale_has_an_arrow() -> None:
+    """Two noisy blocks must not squeeze all other cells."""
+    rows = [Bar(REST, 50.0, interval=(40.0, 60.0)), Bar(GRPC, 200.0, interval=(1.0, 1e6))]
+    drawn = Drawn(bars.draw_bars("", {"": rows}))
+    assert 1 == len(drawn.all("cut"))
+    assert max(drawn.numbers("interval", "x2")) < WIDTH
+
+
+def test_a_ladder_shows_what_each_step_added_or_took_away() -> None:
+    """As a part of its bar, and in per cent."""
+    drawn = Drawn(bars.draw_steps("CPU", [bars.Step(REST, value, "codec") for value in (2.0, 3.0, 1.5)]))
+    assert ["2.00", "3.00  (+50%)", "1.50  (-50%)"] == drawn.texts("value")
+    (added,), (taken,) = drawn.numbers("added", "width"), drawn.numbers("taken", "width")
+    assert taken == pytest.approx(1.5 * added, abs=0.2)
+
+
+def test_figures_of_a_percentile_are_written_apart() -> None:
+    """However close the marks are, no figure covers another, and none leaves the drawing."""
+    cells = [make_latency_series(REST, {"p50": 1.0 + index / 1000, "p99.9": 0.1}) for index in range(8)]
+    on = lines.make_latency_plot(cells)
+    assert on is not None
+    drawing = lines.draw_latencies("users.get", cells, on)
+    columns = Drawn(drawing).all("column")
+    assert 2 == len(columns)
+    for column, anchor in zip(columns, ("start", "end"), strict=True):
+        figures = [each for each in column if each.get("class") == "figure"]
+        places = [float(each.attrib["y"]) for each in figures]
+        assert all(later - earlier >= 12 for earlier, later in itertools.pairwise(places))
+        assert plot.TOP <= places[0]
+        assert places[-1] <= drawing.size[1] - plot.BOTTOM + 4
+        assert {anchor} == {each.attrib["text-anchor"] for each in figures}
+
+
+def test_less_latency_is_drawn_lower_and_slower_percentiles_further_right() -> None:
+    """A cell's curve goes through more than its percentiles, and its blocks lie thin behind it."""
+    curve = [(1.0, 0.5), (10.0, 2.0), (500.0, 8.0)]
+    cells = [make_latency_series(REST, {"p50": 1.0, "p99": 4.0, "p99.9": None}, curve=curve, blocks=[curve, curve])]
+    on = lines.make_latency_plot(cells)
+    assert on is not None
+    drawn = Drawn(lines.draw_latencies("users.get", cells, on))
+    (line,) = drawn.lines()
+    assert sorted(line, key=lambda point: -point[1]) == line == sorted(line)
+    assert (2, 2) == (len(drawn.marks()), len(drawn.all("behind")))
+    assert None is lines.make_latency_plot([make_latency_series(REST, {"p50": None})])
+
+
+def test_a_drawing_says_its_figures_to_those_who_do_not_see_it() -> None:
+    """And a cell that has none says so."""
+    cells = [make_latency_series(REST, {"p50": 1.0, "p99": 3.5}, fit=False), make_latency_series(GRPC, {"p50": None})]
+    on = lines.make_latency_plot(cells)
+    assert on is not None
+    drawn = Drawn(lines.draw_latencies("Latency", cells, on))
+    assert "REST p50 1.00 ms, p99 3.50 ms, where a gate failed; gRPC not measured" == drawn.description
+    assert ("img", "Latency") == (drawn.root.get("role"), drawn.root.get("aria-label"))
+    assert 2 == len(drawn.all("mark unfit"))
+
+
+def test_levels_lie_as_far_apart_as_their_ratios() -> None:
+    """And where their labels have no room, they are left out until they are pointed at, but for the last."""
+    series = [PlotSeries(REST, [Mark(2.0**power, 100.0 * power, fit=power > 1) for power in range(1, 20)])]
+    drawn = Drawn(lines.draw_levels("Throughput over connections", series))
+    distances = {round(after[0] - before[0]) for before, after in itertools.pairwise(drawn.marks())}
+    assert max(distances) - min(distances) <= 1
+    *_, before_last, last = (each for each in drawn.all("scale") if each.get("text-anchor") == "middle")
+    assert ("524.3k", "scale", "scale rare") == (last.text, last.get("class"), before_last.get("class"))
+    assert "REST 100 at 2, where a gate failed, 1,900 at 524288" == drawn.description
+
+
+def test_a_level_of_nothing_has_its_place() -> None:
+    """As far from the next as a half of that is."""
+    series = [PlotSeries(REST, [Mark(level, 1.0, blocks=(0.9, 1.1)) for level in (0.0, 1.0, 2.0)])]
+    drawn = Drawn(lines.draw_levels("", series))
+    first, second, third = (x for x, _ in drawn.marks())
+    assert second - first == pytest.approx(third - second, abs=0.2)
+    assert ["0", "1", "2"] == [each for each in drawn.texts("scale") if each in {"0", "1", "2"}][-3:]
+    assert 6 == len(drawn.all("block"))
+
+
+def test_curves_have_a_band_around_them() -> None:
+    """From the least to the greatest block; the scale holds it."""
+    points = [(1.0, 2.0), (2.0, 3.0)]
+    drawn = Drawn(
+        lines.draw_curves("", [PlotSeries(REST, points=points, band=[(1.0, 1.0, 2.0), (2.0, 2.0, 40.0)])], is_log=False)
+    )
+    (band,) = drawn.all("band")
+    corners = [tuple(map(float, point.split(","))) for point in band.attrib["points"].split()]
+    assert (4, True) == (len(corners), all(y >= plot.TOP for _, y in corners))
+
+
+def test_marks_show_where_the_truth_lies_and_how_sure_a_figure_is() -> None:
+    """As upright lines."""
+    marks = [Mark(1, 5.0, interval=(4.0, 7.0), truth=(3.0, 5.0))]
+    drawn = Drawn(Plot(Scale.linear([10.0]), (0, 2), {1: "one"}).draw("", "", [PlotSeries(REST, marks)]))
+    for kind in ("interval", "truth"):
+        (line,) = drawn.all(kind)
+        assert line.attrib["x1"] == line.attrib["x2"]
+        assert float(line.attrib["y1"]) > float(line.attrib["y2"])
+
+
+def history_of(folder: Path, infos: Sequence[dict[str, object]], failed: frozenset[int] = frozenset()) -> History:
+    """Return the history of a cell over runs, some of which failed a gate."""
+    runs = []
+    for place, info in enumerate(infos):
+        gate = GENERATOR_GATE if place in failed else passed()
+        builder = RunBuilder([cell("rest")], blocks=2, samples=20, info=info, gates=lambda *_, gate=gate: (gate,))
+        runs.append(builder.write(folder))
+    found = build_history(runs)
+    assert found is not None
+    return found
+
+
+def days(number: int, **info: object) -> list[dict[str, object]]:
+    """Return runs of as many days."""
+    return [{"id": f"run{day}", "started_at": f"2026-11-{day:02}T08:00:00Z", **info} for day in range(1, number + 1)]
+
+
+def test_a_history_has_a_line_for_each_machine(tmp_path: Path) -> None:
+    """With each run's figure and its interval; runs of the same minute are two."""
+    infos: list[dict[str, object]] = [
+        {"id": "run1", "started_at": "2026-11-01T08:00:00Z"},
+        {"id": "run2", "started_at": "2026-11-01T08:00:30Z", "machine": {"cpu": "Another", "cores": "4"}},
+        {"id": "run3", "started_at": "2026-11-02T08:00:00Z"},
+    ]
+    found = history_of(tmp_path, infos)
+    drawn = Drawn(history_chart.draw(found, 1080).svg)
+    assert ["local: Some CPU @ 2.50GHz, 2 cores", "local: Another, 4 cores"] == list(history_chart.legend(found))
+    assert [2, 1] == [len(line) for line in drawn.lines()]
+    dates = [each for each in drawn.texts("scale") if each.startswith("2026")]
+    assert ["2026-11-01 08:00", "2026-11-01 08:00 (2)", "2026-11-02 08:00"] == dates
+    highs, lows = drawn.numbers("interval", "y2"), drawn.numbers("interval", "y1")
+    assert all(high < low for high, low in zip(highs, lows, strict=True))
+    assert 3 == len(highs)
+
+
+def test_dates_below_a_history_are_not_written_over_each_other(tmp_path: Path) -> None:
+    """Of sixteen letters each; the newest is always there, and the others can be pointed at."""
+    drawn = Drawn(history_chart.draw(history_of(tmp_path, days(12)), 1080).svg)
+    dates = [each for each in drawn.all("scale") if (each.text or "").startswith("2026")]
+    written = [float(each.attrib["x"]) for each in dates if each.get("class") == "scale"]
+    assert all(after - before >= 16 * 6.6 for before, after in itertools.pairwise(written))
+    assert (12, "scale") == (len(dates), dates[-1].get("class"))
+
+
+def test_a_history_marks_failed_gates_and_other_versions(tmp_path: Path) -> None:
+    """Hollow is a run whose gate failed; an upright stands before another version."""
+    infos = days(3)
+    for info, commit in zip(infos, ("c0ffee", "c0ffee", "feedbeef"), strict=True):
+        info["commit"] = commit
+    drawn = Drawn(history_chart.draw(history_of(tmp_path, infos, frozenset({0})), 1080).svg)
+    assert drawn.marks("mark unfit") == drawn.marks()[:1]
+    (turn,) = drawn.numbers("turn", "x1")
+    (_, before), (_, second), (_, third) = ((None, x) for x, _ in drawn.marks())
+    assert before < second < turn < third
+    assert "feedbeef" in drawn.texts("scale")
+    assert "in run1, where a gate failed" in drawn.description
+
+
+def test_of_versions_that_begin_close_to_each_other_the_newest_is_named(tmp_path: Path) -> None:
+    """Of many runs, the second may have been the first of its version: an upright without a name says little."""
+    infos = days(12)
+    for info, commit in zip(infos, ("aaaa", *["bbbb"] * 9, "cccc", "dddd"), strict=True):
+        info["commit"] = commit
+    drawn = Drawn(history_chart.draw(history_of(tmp_path, infos), 760).svg)
+    assert 3 == len(drawn.all("turn"))
+    assert ["bbbb", "dddd"] == [each for each in drawn.texts("scale") if each.isalpha()]
+
+
+def point(seconds_ago: float, cell_number: int, rate_per_s: float, p99_ms: float | None = 1.0) -> ProgressPoint:
+    """Return a point of the history of a run in progress."""
+    return ProgressPoint(
+        at=NOW - timedelta(seconds=seconds_ago), cell=cell_number, rate_per_s=rate_per_s, p99_ms=p99_ms
+    )
+
+
+def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot() -> None:
+    """The scale begins at 0; what is older than two minutes, or wasn't measured, is left out."""
+    told = [point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None)]
+    chart = lines.draw_live("Rate", "requests/s", told, lambda each: each.rate_per_s, NOW)
+    drawn = Drawn(chart.svg)
+    ((start, end),) = (line for line in drawn.lines() if len(line) > 1)
+    nothing, last = drawn.marks()
+    assert start[0] < end[0] < nothing[0] < last[0]
+    assert nothing[1] - start[1] == pytest.approx(2 * (nothing[1] - end[1]), abs=0.2)
+    assert {"now", "2 min ago", "0"} <= set(drawn.texts("scale"))
+    assert "0 to 180 requests/s, at last 180" == drawn.description
+    p99 = lines.draw_live("p99", "ms", told, lambda each: each.p99_ms, NOW)
+    assert 1 == len(Drawn(p99.svg).marks())
+
+
+@pytest.mark.parametrize("rate_per_s", [5e-324, 1e-9, 0.3, 1e300])
+def test_a_run_in_progress_is_drawn_whatever_its_file_says(rate_per_s: float) -> None:
+    """Also what nobody could have measured."""
+    chart = lines.draw_live("Rate", "requests/s", [point(0, 1, rate_per_s)], lambda each: each.rate_per_s, NOW)
+    ((_, y),) = Drawn(chart.svg).marks()
+    assert plot.TOP <= y <= chart.svg.size[1] - plot.BOTTOM
+
+
+def test_a_chart_of_nothing_says_so() -> None:
+    """Its scale is there."""
+    drawn = Drawn(lines.draw_live("p99", "ms", [], lambda each: each.p99_ms, NOW).svg)
+    assert ("nothing yet", [], []) == (drawn.description, drawn.lines(), drawn.marks())
+    assert "1" in drawn.texts("scale")

@@ -1,0 +1,65 @@
+"""Loads of several operations: their figures by operation, in the record and in the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.support.report_run import RunBuilder, cell
+from wirebench.analysis.summary import summarise
+from wirebench.measure.cell import summarize_operations
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
+from wirebench.present.charts.style import assign_styles
+from wirebench.report import operations
+
+
+def file_of(**medians_ms: float) -> HistogramFile:
+    """Return a histogram file with 1,000 requests of each operation, all of which took as long."""
+    series = tuple(
+        Series(
+            operation=name.replace("_", "."),
+            code="ok",
+            clock="service",
+            count=1000,
+            histogram=Histogram.of_values(np.full(1000, int(ms * 1e6), dtype=np.int64)).encode(),
+        )
+        for name, ms in medians_ms.items()
+    )
+    return HistogramFile(
+        schema="wirebench.histograms/1",
+        driver=DriverVersion(name="k6", version="1"),
+        window=Window(start_unix_ns=0, end_unix_ns=10**9),
+        series=series,
+        per_second=(),
+        requests_total={"ok": 1000 * len(series)},
+        mismatches=0,
+        dropped_iterations=0,
+    )
+
+
+def test_each_operation_of_a_load_has_figures_of_its_own() -> None:
+    """Reads and writes of one load aren't averaged: each has its requests and its distribution."""
+    figures = summarize_operations(file_of(users_get=1.0, users_create=4.0))
+    assert {"users.create": 1000, "users.get": 1000} == {name: each.requests for name, each in figures.items()}
+    medians = {name: round(each.service.p50_ms) for name, each in figures.items() if each.service}
+    assert {"users.create": 4, "users.get": 1} == medians
+
+
+def test_a_load_of_one_operation_has_no_figures_by_operation() -> None:
+    """They would say what the record says."""
+    assert {} == summarize_operations(file_of(users_get=1.0))
+
+
+def test_the_report_has_a_row_and_a_bar_for_each_operation(tmp_path: Path) -> None:
+    """Operations of a workload stand side by side for all transports, with their figures."""
+    figures = summarize_operations(file_of(users_get=1.0, users_create=4.0))
+    cells = [cell(transport, operation="crud") for transport in ("rest", "grpc")]
+    summaries = summarise(RunBuilder(cells, record={"operations": figures}).write(tmp_path).records)
+    groups = {"crud": summaries}
+    assert [("users.create", "REST"), ("users.create", "gRPC"), ("users.get", "REST"), ("users.get", "gRPC")] == [
+        (row.operation, row.cell) for row in operations.list_rows(groups, {})["crud"]
+    ]
+    charts = operations.draw(groups, assign_styles(summaries))
+    assert ["users.create in crud", "users.get in crud"] == [chart.title for chart in charts]

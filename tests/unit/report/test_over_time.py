@@ -1,0 +1,41 @@
+"""The report of a load that changes: what was asked for over time, and how long users waited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.report_run import RunBuilder, cell
+from wirebench.model.record import Slice
+from wirebench.report.page import render
+from wirebench.results.runs import Run
+
+
+def run_of(folder: Path, wait_ms: float | None) -> Run:
+    """Write and return a run of two transports whose load has two parts, with nothing answered in the second."""
+    figures = {"requests_ok": 90, "p50_ms": wait_ms, "p99_ms": wait_ms, "max_ms": wait_ms}
+    nothing = {"requests_ok": 0, "p50_ms": None, "p99_ms": None, "max_ms": None}
+    slices = (
+        Slice.model_validate({"start_s": 0, "end_s": 1, "rate_asked_per_s": 100, **figures}),
+        Slice.model_validate({"start_s": 1, "end_s": 2, "rate_asked_per_s": 200, **nothing}),
+    )
+    cells = [cell("rest"), cell("socket")]
+    return RunBuilder(cells=cells, blocks=2, record={"over_time": slices}).write(folder)
+
+
+def test_a_load_that_changes_is_drawn_over_time(tmp_path: Path) -> None:
+    """What was asked for, and how long it took; parts without an answer are left out."""
+    page = render(run_of(tmp_path, 5.0))
+    assert 'id="over-time"' in page
+    assert page.count("requests/s asked for: ") == page.count("slowest, ms: ") > 0
+
+
+def test_a_load_that_nobody_answered_has_no_wait(tmp_path: Path) -> None:
+    """What was asked for is drawn all the same."""
+    page = render(run_of(tmp_path, None))
+    assert "requests/s asked for: " in page
+    assert "slowest, ms: " not in page
+
+
+def test_a_steady_load_is_not_drawn_over_time(tmp_path: Path) -> None:
+    """It is the same all the time."""
+    assert 'id="over-time"' not in render(RunBuilder(blocks=2).write(tmp_path))

@@ -1,0 +1,330 @@
+"""The report as a whole: one file, in order, that stands on its own."""
+
+from __future__ import annotations
+
+import re
+import resource
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.support.report_run import RunBuilder, cell, passed
+from wirebench.errors import WirebenchError
+from wirebench.model.cell import Cell
+from wirebench.model.histogram_file import ErrorText
+from wirebench.model.record import DisruptionRecord, Gate
+from wirebench.report import write_report
+from wirebench.results.runs import Run
+
+VOID = {"meta", "link", "img", "br", "hr", "input", "line", "circle", "rect", "path", "use"}
+LOADS = {"src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"}
+
+
+class Document(HTMLParser):
+    """What a test asks of a page: its tags, ids, loads, and text by element."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.ids: list[str] = []
+        self.loads: list[str] = []
+        self.headings: list[tuple[str, str]] = []
+        self.unlabelled_figures = 0
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Count a tag, and note what it names and loads."""
+        values = {name: value or "" for name, value in attrs}
+        self.tags[tag] += 1
+        if "id" in values:
+            self.ids.append(values["id"])
+        self.loads += [value for name, value in values.items() if name in LOADS and not value.startswith("#")]
+        if tag == "svg" and not values.get("aria-label") and values.get("aria-hidden") != "true":
+            self.unlabelled_figures += 1
+        if re.fullmatch(r"h\d", tag):
+            self.headings.append((tag, ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that it closes what was opened last."""
+        if tag not in VOID:
+            assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Gather text, and that of headings by itself."""
+        if "style" in self.open:
+            return
+        self.text += data
+        if self.open and re.fullmatch(r"h\d", self.open[-1]):
+            level, text = self.headings.pop()
+            self.headings.append((level, text + data))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Return a complete run of the quick scenario's cells."""
+    return RunBuilder().write(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def html(quick: Run) -> str:
+    """Return its report."""
+    return write_report(quick).read_text(encoding="utf-8")
+
+
+def test_the_report_lies_in_the_run_s_folder_unless_told_otherwise(quick: Run, tmp_path: Path) -> None:
+    """`report.html` beside the records, or the path that was asked for, and nothing else is left behind."""
+    assert quick.folder / "report.html" == write_report(quick)
+    assert tmp_path / "other.html" == write_report(quick, tmp_path / "other.html")
+    assert ["other.html"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_the_same_run_gives_the_same_bytes(quick: Run, html: str) -> None:
+    """Nothing in a report depends on when or in which process it was written."""
+    assert html == write_report(quick).read_text(encoding="utf-8")
+
+
+def test_the_page_goes_from_the_answer_to_what_was_run(html: str) -> None:
+    """The question is the title; then the answer, the charts, the table, gates, help, and the facts."""
+    headings = Document(html).headings
+    title = "Which transport answers a small user call fastest, and what does it cost the server?"
+    assert [("h1", title)] == [heading for heading in headings if heading[0] == "h1"]
+    expected = [
+        "The answer",
+        "The measurements",
+        "All figures",
+        "Gates that failed",
+        "How to read this",
+        "What was run, on what",
+    ]
+    assert expected == [text for level, text in headings if level == "h2"]
+
+
+def test_the_file_loads_nothing(html: str) -> None:
+    """No script, no font, no picture, no host: and the page's own policy forbids all of them."""
+    document = Document(html)
+    assert [] == document.loads
+    assert 0 == document.tags["script"] + document.tags["link"] + document.tags["img"] + document.tags["iframe"]
+    assert not re.search(r"url\((?!#)", html)
+    assert "@import" not in html
+    assert "://" not in html
+    assert """content="default-src 'none'; style-src 'unsafe-inline'\"""" in html
+
+
+def test_every_element_is_closed_and_every_id_is_unique(html: str) -> None:
+    """Charts that share a page don't share ids, and every reference has its target."""
+    document = Document(html)
+    assert [] == document.open
+    assert [] == [name for name, count in Counter(document.ids).items() if count > 1]
+    references = set(re.findall(r'(?:href="|url\()#([\w-]+)', html))
+    assert set() == references - set(document.ids)
+
+
+def test_charts_have_a_colour_by_name_and_words_for_those_who_do_not_see_them(html: str) -> None:
+    """A chart of latencies for each of four groups, after the two panels that answer; colours are light or dark."""
+    document = Document(html)
+    assert 2 + 4 == document.tags["figure"]
+    assert 0 == document.unlabelled_figures
+    assert "prefers-color-scheme: dark" in html
+    for colour in re.findall(r"\b(?:fill|stroke)(?:: |=\")([^;\"]+)", html):
+        assert re.fullmatch(r"none|currentColor|var\(--\w+\)", colour)
+
+
+def test_a_quick_run_s_report_is_small(html: str) -> None:
+    """Sixteen cells in three blocks take less than 1 MB."""
+    assert len(html.encode()) < 1_000_000
+
+
+def test_the_answer_is_said_in_sentences_with_intervals(html: str) -> None:
+    """A summary a pair first, then every comparison; two drivers of one service are instruments, not services."""
+    text = " ".join(Document(html).text.split())
+    assert re.search(r"Socket is faster than REST in all 4 situations: [\d.–]+× the requests/s", text)
+    claim = r"gRPC is faster than REST: [\d.]+× \(95 % CI [\d.]+–[\d.]+\) the requests/s"
+    assert 4 == len(re.findall(claim, text))
+    assert re.search(r"ghz measured [\d.–]+× the requests/s, .* of wireload, over 4 situations\.", text)
+    measured = r"ghz measured [\d.]+× \(95 % CI [\d.]+–[\d.]+\) the requests/s"
+    assert 4 == len(re.findall(rf"On the same service, {measured}", text))
+    assert "gRPC by ghz is faster" not in text
+
+
+def test_the_command_repeats_the_run_with_its_seed(html: str) -> None:
+    """A reader can copy the line."""
+    assert "wirebench run scenarios/quick.yaml --seed 4711" in Document(html).text
+
+
+def test_gates_that_failed_are_told_once_with_what_to_do(tmp_path: Path) -> None:
+    """However many windows fail one gate, it is one entry, with the worst value, and its verdicts are withheld."""
+    gate = passed("generator_cpu", passed=False, value=0.97, limit=0.9, unit="of its cores", advice="lower the rate")
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (gate,)).write(tmp_path)
+    text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
+    assert 1 == text.count("What to do: lower the rate.")
+    assert "failed in 6 of 6 windows" in text
+    assert "Worst: 97 % of its cores; the limit is 90 % of its cores." in text
+    assert "no verdict on socket against REST (failed gates: generator CPU); measured" in text
+    assert "socket is faster" not in text.lower()
+
+
+def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
+    """A run that was stopped at once says so, and why."""
+    stopped = {"blocks": 3, "status": "incomplete", "reason": "it was interrupted", "duration_s": None}
+    run = RunBuilder(blocks=0, info=stopped).write(tmp_path)
+    document = Document(write_report(run).read_text(encoding="utf-8"))
+    text = " ".join(document.text.split())
+    assert "This run is incomplete. Why: it was interrupted. 0 of 48 windows were measured" in text
+    assert "None: no window was measured." in text
+    assert 0 == document.tags["figure"] + document.tags["table"]
+
+
+def test_one_block_is_no_verdict(tmp_path: Path) -> None:
+    """A block says nothing of its own spread: no interval, and no bar for one."""
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], blocks=1).write(tmp_path)
+    html = write_report(run).read_text(encoding="utf-8")
+    assert 1 == html.count("One block says nothing of its own spread")
+    assert 'class="badge inconclusive"' in html
+    assert 'class="interval' not in html
+    assert "2 cells × 1 block<" in html.replace(" · commit", "<")
+    assert "2 windows (2 cells × 1 block), " in html
+
+
+def test_errors_of_all_blocks_add_up(tmp_path: Path) -> None:
+    """Each text once a cell, the most frequent first."""
+    texts = tuple(ErrorText(code="internal", message=message, count=n) for n, message in ((2, "rare"), (9, "often")))
+    run = RunBuilder(cells=[cell("rest")], record={"error_texts": texts}).write(tmp_path)
+    text = Document(write_report(run).read_text(encoding="utf-8")).text
+    assert 1 == text.count("REST: internal: often (27×)")
+    assert text.index("often (27×)") < text.index("rare (6×)")
+
+
+def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> None:
+    """No CPU chart and no CPU column, but a line that says why."""
+    hidden = dict.fromkeys(
+        ("cpu_s", "cpu_us_per_request", "memory_bytes", "throttled_periods", "requests_by_worker", "fairness")
+    )
+    builder = RunBuilder(cells=[cell("rest"), cell("socket")], info={"target": "external"}, server=hidden)
+    html = write_report(builder.write(tmp_path)).read_text(encoding="utf-8")
+    assert "could not be seen on this target" in html
+    assert "server memory" not in html
+    assert 1 + 1 == Document(html).tags["figure"]
+
+
+def test_an_open_load_is_told_on_the_response_clock(tmp_path: Path) -> None:
+    """What a user waits is drawn and judged."""
+    run = RunBuilder(cells=[cell(wire, rate_per_s=500.0) for wire in ("rest", "socket")]).write(tmp_path)
+    html = write_report(run).read_text(encoding="utf-8")
+    assert ">response time, ms</small>" in html
+    assert ">service time, ms</small>" not in html
+    assert re.search(r"500 requests/s over 16 connections: socket is faster than REST: [\d.]+× .* the p99", html)
+
+
+def test_histograms_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    """Missing, cut off, or not a histogram: the report says which, without the machine's paths, and goes on."""
+    run = RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path)
+    missing, cut, garbled, *_ = sorted((run.folder / "histograms").iterdir())
+    missing.unlink()
+    cut.write_bytes(cut.read_bytes()[:100])
+    garbled.write_text(garbled.read_text(encoding="utf-8").replace("HISTF", "HISTX"), encoding="utf-8")
+    html = write_report(run).read_text(encoding="utf-8")
+    assert "3 histograms are left out" in " ".join(Document(html).text.split())
+    for path in (missing, cut, garbled):
+        assert f"<li>{path.stem}: no latency curve: " in html
+    assert str(tmp_path) not in html
+    assert "Latency by percentile" in html
+
+
+def test_text_of_others_is_text(tmp_path: Path) -> None:
+    """Markup in a scenario, a message or a name changes nothing on the page."""
+    evil = (
+        "<script>alert(1)<\N{DIVISION SLASH}script><img src=x onerror=alert(1)>$x_1$ \" ' &"  # a slash is no file name
+    )
+    names = ("question", "scenario", "scenario_text", "command", "reason", "started_at", "target", "commit")
+    info = dict.fromkeys(names, evil) | {
+        "status": "incomplete",
+        "notes": (evil,),
+        "versions": {evil: evil},
+        "machine": {evil: evil},
+        "conformance_mismatches": (evil,),
+    }
+    gate = passed(evil, passed=False, unit=evil, advice=evil, metrics=("throughput", evil))
+    builder = RunBuilder(
+        cells=[cell("rest", runtime=evil), cell("socket")],
+        gates=lambda _cell, _block: (gate,),
+        info=info,
+        record={"error_texts": (ErrorText(code=evil, message=evil, count=3),), "errors": {evil: 3}},
+    )
+    document = Document(write_report(builder.write(tmp_path)).read_text(encoding="utf-8"))
+    assert 0 == document.tags["script"] + document.tags["img"]
+    assert document.text.count(evil) > 15
+
+
+def test_a_report_that_cannot_be_written_is_one_clear_line(quick: Run, tmp_path: Path) -> None:
+    """The path and the reason; no traceback."""
+    with pytest.raises(WirebenchError, match=r"can't write .*nowhere/report\.html: No such file or directory"):
+        write_report(quick, tmp_path / "nowhere" / "report.html")
+
+
+def test_a_full_disk_leaves_the_old_report_and_no_part_of_a_new_one(quick: Run, tmp_path: Path) -> None:
+    """What can't be written whole changes nothing."""
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(WirebenchError, match=r"can't write .*report\.html: File too large"):
+            write_report(quick, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {"report.html": "old"} == {each.name: each.read_text() for each in tmp_path.iterdir()}
+
+
+def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
+    """Replicas' shares and limits stand in the table, disruptions in sentences, and comparisons in words."""
+    cells = tuple(
+        cell("grpc", replicas=2, rate_per_s=100, cpu_limit_millicores=250, placement="cross-node", balancing="service",
+             disruption=disruption)
+        for disruption in ("none", "kill-pod")
+    )  # fmt: skip
+    killed = DisruptionRecord(
+        kind="kill-pod", start_unix_ns=0, end_unix_ns=3_200_000_000, failed_requests=4, recovery_s=0.25
+    )
+    run = RunBuilder(
+        cells=cells,
+        blocks=2,
+        info={"target": "kubernetes", "compare": "disruption"},
+        server={"requests_by_replica": {"a": 30, "b": 10}, "throttled_periods": 8},
+        record={"disruption": killed, "requests_total": 1000},
+    ).write(tmp_path)
+    text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
+    assert "gRPC, the loss of one of 2 replicas under users.get, 100 requests/s over 16 connections: " in text
+    assert "requests failed, the last of them 0.2 s after it began" in text
+    assert "all replicas were ready again after 3.2 s" in text
+    assert "75 / 25" in text
+    assert "the loss of a pod" in text
+    assert "no disruption" in text
+    assert "250m CPU" in text
+
+
+def test_what_gives_way_under_more_connections_comes_first(tmp_path: Path) -> None:
+    """After the picture and before any verdict: what serves the most, and what gave way first."""
+    cells = tuple(cell("rest", concurrency=concurrency) for concurrency in (1, 4, 16))
+    text = Document(write_report(RunBuilder(cells).write(tmp_path)).read_text(encoding="utf-8")).text
+    answer = text[text.index("The answer") : text.index("Over connections")]
+    picture, _, sentences = answer.partition("so that no verdict rests on it.")
+    assert "requests/s: users.get over connections" in picture
+    assert sentences.strip().startswith("REST, users.get: serves the most from ")
+
+
+def drifting(_cell: Cell, _block: int) -> tuple[Gate, ...]:
+    """Return a gate that failed by far."""
+    return (passed("drift", passed=False, value=90.0, limit=0.1, unit="from the window's first half to its last"),)
+
+
+def test_a_great_failure_is_written_in_digits(tmp_path: Path) -> None:
+    """Thousands of per cent are no power of ten."""
+    text = Document(write_report(RunBuilder(blocks=1, gates=drifting).write(tmp_path)).read_text(encoding="utf-8")).text
+    assert "9,000 % from the window's first half to its last" in text

@@ -1,0 +1,450 @@
+"""The report's parts: curves, scales, forest, numbers, and the words that it shares with the terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.drawn import Drawn
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from wirebench.analysis.compare_cells import Comparison, compare_cells
+from wirebench.analysis.pair import judge
+from wirebench.analysis.ratio import Ratio
+from wirebench.analysis.summary import summarise
+from wirebench.model import labels as names
+from wirebench.model.contract import Driver
+from wirebench.model.histogram import Histogram
+from wirebench.model.metric import METRICS
+from wirebench.model.record import Gate
+from wirebench.present import remarks, sentences
+from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
+from wirebench.present.charts.style import assign_styles, assign_styles_to_lines
+from wirebench.present.charts.svg import WIDTH
+from wirebench.present.numbers import format_duration, format_moment, format_number
+from wirebench.report.facts import make_repeat_command
+from wirebench.report.groups import group_cells
+from wirebench.report.latencies import make_curve, read_latencies
+from wirebench.report.picture import AnswerPicture, draw_answer, draw_metric
+from wirebench.results.runs import Run
+
+
+def comparisons_of(run: Run) -> tuple[Comparison, ...]:
+    """Return a run's comparisons."""
+    return compare_cells(summarise(run.records), run.info.compare, run.info.equivalence_margin)
+
+
+def with_ratio(
+    comparison: Comparison, estimate: float, low: float | None = None, high: float | None = None
+) -> Comparison:
+    """Return a comparison that has only this ratio, of throughput."""
+    ratio = Ratio(estimate, low, high, blocks=3, log_error=None, degrees_of_freedom=None)
+    return dataclasses.replace(comparison, ratios={"throughput": ratio})
+
+
+def draw_forest(forest: Forest, comparison: Comparison) -> Drawn:
+    """Return what a forest draws of a comparison."""
+    drawing = forest.draw(comparison)
+    assert drawing is not None
+    return Drawn(drawing)
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Comparison:
+    """One comparison: socket against REST."""
+    (only,) = comparisons_of(RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path))
+    return only
+
+
+def test_blocks_merge_by_adding_counts(tmp_path: Path) -> None:
+    """A cell's latency is that of all its requests."""
+    run = RunBuilder(cells=[cell("rest")], samples=1000).write(tmp_path)
+    latencies, problems = read_latencies(run, summarise(run.records))
+    (latency,) = latencies.values()
+    assert () == problems
+    assert 3000 == latency.merged.count
+    assert 3 == len(latency.block_curves)
+
+
+def test_a_curve_ends_where_fewer_than_ten_samples_lie_beyond() -> None:
+    """Of 5,000 samples, the last point is exceeded by ten: one in 500."""
+    curve = make_curve(Histogram.of_values(np.arange(1, 5001) * 1000))
+    (_, least_ms), *_, (one_in, most_ms) = curve
+    assert pytest.approx(500) == one_in
+    assert pytest.approx((0.001, 4.99), rel=0.002) == (least_ms, most_ms)
+
+
+def test_too_few_samples_are_no_curve() -> None:
+    """Of 19 samples not even the median has ten beyond it."""
+    assert [] == make_curve(Histogram.of_values(np.arange(1, 20)))
+    assert make_curve(Histogram.of_values(np.arange(1, 21)))
+
+
+def test_a_quantile_without_ten_samples_beyond_is_absent(tmp_path: Path) -> None:
+    """1,000 samples tell a p99 and no p99.9."""
+    run = RunBuilder(cells=[cell("rest")], blocks=1, samples=1000).write(tmp_path)
+    latencies, _ = read_latencies(run, summarise(run.records))
+    (latency,) = latencies.values()
+    assert latency.quantile_ms(0.99) is not None
+    assert None is latency.quantile_ms(0.999)
+
+
+def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Path) -> None:
+    """Two drivers of gRPC look related, and not the same."""
+    looks = assign_styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
+    assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(looks)
+    assert looks["gRPC"].colour == looks["gRPC by ghz"].colour
+    assert looks["gRPC"].dashes != looks["gRPC by ghz"].dashes
+    assert 3 == len({look.colour for look in looks.values()})
+    assert 3 == len({look.outline for look in looks.values()})
+
+
+def test_lines_of_one_transport_differ_by_colour_and_marker() -> None:
+    """A mark without a line says whose it is; where there are more lines than colours, none look the same."""
+    looks = list(assign_styles_to_lines(f"machine {number}" for number in range(30)).values())
+    assert (6, 6) == (len({look.colour for look in looks[:6]}), len({look.outline for look in looks[:6]}))
+    assert 30 == len({(look.colour, look.outline) for look in looks})
+
+
+def test_forest_places_are_on_a_log_scale_around_one(comparison: Comparison) -> None:
+    """2× and 0.5× lie as far from 1×; the margin's band lies around it."""
+    double = with_ratio(comparison, estimate=2.0, low=1.8, high=2.2)
+    half = with_ratio(comparison, estimate=0.5, low=0.4, high=0.6)
+    forest = Forest.of([double, half], margin=0.05)
+    right, left = draw_forest(forest, double), draw_forest(forest, half)
+    one = right.numbers("band", "x")[0] + right.numbers("band", "width")[0] / 2
+    (over,), (under,) = (each.numbers("dot", "cx") for each in (right, left))
+    assert one - under == pytest.approx(over - one, abs=0.3)
+    assert "1×" in right.texts("scale")
+
+
+def test_an_interval_wider_than_the_forest_ends_at_its_edges(comparison: Comparison) -> None:
+    """Two noisy blocks must not squeeze all other comparisons; arrows say that it goes on."""
+    wide = with_ratio(comparison, estimate=1.1, low=0.001, high=1000.0)
+    forest = Forest.of([wide], margin=0.05)
+    drawn = draw_forest(forest, wide)
+    ((low,), (high,)) = drawn.numbers("interval", "x1"), drawn.numbers("interval", "x2")
+    assert (True, True) == (low < drawn.numbers("band", "x")[0], high <= WIDTH)
+    assert 2 == len(drawn.all("cut"))
+    whole = draw_forest(forest, with_ratio(comparison, estimate=1.1, low=1.0, high=1.2))
+    assert [] == whole.all("cut")
+
+
+@pytest.mark.parametrize("reach", [1.0, 1.7, 3.0, 8.0, 40.0, 900.0])
+def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, reach: float) -> None:
+    """Two to seven, so that they fit side by side on a phone."""
+    ends = [with_ratio(comparison, estimate=estimate) for estimate in (reach, 1 / reach)]
+    assert 2 <= len(Forest.of(ends, margin=0.05).scale.ticks()) <= 7
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (9.996, "10.0"), (123.4, "123"), (98765.4, "98,765")],
+)
+def test_numbers_have_three_digits_that_count(value: float | None, text: str) -> None:
+    """And thousands apart."""
+    assert text == format_number(value)
+
+
+def test_durations_and_moments_read_well() -> None:
+    """Minutes where there are any; UTC; and what is no moment stays as it is."""
+    assert "8.25 s" == format_duration(8.25)
+    assert "1 min 52 s" == format_duration(112.4)
+    assert "2026-11-21 10:15 UTC" == format_moment("2026-11-21T11:15:00+01:00")
+    assert "yesterday" == format_moment("yesterday")
+
+
+def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
+    """The command that was given may have named it."""
+    info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info
+    assert "wirebench run q.yaml --seed 5" == make_repeat_command(info)
+
+
+def test_a_name_says_what_is_not_the_default() -> None:
+    """A cell at its transport's defaults has the transport's name, and names tell cells of one load apart."""
+    assert "gRPC" == names.name_cell(cell("grpc").factors)
+    assert "gRPC by ghz" == names.name_cell(cell("grpc", driver="ghz").factors)
+    changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
+    assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.name_cell(changed.factors)
+    go = cell("grpc", implementation="go", runtime="grpc-go")
+    assert "gRPC in Go" == names.name_cell(go.factors)
+
+
+def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
+    """What all cells share is said once; verdicts, which are read alone, say it all the same."""
+    alike: dict[str, Any] = {"workers": 2, "store": "sqlite", "payload": "profile"}
+    cells = [cell("rest", concurrency=count, **alike) for count in (1, 16)]
+    run = RunBuilder(cells=[*cells, cell("grpc", codec="protobuf", **alike)], blocks=2).write(tmp_path)
+    summaries = summarise(run.records)
+    assert ["1 connection: REST", "16 connections: REST", "16 connections: gRPC"] == [
+        each.full_name for each in summaries
+    ]
+    assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
+    assert "users.get (profile), 2 workers, with sqlite" == remarks.describe_common_factors(summaries)
+    (only,) = comparisons_of(run)
+    assert "users.get (profile), 16 connections, 2 workers, with sqlite" == sentences.describe_situation(only)
+
+
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [
+        ((), "users.create (4,096), 100 requests/s over 16 users on 4 connections"),
+        (("operation",), "a payload of 4,096, 100 requests/s over 16 users on 4 connections"),
+        (("operation", "payload"), "100 requests/s over 16 users on 4 connections"),
+        (("rate_per_s", "concurrency"), "users.create (4,096), on 4 connections"),
+        (("operation", "payload", "rate_per_s", "concurrency", "connections"), ""),
+    ],
+)
+def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expected: str) -> None:
+    """Whatever is left is said in the same sentences."""
+    one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=100.0, connections=4)
+    assert expected == names.describe_situation(one.factors, without)
+
+
+def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
+    """Two REST runtimes against gRPC are two sentences that don't say the same."""
+    cells = [cell("rest"), cell("rest", runtime="uvicorn"), cell("grpc")]
+    said = [sentences.describe_comparison(each) for each in comparisons_of(RunBuilder(cells=cells).write(tmp_path))]
+    assert ["gRPC is faster than REST", "gRPC is faster than REST on uvicorn"] == sorted(
+        text.split(": ")[1] for text in said
+    )
+
+
+def test_another_factor_is_told_of_its_owner(tmp_path: Path) -> None:
+    """Workers are compared within a transport, which the situation names."""
+    cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 4)]
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "workers"}).write(tmp_path))
+    assert "REST users.get, 16 connections, with sqlite" == sentences.describe_situation(only)
+    assert "4 workers" in sentences.describe_verdict(only)
+    assert "1 worker" in sentences.describe_verdict(only)
+
+
+def test_pools_are_told_by_their_size(tmp_path: Path) -> None:
+    """A pool's size is said with its store, and as one of the sides of a comparison."""
+    cells = [cell("rest", store="postgres", store_connections=size) for size in (1, 4)]
+    assert "REST with postgres, 4 store connections" == names.name_cell(cells[1].factors)
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "store_connections"}).write(tmp_path))
+    assert "REST users.get, 16 connections, with postgres" == sentences.describe_situation(only)
+    assert "4 store connections and 1 store connection:" in sentences.describe_verdict(only)
+
+
+def test_implementations_are_languages(tmp_path: Path) -> None:
+    """What is compared are Go and Python; that each has runtimes of its own goes without saying."""
+    cells = [cell("socket"), cell("socket", implementation="go", runtime="goroutines")]
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "implementation"}).write(tmp_path))
+    assert "socket users.get, 16 connections" == sentences.describe_situation(only)
+    assert "Go" in sentences.describe_verdict(only)
+    assert "Python" in sentences.describe_verdict(only)
+
+
+def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) -> None:
+    """A verdict on throughput stands, but the p99 next to it rests on too few samples."""
+    few = passed("samples", passed=False, value=300, limit=1000, unit="requests", metrics=("p99",))
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (few,)).write(tmp_path)
+    (only,) = comparisons_of(run)
+    assert "faster" == only.verdict
+    assert "the p99 (don't rely on it: samples)" in sentences.describe_verdict(only)
+    drawn = draw_forest(Forest.of([only], margin=0.05), only)
+    hollow = ["unfit" in each.attrib["class"] for each in drawn.all("dot")]
+    assert (["req/s", "p99", "CPU/req"], [False, True, False]) == (drawn.texts("label"), hollow)
+
+
+def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_beside_its_figure(tmp_path: Path) -> None:
+    """A full generator withholds; that the p99 has too few samples besides is still to be known."""
+    busy = passed(
+        "generator_cpu", passed=False, value=0.99, limit=0.9, unit="of its cores", metrics=("throughput", "p99")
+    )
+    few = passed("samples", passed=False, value=300, limit=1000, unit="requests", metrics=("p99",))
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (busy, few)).write(tmp_path)
+    (only,) = comparisons_of(run)
+    assert "withheld" == only.verdict
+    assert 1 == sentences.describe_verdict(only).count("generator CPU")
+    assert "the p99 (don't rely on it: samples)" in sentences.describe_verdict(only)
+
+
+def driven(tmp_path: Path, *drivers: Driver, gates: tuple[Gate, ...] = ()) -> tuple[Comparison, ...]:
+    """Return the comparisons of a run of two concurrencies by some drivers."""
+    cells = [cell("rest", driver=driver, concurrency=count) for driver in drivers for count in (1, 16)]
+    chosen = gates or (passed(),)
+    builder = RunBuilder(cells=cells, info={"compare": "driver"}, gates=lambda _cell, _block: chosen)
+    return comparisons_of(builder.write(tmp_path))
+
+
+def test_drivers_are_held_against_k6_alone(tmp_path: Path) -> None:
+    """Of three drivers, two are compared with k6 in each situation, and none with each other."""
+    found = driven(tmp_path, "oha", "locust", "k6")
+    assert all(each.instruments for each in found)
+    pairs = sorted((each.baseline_level, each.subject_level) for each in found)
+    assert [("k6", "locust"), ("k6", "locust"), ("k6", "oha"), ("k6", "oha")] == pairs
+
+
+def test_drivers_without_k6_are_held_against_the_first(tmp_path: Path) -> None:
+    """A cross-check needs a reference, whichever it is."""
+    assert {("fortio", "oha")} == {
+        (each.baseline_level, each.subject_level) for each in driven(tmp_path, "oha", "fortio")
+    }
+
+
+def test_how_far_drivers_agree_is_one_sentence_each(tmp_path: Path) -> None:
+    """It spans all situations; each situation has its own sentence too."""
+    found = driven(tmp_path, "k6", "oha", "locust")
+    said = sentences.describe_agreement(found)
+    assert ["oha", "locust"] == [sentence.split()[0] for sentence in said]
+    assert all("the p50" in sentence and "of k6, over 2 situations." in sentence for sentence in said)
+    drawn = draw_forest(Forest.of(found, 0.05, INSTRUMENT_LANES), found[0])
+    assert ["req/s", "p50", "p99"] == drawn.texts("label")
+
+
+def test_a_disagreement_that_failed_a_gate_says_so(tmp_path: Path) -> None:
+    """A generator without CPU time measures itself."""
+    busy = passed("generator_cpu", passed=False, value=0.99, limit=0.9, unit="of its cores", metrics=("throughput",))
+    assert "the requests/s (don't rely on it: generator CPU), " in sentences.describe_verdict(
+        driven(tmp_path, "k6", "locust", gates=(busy,))[0]
+    )
+
+
+def test_a_summary_has_at_most_three_sentences(tmp_path: Path) -> None:
+    """More pairs are counted, not listed."""
+    cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 2, 3, 4)]
+    run = RunBuilder(cells=cells, info={"compare": "workers"}).write(tmp_path)
+    said = sentences.summarise_comparisons(comparisons_of(run))
+    assert 3 == len(said)
+    assert "4 more pairs were compared." == said[-1]
+
+
+def test_a_summary_of_mixed_verdicts_counts_them(comparison: Comparison) -> None:
+    """Faster here and withheld there is neither."""
+    withheld = dataclasses.replace(comparison, verdict="withheld")
+    (only,) = sentences.summarise_comparisons([comparison, withheld, comparison])
+    assert only.startswith("socket against REST: faster in 2 of 3 situations, no verdict in 1; measured ")
+
+
+def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
+    """There is no Grpc."""
+    assert "Socket is faster" == names.capitalise("socket is faster")
+    assert "gRPC is faster" == names.capitalise("gRPC is faster")
+    assert "users.get, 1 connection" == names.capitalise("users.get, 1 connection")
+    assert "ghz measured" == names.capitalise("ghz measured")
+
+
+def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:
+    """An interval over seven orders of magnitude says no more than that."""
+    noise = Ratio(18.04, low=0.0001, high=3254416.0, blocks=3, log_error=2.812, degrees_of_freedom=2)
+    (noisy,) = judge([dataclasses.replace(comparison, ratios={"throughput": noise})], 0.05)
+    said = sentences.describe_verdict(noisy)
+    assert "18.0× (95 % CI <0.001–>1000) the requests/s" in said
+    assert "At this noise level 3 blocks can't detect differences below 1000×; about 25 would decide it." in said
+
+
+def test_a_difference_that_its_correction_leaves_open_is_said_to_be(comparison: Comparison) -> None:
+    """The interval leaves out 1, and a reader asks why there is no verdict."""
+    near = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.2, 1.01, 1.43, 3, 0.0404, 2)})
+    none = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.0, 0.5, 2.0, 3, 0.161, 2)})
+    said, _ = map(sentences.describe_verdict, judge([near, none], 0.05))
+    assert "Alone it would be a difference, but not as one of 2 comparisons." in said
+    assert "corrected for 2 comparisons (Benjamini–Hochberg)" in sentences.describe_certainty(judge([near, none], 0.05))
+    assert "" == sentences.describe_certainty(judge([near], 0.05))
+
+
+def test_a_report_s_charts_are_hollow_where_a_gate_failed(tmp_path: Path) -> None:
+    """Which looks a cell has says nothing of it: the legend is filled."""
+    for name, gate, hollow in (("fit", passed(), 0), ("unfit", GENERATOR_GATE, 1)):
+        run = RunBuilder([cell("rest")], blocks=1, samples=30, gates=lambda *_, gate=gate: (gate,)).write(
+            tmp_path / name
+        )
+        cells = summarise(run.records)
+        (chart,) = draw_metric(METRICS["throughput"], {"one load": cells}, assign_styles(cells))
+        assert hollow == len(Drawn(chart.svg).all("mark unfit"))
+
+
+#: What `quick` drives: one driver for all, and for two transports one that users know.
+CHECKED = (
+    cell("rest", driver="wireload"),
+    cell("grpc", driver="wireload"),
+    cell("socket", driver="wireload"),
+    cell("rest", driver="k6"),
+    cell("grpc", driver="ghz"),
+)
+
+
+def test_two_drivers_of_a_service_each_check_the_verdict_of_one_that_drove_both(tmp_path: Path) -> None:
+    """k6 on REST and ghz on gRPC: what they come to together says whether the verdict depends on the driver."""
+    found = comparisons_of(RunBuilder(cells=CHECKED).write(tmp_path))
+    judged = [each for each in found if not each.instruments]
+    assert [("wireload",)] * 3 == [each.drivers for each in judged]
+    checks = {(each.subject_level, each.baseline_level): each.checks for each in judged}
+    (check,) = checks.pop(("grpc", "rest"))
+    assert ("ghz", "k6") == check.drivers
+    assert [(), ()] == list(checks.values())
+    assert [("wireload", "k6"), ("wireload", "ghz")] == [
+        (each.baseline_level, each.subject_level) for each in found if each.instruments
+    ]
+
+
+def test_a_second_driver_of_both_services_checks_the_first(tmp_path: Path) -> None:
+    """The verdict rests on the first driver, and is not given once more for each."""
+    cells = [cell(transport, driver=driver) for transport in ("rest", "grpc") for driver in ("wireload", "k6")]
+    judged = [each for each in comparisons_of(RunBuilder(cells=cells).write(tmp_path)) if not each.instruments]
+    assert [("wireload",)] == [each.drivers for each in judged]
+    assert [("k6",)] == [check.drivers for each in judged for check in each.checks]
+
+
+def test_a_cross_check_says_whether_it_leads_to_the_same_verdict(tmp_path: Path) -> None:
+    """So does the summary, which counts."""
+    found = comparisons_of(RunBuilder(cells=CHECKED).write(tmp_path))
+    (checked,) = (each for each in found if each.checks)
+    assert "Cross-check by ghz and k6: the same verdict (1." in sentences.describe_verdict(checked)
+    assert ("other drivers lead to the same verdict in 1 of 1 cross-check.",) == sentences.describe_cross_checks(found)
+    other = dataclasses.replace(checked, checks=(dataclasses.replace(checked.checks[0], verdict="slower"),))
+    assert "Cross-check by ghz and k6: another verdict, gRPC is slower than REST (1." in sentences.describe_verdict(
+        other
+    )
+    assert ("other drivers lead to the same verdict in 0 of 1 cross-check.",) == sentences.describe_cross_checks(
+        [other]
+    )
+
+
+def test_a_cross_check_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None:
+    """A driver that was full says nothing for or against the verdict of another."""
+    run = RunBuilder(
+        cells=CHECKED, gates=lambda of, _block: (GENERATOR_GATE if of.driver == "ghz" else passed(),)
+    ).write(tmp_path)
+    (checked,) = (each for each in comparisons_of(run) if each.checks)
+    assert "faster" == checked.verdict
+    assert (
+        "Cross-check by ghz and k6: no verdict on gRPC against REST (failed gates: generator CPU)"
+        in sentences.describe_verdict(checked)
+    )
+    assert () == sentences.describe_cross_checks([checked])
+
+
+def answer_of(run: Run) -> AnswerPicture:
+    """Return the picture that a run's report opens with."""
+    groups = group_cells(summarise(run.records), run.info.compare)
+    return draw_answer(groups, assign_styles(cell for cells in groups.values() for cell in cells))
+
+
+def test_a_report_opens_with_all_cells_in_one_picture(tmp_path: Path) -> None:
+    """What verdicts are on, and what it costs the server: with intervals, and what failed a gate marked."""
+    run = RunBuilder(gates=lambda of, _: (GENERATOR_GATE if of.transport == "socket" else passed(),)).write(tmp_path)
+    rate, cpu = answer_of(run).panels
+    assert ["requests/s", "Server CPU per request"] == [rate.title, cpu.title]
+    drawn = Drawn(rate.svg)
+    situations = [f"users.{name}, {load}" for name in ("create", "get") for load in ("1 connection", "16 connections")]
+    assert situations == drawn.texts("title")
+    assert 4 * ["REST", "gRPC", "gRPC by ghz", "socket !"] == drawn.texts("name")
+    assert (16, 4, 48) == (len(drawn.all("interval")), len(drawn.all("mark unfit")), len(drawn.all("block")))
+
+
+def test_what_a_scenario_sweeps_is_answered_over_its_levels(tmp_path: Path) -> None:
+    """A line a transport, with a legend; an open load is judged by how long users wait."""
+    cells = [cell(wire, concurrency=level, rate_per_s=100.0) for wire in ("rest", "socket") for level in (1, 4, 16)]
+    found = answer_of(RunBuilder(cells, blocks=2, samples=1000).write(tmp_path))
+    assert ["REST", "socket"] == [style.name for style in found.legend]
+    assert ["p99, ms", "server CPU per request, µs"] == [panel.title.partition(":")[0] for panel in found.panels]
+    for panel in found.panels:
+        drawn = Drawn(panel.svg)
+        assert (2, 6, 6) == (len(drawn.lines()), len(drawn.marks()), len(drawn.all("interval")))

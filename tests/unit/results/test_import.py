@@ -1,0 +1,546 @@
+"""`wirebench import`: a run from elsewhere is imported whole, or rejected with the reason."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import struct
+import tarfile
+import tempfile
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.bundles import (
+    RUN,
+    SMALL,
+    Part,
+    import_bytes,
+    manifest_of,
+    packed,
+    parts_of,
+    with_attachment,
+    with_content,
+    with_json,
+    with_manifest,
+)
+from tests.support.command_line import wirebench
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure import environment
+from wirebench.model.record import Latency
+from wirebench.report import write_report
+from wirebench.results.bundle.importing import import_bundle
+from wirebench.results.bundle.write import WriteReport, write_bundle
+from wirebench.results.index import Contents, Index, find_database_url
+from wirebench.results.runs import Run, load_run
+from wirebench.system.signals import Interrupted
+
+#: A distribution that no window has.
+DESCENDING = dict.fromkeys(Latency.model_fields, 1.0) | {"count": 1, "p99_ms": 0.5}
+
+Forge = Callable[[list[Part]], list[Part]]
+#: A place in a bundle, but for its length.
+ANYWHERE = st.integers(0, 2**31)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, bytes]:
+    """Return a run and its bundle."""
+    folder = tmp_path_factory.mktemp("shared")
+    run = SMALL.write(folder / "results")
+    return run, write_bundle(run, write_report, folder / "bundle").path.read_bytes()
+
+
+def draw_nothing(_run: Run, path: Path) -> Path:
+    """Write no report: drawing takes longer than all the checks."""
+    return path
+
+
+def refusal(bundle: bytes) -> str:
+    """Return why a bundle is refused; see that nothing of it is in the results."""
+    with tempfile.TemporaryDirectory() as results:
+        with pytest.raises(UsageError) as error:
+            import_bytes(bundle, Path(results))
+        assert [] == list(Path(results).iterdir())
+    assert error.value.hint
+    return error.value.message
+
+
+def test_the_index_has_what_was_taken_in(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """And a database that is out of order keeps no run out."""
+    (tmp_path / "b.tar.gz").write_bytes(shared[1])
+    results = tmp_path / "results"
+    assert 0 == wirebench("import", tmp_path / "b.tar.gz", "--out", results)[0]
+    with Index(find_database_url(results)) as index:
+        assert Contents(runs=1, cells=2, records=4) == index.contents()
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "index.db").write_text("no database, but long enough to be taken for one by its size" * 100)
+    status, _, text = wirebench("import", tmp_path / "b.tar.gz", "--out", broken)
+    assert 0 == status
+    assert f"the run is in {broken}/{RUN}, and not in the index\n" in text
+    assert shared[0].records == load_run(broken / RUN).records
+
+
+def test_a_run_comes_back_record_by_record(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """And file by file: only the report is drawn anew, and the logs stayed where they were."""
+    run, bundle = shared
+    back = import_bytes(bundle, tmp_path)
+    assert tmp_path / run.info.id == back.folder
+    assert (run.info, run.records) == (back.info, back.records)
+    for path in run.folder.rglob("*.json"):
+        assert path.read_bytes() == (back.folder / path.relative_to(run.folder)).read_bytes()
+    assert (back.folder / "report.html").read_text().startswith("<!doctype html>")
+    assert [back.folder] == list(tmp_path.iterdir())
+
+
+def test_a_run_of_this_machine_is_not_called_another_s(tmp_path: Path) -> None:
+    """A run says more of its machine than the machine of itself: which cores had the services."""
+    machine = {**environment.read_machine(), "core_separation": "server on core 0, generator on core 1"}
+    run = RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info={"machine": machine}).write(tmp_path / "there")
+    assert 0 == wirebench("bundle", run.folder, "--output", tmp_path / "b.tar.gz")[0]
+    _, text, _ = wirebench("import", tmp_path / "b.tar.gz", "--out", tmp_path / "results")
+    assert f"measured on {machine['cpu']}, {machine['cores']} cores\n" in text
+
+
+def test_the_command_takes_a_file_or_stdin(
+    shared: tuple[Run, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says where the run is, on what it was measured, and that this is another machine."""
+    (tmp_path / "b.tar.gz").write_bytes(shared[1])
+    status, text, _ = wirebench("import", tmp_path / "b.tar.gz", "--out", tmp_path / "results")
+    assert 0 == status
+    assert f"{tmp_path}/results/{RUN}\nmeasured on Some CPU @ 2.50GHz, 2 cores, which isn't this one" in text
+    assert "4 of 4 records; digest " in text
+    piped = io.TextIOWrapper(io.BytesIO(shared[1]))
+    monkeypatch.setattr("sys.stdin", piped)
+    status, text, _ = wirebench("import", "-", "--out", tmp_path / "results")
+    assert 0 == status
+    assert f"{tmp_path}/results/{RUN} is here already, the same\n" in text
+
+
+@pytest.mark.parametrize("name", ["nowhere.tar.gz", "."])
+def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path, name: str) -> None:
+    """One line that names it, and no results folder."""
+    status, _, text = wirebench("import", tmp_path / name, "--out", tmp_path / "results")
+    assert 2 == status
+    assert f"error: {tmp_path / name}" in text
+    assert not (tmp_path / "results" / RUN).exists()
+
+
+def test_another_run_of_the_same_name_is_refused(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """And so is one that can't be told to be the same; what is here stays as it is."""
+    parts = parts_of(shared[1])
+    other = packed(with_json(parts, "run.json", notes=["measured at night"]))
+    here = import_bytes(shared[1], tmp_path)
+    with pytest.raises(UsageError, match=f"another run of the same name is here: {here.folder}"):
+        import_bytes(other, tmp_path)
+    assert here.info == load_run(here.folder).info
+    (here.folder / "run.json").write_text("{")
+    with pytest.raises(UsageError, match="is here, and can't be read"):
+        import_bytes(shared[1], tmp_path)
+    assert "{" == (here.folder / "run.json").read_text()
+
+
+def test_the_report_inside_is_not_believed(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """It is a page of somebody's making: what is here is drawn from the records."""
+    evil = b"<!doctype html><script>alert(1)</script>"
+    back = import_bytes(packed(with_content(parts_of(shared[1]), "report.html", lambda _: evil)), tmp_path)
+    assert "alert(1)" not in (back.folder / "report.html").read_text()
+    assert not (back.folder / "scenario.yaml").exists()
+
+
+def test_texts_of_a_bundle_do_not_steer_the_terminal(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """Control characters are shown as what they are."""
+    steering = "\x1b]0;owned\x07 Which?"
+    import_bytes(packed(with_json(parts_of(shared[1]), "run.json", question=steering)), tmp_path)
+    for command in ("results", "list"):
+        status, text, _ = wirebench(command, "--out", tmp_path)
+        assert 0 == status
+        assert "\\x1b]0;owned\\x07 Which?" in text
+        assert "\x1b" not in text
+
+
+@settings(deadline=None, max_examples=100)
+@given(place=ANYWHERE | st.integers(0, 20), change=st.integers(1, 255))
+def test_no_flipped_byte_gets_in(shared: tuple[Run, bytes], place: int, change: int) -> None:
+    """Any byte: it is refused whole, or unpacks to the same: by a field of gzip's header, or a copy of equal bytes."""
+    run, bundle = shared
+    place %= len(bundle)
+    flipped = bytearray(bundle)
+    flipped[place] ^= change
+    with tempfile.TemporaryDirectory() as name:
+        results = Path(name)
+        try:
+            back = import_bytes(bytes(flipped), results, draw_nothing)
+        except UsageError as error:
+            assert error.message.startswith("theirs.tar.gz: ")  # noqa: PT017 - either outcome is right
+            assert [] == list(results.iterdir())
+        else:
+            assert gzip.decompress(bundle) == gzip.decompress(bytes(flipped))
+            assert run.records == back.records
+
+
+@settings(deadline=None, max_examples=40)
+@given(place=ANYWHERE)
+def test_no_part_of_a_bundle_gets_in(shared: tuple[Run, bytes], place: int) -> None:
+    """Wherever it is cut off."""
+    assert "theirs.tar.gz: it is" in refusal(shared[1][: place % len(shared[1])])
+
+
+@settings(deadline=None, max_examples=40)
+@given(place=ANYWHERE, change=st.integers(1, 255))
+def test_no_flipped_byte_of_what_is_packed_gets_in(shared: tuple[Run, bytes], place: int, change: int) -> None:
+    """Packed anew, so that gzip's checksum is right: what still gets in is the run to the byte, and nothing else."""
+    run, bundle = shared
+    plain = bytearray(gzip.decompress(bundle))
+    plain[place % len(plain)] ^= change
+    with tempfile.TemporaryDirectory() as results:
+        try:
+            back = import_bytes(gzip.compress(bytes(plain), 1), Path(results), draw_nothing)
+        except UsageError:
+            assert [] == list(Path(results).iterdir())
+        else:
+            assert (run.info, run.records) == (back.info, back.records)
+            assert [back.folder] == list(Path(results).iterdir())
+
+
+@pytest.mark.parametrize(
+    ("bundle", "expected"),
+    [
+        (b"", "it is truncated"),
+        (b"PK\3\4 a zip", "it isn't a gzip file"),
+        (gzip.compress(b"no tar" * 200, mtime=0), "a member's header is damaged"),
+        (gzip.compress(bytes(10240), mtime=0), "it is no bundle of wirebench"),
+        (packed([Part("a/b.txt", b"x", {})]), "it is no bundle of wirebench"),
+        (packed([Part("a/manifest.json", b"{", {})]), "its manifest isn't JSON"),
+        (packed([Part("a/manifest.json", b"[" * 100_000, {})]), "its manifest isn't JSON"),
+        (packed([Part("a/manifest.json", b"[]", {})]), "its manifest isn't a mapping"),
+        (packed([Part("a/manifest.json", b" " * (17 * 2**20), {})]), "its manifest would be 17,825,792 bytes"),
+    ],
+)
+def test_what_is_no_bundle_is_refused(bundle: bytes, expected: str) -> None:
+    """In words that say what it is."""
+    assert f"theirs.tar.gz: {expected}" in refusal(bundle)
+
+
+def test_a_newer_schema_says_which_version_reads_it(shared: tuple[Run, bytes]) -> None:
+    """Of the bundle as of the records in it."""
+    parts = parts_of(shared[1])
+    newer = with_manifest(
+        parts, lambda manifest: manifest.update(schema_version="wirebench.bundle/2", wirebench="9.1.0")
+    )
+    with tempfile.TemporaryDirectory() as results, pytest.raises(UsageError) as error:
+        import_bytes(packed(newer), Path(results))
+    assert "its schema is 'wirebench.bundle/2', and this wirebench (" in error.value.message
+    assert "take the wirebench that made it, '9.1.0', or a later one" == error.value.hint
+    newer = with_manifest(
+        with_json(parts, "records/", schema_version="wirebench.record/2"),
+        lambda manifest: manifest.update(wirebench="9.1.0"),
+    )
+    with (
+        tempfile.TemporaryDirectory() as results,
+        pytest.raises(UsageError, match="schema_version: must be one of") as error,
+    ):
+        import_bytes(packed(newer), Path(results))
+    assert "it was made by wirebench 9.1.0" in error.value.hint
+
+
+def in_manifest(**changes: object) -> Forge:
+    """Change the first member that the manifest has."""
+    return lambda parts: with_manifest(parts, lambda manifest: manifest["members"][0].update(changes))
+
+
+def in_header(**changes: object) -> Forge:
+    """Change the header of the archive's second member."""
+    return lambda parts: [parts[0], replace(parts[1], header=changes), *parts[2:]]
+
+
+def listed_again(path: str) -> Forge:
+    """List the first member once more, under this path."""
+    return lambda parts: with_manifest(
+        parts, lambda manifest: manifest["members"].append(manifest["members"][0] | {"path": path})
+    )
+
+
+def many_of(size: int, count: int = 50) -> Forge:
+    """List so many histograms of so many bytes."""
+
+    def forge(manifest: dict[str, Any]) -> None:
+        first = manifest["members"][0] | {"size": size}
+        manifest["members"] += [first | {"path": f"histograms/b001-{number}.json"} for number in range(count)]
+
+    return lambda parts: with_manifest(parts, forge)
+
+
+def in_run(name: str) -> Forge:
+    """Have the manifest name another run."""
+    return lambda parts: with_manifest(parts, lambda manifest: manifest.update(run=name))
+
+
+def in_json(path: str, **changes: object) -> Forge:
+    """Change fields of the first JSON file whose path begins so."""
+    return lambda parts: with_json(parts, path, **changes)
+
+
+def series_of(histogram: str) -> list[dict[str, Any]]:
+    """Return the series of a histogram file with this one histogram."""
+    return [{"operation": "users.get", "code": "ok", "clock": "service", "count": 1, "histogram": histogram}]
+
+
+FIRST = "histograms/b001-rest-gunicorn-gthread-w1-memory-json-keep-users.get-c16-wireload.json"
+
+
+FORGERIES: dict[str, tuple[Forge, str]] = {
+    "absolute path": (in_manifest(path="/etc/cron.d/x"), "'/etc/cron.d/x' leads out of the bundle"),
+    "path upwards": (in_manifest(path="../x.json"), "'../x.json' leads out of the bundle"),
+    "path down and up": (in_manifest(path="records/../../x.json"), "leads out of the bundle"),
+    "path with backslashes": (in_manifest(path="..\\x.json"), "leads out of the bundle"),
+    "path of a drive": (in_manifest(path="C:\\x.json"), "leads out of the bundle"),
+    "accent": (in_manifest(path="records/b001-caf\u00e9.json"), "is nothing that a bundle holds"),
+    "writing backwards": (in_manifest(path="records/b001-x\u202e.json"), "is nothing that a bundle holds"),
+    "end of line": (in_manifest(path="records/b001-x.json\n"), "is nothing that a bundle holds"),
+    "null": (in_manifest(path="records/b001-x\0.json"), "is nothing that a bundle holds"),
+    "no name": (in_manifest(path="records/.json"), "is nothing that a bundle holds"),
+    "the index": (in_manifest(path="index.db"), "is nothing that a bundle holds"),
+    "long name": (in_manifest(path=f"records/b001-{'x' * 250}.json"), "is nothing that a bundle holds"),
+    "twice": (listed_again(FIRST), "a path stands twice"),
+    "twice in other case": (listed_again(FIRST.replace("rest", "REST")), "differ in upper case alone"),
+    "huge": (in_manifest(size=10**10), "would be 10,000,000,000 bytes"),
+    "huge in all": (many_of(64 * 2**20), "all files would be"),
+    "many": (many_of(1, 25_001), "members: "),
+    "negative size": (in_manifest(size=-1), "members.0.size: must be at least 0"),
+    "size as text": (in_manifest(size="12"), "members.0.size: must be a whole number"),
+    "wrong hash": (in_manifest(sha256="f" * 64), f"{FIRST} hasn't the SHA-256 of its manifest"),
+    "no hash": (in_manifest(sha256="xyz"), "members.0.sha256"),
+    "wrong size": (in_manifest(size=1), "bytes, and in its manifest 1"),
+    "mode": (in_manifest(mode=0o4755), "members.0.mode: is not known"),
+    "wrong digest": (
+        lambda parts: [
+            replace(parts[0], content=parts[0].content.replace(b'"digest": "', b'"digest": "0', 1)),
+            *parts[1:],
+        ],
+        "its manifest: digest: must match",
+    ),
+    "soft link": (in_header(type=tarfile.SYMTYPE, linkname="/etc/passwd", size=0), "is a link, and no file"),
+    "hard link": (in_header(type=tarfile.LNKTYPE, linkname="../x", size=0), "is a link, and no file"),
+    "device": (in_header(type=tarfile.CHRTYPE, size=0), "is a device, and no file"),
+    "pipe": (in_header(type=tarfile.FIFOTYPE, size=0), "is a pipe, and no file"),
+    "folder": (in_header(type=tarfile.DIRTYPE, size=0), "is a folder, and no file"),
+    "sparse": (in_header(type=tarfile.GNUTYPE_SPARSE), "is a sparse file, and no file"),
+    "extended header": (in_header(type=tarfile.XHDTYPE), "is something, and no file"),
+    "header's absolute path": (in_header(name="/etc/cron.d/x"), "'/etc/cron.d/x' is where its manifest has"),
+    "header's path upwards": (in_header(name=f"{RUN}/../../x"), "x' is where its manifest has"),
+    "header's long name": (in_header(name=f"{RUN}/{'a/' * 600}x"), "a member's name has 1,"),
+    "first is missing": (lambda parts: [parts[0], *parts[2:]], f"is where its manifest has {FIRST}"),
+    "last is missing": (lambda parts: parts[:-1], "scenario.yaml is in its manifest and missing"),
+    "one more": (lambda parts: [*parts, Part(f"{RUN}/more.json", b"", {})], "more.json' isn't in its manifest"),
+    "archived twice": (lambda parts: [parts[0], parts[1], *parts[1:]], "is where its manifest has"),
+    "another folder": (
+        lambda parts: [replace(each, path=f"other/{Path(each.path).name}") for each in parts],
+        "its folder is 'other'",
+    ),
+    "run upwards": (in_run("../../up"), "'../../up' is no name of a run"),
+    "run's two names": (in_run("20261121T101500Z-a,b"), "is no name of a run"),
+    "run's name of two words": (in_run("20261121T101500Z-my run"), "is no name of a run"),
+    "run's special name": (in_run("last"), "'last' is no name of a run"),
+    "run's hidden end": (in_run("20261121T101500Z-\u202equick"), "is no name of a run"),
+    "nothing": (lambda parts: with_manifest(parts, lambda found: found.update(members=[])), "run.json is missing"),
+    "no list": (
+        lambda parts: with_manifest(parts, lambda found: found.update(members=None)),
+        "members: must be a list",
+    ),
+    "empty run": (lambda parts: with_content(parts, "run.json", lambda _: b"{}"), "run.json: id: is missing"),
+    "run of no scenario": (in_json("run.json", id="20261121T101500Z-slow"), "isn't of the scenario"),
+    "another run": (in_json("run.json", id="20261122T101500Z-quick"), "run isn't that of run.json"),
+    "run that goes on": (in_json("run.json", status="running", pid=1), "its run is still running"),
+    "no moment": (in_json("run.json", started_at="yesterday"), "'yesterday' is no moment"),
+    "no time zone": (in_json("run.json", started_at="2026-11-21T10:15:00"), "has no time zone"),
+    "resumed too early": (in_json("run.json", resumed_at=["2026-11-21T10:14:00Z"]), "resumed before it was begun"),
+    "another machine": (in_json("run.json", machine={"cpu": "a faster one"}), "machine isn't that of run.json"),
+    "fewer blocks": (in_json("run.json", blocks=1), "its block and order aren't those of the run's plan"),
+    "record of another": (in_json("records/", run="another"), "run isn't that of run.json"),
+    "histogram elsewhere": (in_json("records/", histogram_file="../../../etc/shadow"), "histogram_file isn't that"),
+    "another id": (in_json("records/", id="b001-x"), "id isn't that of run.json and of its block and cell"),
+    "large number": (in_json("records/", requests=10**30), "is no figure"),
+    "not a number": (in_json("records/", window_s=float("nan")), "window_s: nan is no figure"),
+    "infinity": (in_json("records/", window_s=float("inf")), "window_s: inf is no figure"),
+    "beyond": (
+        lambda parts: with_content(parts, "histograms/", lambda _: b'{"schema": 1e999}'),
+        "schema: inf is no figure",
+    ),
+    "beyond all measure": (in_json("records/", rate_achieved_per_s=1e300), "1e+300 is no figure"),
+    "below all measure": (in_json("records/", rate_achieved_per_s=1e-300), "1e-300 is no figure"),
+    "negative requests": (in_json("records/", requests=-10), "requests: -10 is negative"),
+    "negative rate": (in_json("records/", rate_achieved_per_s=-0.5), "rate_achieved_per_s: -0.5 is negative"),
+    "negative gate": (
+        in_json("records/", gates=[GENERATOR_GATE.model_dump() | {"value": -2}]),
+        "gates.value: -2 is negative",
+    ),
+    "descending percentiles": (in_json("records/", service=DESCENDING), "service: its percentiles"),
+    "many blocks": (in_json("run.json", blocks=2**62), "a run has from 1 to 1,000 blocks"),
+    "many cells": (in_json("run.json", cells=2**31), "a run has from 1 to 1,000 blocks, and a cell"),
+    "no margin": (in_json("run.json", equivalence_margin=0), "equivalence_margin: 0.0 isn't between 0 and 1"),
+    "all margin": (in_json("run.json", equivalence_margin=1e14), "isn't between 0 and 1"),
+    "long ago": (in_json("run.json", started_at="0001-01-01T00:00:00+14:00"), "nothing was measured before 1970"),
+    "six years off": (in_json("run.json", started_at="2020-11-21T10:15:00Z"), "isn't when the run began by its name"),
+    "negative duration": (in_json("run.json", duration_s=-1), "run.json: duration_s: -1 is negative"),
+    "long question": (in_json("run.json", question="x" * 501), "question: it has more than 500 characters"),
+    "no histograms": (lambda parts: with_content(parts, "histograms/", lambda _: b"{}"), "driver"),
+    "no histogram": (in_json("histograms/", series=series_of("AAAA")), "histogram 1: not an HdrHistogram"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_bundle_is_refused(shared: tuple[Run, bytes], name: str) -> None:
+    """Whole, and with the reason; its own manifest agreeing with it doesn't help."""
+    forge, expected = FORGERIES[name]
+    assert expected in refusal(packed(forge(parts_of(shared[1]))))
+
+
+@pytest.mark.parametrize(
+    ("factors", "expected"),
+    [
+        ({"concurrency": "many"}, "factors: concurrency: must be a whole number"),
+        ({"transport": "pigeon"}, "factors: no transport 'pigeon'"),
+        ({"color": "red"}, "factors: 'color' is not known here"),
+        ({"payload": 1.5}, "factors: payload"),
+    ],
+)
+def test_factors_that_no_cell_has_are_refused(
+    shared: tuple[Run, bytes], factors: dict[str, object], expected: str
+) -> None:
+    """What reads runs counts on their kinds."""
+    parts = parts_of(shared[1])
+    record = next(json.loads(each.content) for each in parts if "/records/" in each.path)
+    assert expected in refusal(packed(with_json(parts, "records/", factors=record["factors"] | factors)))
+
+
+def test_a_bomb_is_refused_by_what_it_unpacks_to(shared: tuple[Run, bytes]) -> None:
+    """Not by what its headers claim: zeros that gzip packs a thousandfold."""
+    logs = parts_of(shared[1])
+    for number in range(2):
+        logs = with_attachment(logs, f"logs/{number}.log", bytes(40 * 2**20))
+    assert "it unpacks to over 100 times its size" in refusal(packed(logs))
+
+
+def test_a_bomb_within_a_histogram_is_refused(shared: tuple[Run, bytes]) -> None:
+    """The histogram's own compression is limited, too."""
+    bomb = zlib.compress(bytes(50 * 2**20))
+    text = base64.b64encode(struct.pack(">II", 0x1C849314, len(bomb)) + bomb).decode()
+    forged = with_json(parts_of(shared[1]), "histograms/", series=series_of(text))
+    tracemalloc.start()
+    try:
+        assert "histogram 1: not an HdrHistogram: unpacks to over" in refusal(packed(forged))
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_large_bundle_takes_little_memory(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """100 MB of logs pass through in pieces."""
+    parts = parts_of(shared[1])
+    noise = bytes(range(256)) * (50_000_000 // 256)
+    for number in range(2):
+        parts = with_attachment(parts, f"logs/{number}.log", noise)
+    large = packed(parts, level=0)
+    assert len(large) > 99_000_000
+    tracemalloc.start()
+    try:
+        back = import_bytes(large, tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+    assert noise == (back.folder / "logs" / "1.log").read_bytes()
+
+
+@contextmanager
+def failing(error: BaseException, bundle: bytes, after: int) -> Iterator[io.BytesIO]:
+    """Yield a stream that fails after so many bytes."""
+
+    class Stream(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell() >= after:
+                raise error
+            return super().read(min(size or 0, 4096))
+
+    yield Stream(bundle)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.9])
+@pytest.mark.parametrize(
+    ("error", "raised"), [(Interrupted("SIGINT"), Interrupted), (OSError(5, "I/O error"), WirebenchError)]
+)
+def test_nothing_is_left_of_an_import_that_was_stopped(
+    shared: tuple[Run, bytes], tmp_path: Path, share: float, error: BaseException, raised: type[BaseException]
+) -> None:
+    """By a signal or an error, at the beginning, in the middle and near the end."""
+    with failing(error, shared[1], int(share * len(shared[1]))) as stream, pytest.raises(raised):
+        import_bundle(stream, "theirs", tmp_path, write_report)
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("step", ["report", "rename"])
+def test_an_interrupt_before_the_last_step_leaves_nothing(
+    shared: tuple[Run, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Until the run gets its name, there is none."""
+
+    def interrupt(*_: object) -> Path:
+        raise Interrupted("SIGTERM")
+
+    draw: WriteReport = write_report
+    if step == "report":
+        draw = interrupt
+    else:
+        monkeypatch.setattr(Path, "rename", interrupt)
+    with pytest.raises(Interrupted):
+        import_bytes(shared[1], tmp_path, draw)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_full_disk_leaves_nothing(shared: tuple[Run, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is one line that names the results folder."""
+    opened = Path.open
+
+    def full(path: Path, mode: str = "r", **options: Any) -> Any:  # noqa: ANN401 - Path.open's own
+        if mode == "xb":
+            raise OSError(28, "No space left on device")
+        return opened(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(WirebenchError, match=f"can't write {tmp_path}: No space left on device"):
+        import_bytes(shared[1], tmp_path)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_staged_run_is_listed_nowhere(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """Who looks for runs while one is being checked doesn't meet it."""
+    seen: list[str] = []
+
+    def look(run: Run, path: Path) -> Path:
+        assert run.folder.is_dir()
+        seen.append(wirebench("list", "--json", "--out", tmp_path)[1])
+        return path
+
+    import_bytes(shared[1], tmp_path, look)
+    assert [[]] == [json.loads(each)["runs"] for each in seen]
+
+
+def test_the_manifest_has_every_file(shared: tuple[Run, bytes]) -> None:
+    """With its size, in the archive's order."""
+    first, *others = parts_of(shared[1])
+    manifest = manifest_of([first])
+    listed = [(f"{RUN}/{each['path']}", each["size"]) for each in (*manifest["members"], *manifest["attachments"])]
+    assert [(each.path, len(each.content)) for each in others] == listed

@@ -1,0 +1,106 @@
+"""Queries are read strictly: what isn't understood is refused with the reason."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from wirebench.results.query import Filters, ParameterError, Query
+from wirebench.web.api.runs import CompareQuery
+
+
+def test_a_filter_has_the_levels_that_are_given() -> None:
+    """Repeated, by an alias or with commas between, each once; empty fields of a form are none."""
+    pairs = [
+        ("protocol", "rest,grpc"),
+        ("transport", "grpc"),
+        ("scenario", ""),
+        ("concurrency", "16,1"),
+        ("run_id", "a,,b"),
+    ]
+    expected = Filters(protocol=("rest", "grpc"), transport=("grpc",), concurrency=(16, 1), run_id=("a", "b"))
+    found = Filters.read(pairs)
+    assert (expected, {"rest", "grpc"}) == (found, {*found.transports})
+
+
+def test_a_machine_keeps_its_commas() -> None:
+    """Its line has some of its own."""
+    pairs = [("machine", "Some CPU, 2 cores"), ("machine", "Other CPU, 1 core")]
+    assert ("Some CPU, 2 cores", "Other CPU, 1 core") == Filters.read(pairs).machine
+
+
+@pytest.mark.parametrize(
+    ("given", "since", "until"),
+    [
+        ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, 23, 59, 59, 999_999, tzinfo=UTC)),
+        ("2026-11-21T10:15:00Z", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
+        ("2026-11-21T10:15", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
+        ("2026-11-21 10:15:00.5-02:00", *[datetime(2026, 11, 21, 12, 15, 0, 500_000, tzinfo=UTC)] * 2),
+        ("2026-11-21T10:15 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
+        ("2026-11-21T10:15:00 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
+    ],
+)
+def test_a_date_counts_as_a_whole(given: str, since: datetime, until: datetime) -> None:
+    """From its first moment to its last; times are in UTC, and a plus may have become a space on its way."""
+    filters = Filters.read([("since", given), ("until", given)])
+    assert (since, until) == (filters.since, filters.until)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("protocol", "http", "protocol: must be one of rest, grpc, socket (it is 'http')"),
+        ("protocol", "REST", "protocol: must be one of rest, grpc, socket (it is 'REST')"),
+        ("concurrency", "0", "concurrency: must be at least 1 (it is '0')"),
+        ("concurrency", "1e3", "concurrency: must be a whole number (it is '1e3')"),
+        ("concurrency", "٣", "concurrency: must be a whole number (it is '٣')"),
+        ("concurrency", "9" * 100, "concurrency: must be at most 10000 (it is '999"),
+        ("since", "yesterday", "since: 'yesterday' is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
+        ("since", "2026-02-30", "since: '2026-02-30' is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
+        ("until", "20261121", "until: '20261121' is no date or time such as"),
+        ("until", "2026-W47-6", "until: '2026-W47-6' is no date or time such as"),
+        ("until", "2026-11-21T10", "until: '2026-11-21T10' is no date or time such as"),
+        ("until", "9999-12-31T23:59:59-10:00", "until: '9999-12-31T23:59:59-10:00' is no date or time such as"),
+        ("since", "0001-01-01T00:00:00+10:00", "since: '0001-01-01T00:00:00+10:00' is no date or time such as"),
+        ("scenario", "a\x00b", "scenario: has characters that can't be printed"),
+        ("machine", "\ufffd", "machine: has characters that can't be printed"),
+        ("transport", "http", "transport: must be one of rest, grpc, socket (it is 'http')"),
+        ("client", "curl", "client: must be one of wireload"),
+        ("codec", "json", "codec: there is no such parameter"),
+    ],
+)
+def test_what_is_malformed_is_refused(name: str, value: str, message: str) -> None:
+    """With the parameter and the reason."""
+    with pytest.raises(ParameterError) as refused:
+        Filters.read([(name, value)])
+    assert refused.value.message.startswith(message)
+    assert name == refused.value.parameter
+    assert refused.value.hint
+
+
+def test_a_single_one_is_given_once() -> None:
+    """Of two, nobody knows which is meant."""
+    with pytest.raises(ParameterError, match="since: given more than once"):
+        Filters.read([("since", "2026-01-01"), ("since", "2026-01-02")])
+
+
+def test_a_close_name_is_suggested() -> None:
+    """Who mistypes is told what was meant."""
+    with pytest.raises(ParameterError) as refused:
+        Filters.read([("protocl", "rest")])
+    assert refused.value.hint.startswith("did you mean protocol? known are machine, target")
+
+
+def test_an_address_without_parameters_says_so() -> None:
+    """Rather than to list none."""
+    with pytest.raises(ParameterError) as refused:
+        Query.read([("a", "b")])
+    assert "this address takes none" == refused.value.hint
+
+
+def test_what_is_required_is_missed() -> None:
+    """Also where it is there and empty."""
+    for pairs in ([], [("base", "")]):
+        with pytest.raises(ParameterError, match="base: is missing"):
+            CompareQuery.read([*pairs, ("head", "x")])

@@ -1,0 +1,222 @@
+"""The folder of a run: written as it goes, read back the same, and clear when it can't be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.report_run import RunBuilder
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.run_info import RunInfo
+from wirebench.results.progress import RunProgress, write_progress
+from wirebench.results.runs import DamagedRun, Run, RunWriter, find_run, list_runs, load_run, make_run_id
+
+
+def info(
+    name: str = "20260101T120000Z-quick", pid: int | None = None, process_began_unix_s: float | None = None
+) -> RunInfo:
+    """Return what is said of a run that has just begun."""
+    return RunInfo(
+        id=name,
+        scenario="quick",
+        scenario_text="question: q\n",
+        question="q",
+        command="wirebench run quick",
+        target="local",
+        seed=1,
+        blocks=1,
+        cells=1,
+        status="running",
+        reason="",
+        pid=os.getpid() if pid is None else pid,
+        process_began_unix_s=process_began_unix_s,
+        started_at="2026-01-01T12:00:00+00:00",
+        duration_s=None,
+        measured_s=None,
+        services_start_s=None,
+        conformance_requests=0,
+        conformance_mismatches=(),
+        compare="transport",
+        equivalence_margin=0.05,
+        versions={},
+        machine={},
+        notes=(),
+        commit=None,
+    )
+
+
+def test_a_run_is_named_after_its_start_and_its_question() -> None:
+    """Names sort by time."""
+    assert "20260102T030405Z-quick" == make_run_id("quick", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+
+
+def test_a_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    """What is said of a run survives the disk."""
+    writer = RunWriter(tmp_path, info())
+    writer.update(status="complete", duration_s=1.5)
+    assert writer.info == load_run(writer.folder).info
+
+
+def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
+    """A run that says it is running, by a process that is gone, was killed."""
+    gone = os.fork()
+    if gone == 0:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    writer = RunWriter(tmp_path, info(pid=gone))
+    assert ("incomplete", "it was killed") == (
+        load_run(writer.folder).info.status,
+        load_run(writer.folder).info.reason,
+    )
+
+
+@pytest.mark.parametrize("name", ["my scenario", "Été", "a,b", "a/b", "", "x" * 181])
+def test_a_scenario_that_gives_no_name_is_refused(name: str) -> None:
+    """What is no name in an address, or is two in a list, is none at all; the error says what is."""
+    with pytest.raises(UsageError, match="gives its runs no name") as error:
+        make_run_id(name)
+    assert "letters (a to z), digits" in error.value.hint
+
+
+def test_a_number_that_another_process_has_is_not_the_run(tmp_path: Path) -> None:
+    """Of this machine, or of the one that the run's folder was copied to."""
+    began_unix_s = psutil.Process().create_time()
+    for name, seconds_before, status in (("now", 0, "running"), ("before", 3600, "incomplete")):
+        said = info(f"20260101T120000Z-{name}", process_began_unix_s=began_unix_s - seconds_before)
+        assert status == load_run(RunWriter(tmp_path, said).folder).info.status
+
+
+@pytest.mark.parametrize(
+    ("host", "seconds_ago", "status"),
+    [("elsewhere", 1, "running"), ("elsewhere", 60, "incomplete"), (platform.node(), 1, "incomplete")],
+)
+def test_a_run_on_another_machine_is_running_while_it_is_heard_of(
+    tmp_path: Path, host: str, seconds_ago: float, status: str
+) -> None:
+    """Its process can't be seen; here it could, and when it is gone the run was killed."""
+    gone = os.fork()
+    if gone == 0:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    writer = RunWriter(tmp_path, info(pid=gone))
+    heard = RunProgress(
+        updated_at=datetime.now(UTC) - timedelta(seconds=seconds_ago), host=host, done=0, total=1, step="", left_s=1,
+        cell=None, driver=None, writes_snapshots=False, now=None, last=None, history=(),
+    )  # fmt: skip
+    write_progress(writer.folder, heard)
+    assert status == load_run(writer.folder).info.status
+
+
+def test_the_last_run_is_found(tmp_path: Path) -> None:
+    """`last` is the newest; a name and a folder do as well."""
+    RunWriter(tmp_path, info("20260101T120000Z-quick"))
+    newest = RunWriter(tmp_path, info("20260102T120000Z-quick"))
+    assert newest.folder == find_run("last", tmp_path).folder
+    assert newest.folder == find_run("20260102T120000Z-quick", tmp_path).folder
+    assert newest.folder == find_run(str(newest.folder), tmp_path).folder
+
+
+@pytest.mark.parametrize("name", ["last", "nothing", "../.."])
+def test_a_run_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> None:
+    """The message says what to do."""
+    with pytest.raises(UsageError) as error:
+        find_run(name, tmp_path)
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", '{"schema_version": "wirebench.run/2"}'])
+def test_a_damaged_run_is_named(tmp_path: Path, content: str) -> None:
+    """A file that can't be read gives one line with its name."""
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(WirebenchError, match=r"run\.json: \w") as error:
+        load_run(tmp_path)
+    assert error.value.hint.endswith("choose another run")
+
+
+def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
+    """The list goes on past it, and says why it can't be read."""
+    good = [RunWriter(tmp_path, info(f"2026010{day}T120000Z-quick")).folder for day in (1, 3)]
+    damaged = tmp_path / "20260102T120000Z-quick"
+    damaged.mkdir()
+    (damaged / "run.json").write_bytes(b"\xff\x00")
+    listed = list(list_runs(tmp_path))
+    assert [good[0], damaged, good[1]] == [run.folder for run in listed]
+    assert [Run, DamagedRun, Run] == [type(run) for run in listed]
+    assert good[1] == find_run("last", tmp_path).folder
+
+
+def test_the_last_run_is_the_last_that_can_be_read(tmp_path: Path) -> None:
+    """Newer ones that are damaged are told of; without any that is whole there is no last one."""
+    whole = RunWriter(tmp_path, info("20260101T120000Z-quick")).folder
+    damaged = RunWriter(tmp_path, info("20260102T120000Z-quick")).folder
+    (damaged / "run.json").write_text("[]")
+    told: list[DamagedRun] = []
+    assert whole == find_run("last", tmp_path, told.append).folder
+    assert [DamagedRun(damaged, "run.json: must be a mapping of keys to values")] == told
+    (whole / "run.json").write_text("")
+    with pytest.raises(UsageError, match="no readable runs"):
+        find_run("last", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("compare", "taste", "compare: must be one of transport, runtime"),
+        ("pid", "x", "pid: must be a whole number"),
+        ("seed", None, r"seed: must be a whole number \(it is nothing\)"),
+    ],
+)
+def test_what_is_wrong_in_a_run_is_said_in_plain_words(tmp_path: Path, key: str, value: object, expected: str) -> None:
+    """The file, the field, and what it must be."""
+    path = RunWriter(tmp_path, info()).folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(WirebenchError, match=rf"run\.json: {expected}"):
+        load_run(path.parent)
+
+
+def test_a_process_id_that_cannot_be_one_is_of_no_process(tmp_path: Path) -> None:
+    """A number that no process has makes a run that isn't going on."""
+    assert "incomplete" == load_run(RunWriter(tmp_path, info(pid=10**20)).folder).info.status
+
+
+def test_runs_are_looked_for_in_a_folder_only(tmp_path: Path) -> None:
+    """A file that is given as the folder of the runs is wrong usage."""
+    (tmp_path / "file").write_text("")
+    for call in (lambda: find_run("last", tmp_path / "file"), lambda: list(list_runs(tmp_path / "file"))):
+        with pytest.raises(UsageError, match="not a folder"):
+            call()
+
+
+def test_a_record_without_a_factor_is_refused(tmp_path: Path) -> None:
+    """What lacks a factor can be compared with nothing: it is named when it is read."""
+    folder = RunWriter(tmp_path, info()).folder
+    data = json.loads(RunBuilder(blocks=1).write(tmp_path / "other").records[0].model_dump_json())
+    record = folder / "records" / "cell.json"
+    record.write_text(json.dumps(data | {"factors": data["factors"] | {"transport": "pigeon"}}))
+    with pytest.raises(WirebenchError, match=r"cell\.json: factors: no transport 'pigeon'"):
+        load_run(folder)
+    del data["factors"]["driver"]
+    record.write_text(json.dumps(data))
+    with pytest.raises(WirebenchError, match=r"cell\.json: factors: lacks driver"):
+        load_run(folder)
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    """A results folder below a file is refused in one line."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WirebenchError, match="can't write"):
+        RunWriter(tmp_path / "file", info())
+
+
+def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
+    """A second run of the same name, begun in the same second, is refused and harms nothing."""
+    first = RunWriter(tmp_path, info())
+    with pytest.raises(WirebenchError, match="File exists"):
+        RunWriter(tmp_path, info())
+    assert first.info == load_run(first.folder).info

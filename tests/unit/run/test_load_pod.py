@@ -1,0 +1,184 @@
+"""Load pods: tasks and answers, acting together, and sharing a load."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from tests.support.histogram_files import make_histogram_file
+from tests.support.jobs import cell
+from wirebench.drivers import K6, Job
+from wirebench.errors import WirebenchError
+from wirebench.measure.calibrate import Probe
+from wirebench.measure.conformance import Conformance
+from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.model.histogram_file import Window, merge_parallel
+from wirebench.model.scenario import Load
+from wirebench.run.load_pod import main
+from wirebench.run.load_pod import start_barrier as rendezvous
+from wirebench.run.load_pod.start_barrier import join_start_barrier
+from wirebench.run.load_pod.task import (
+    CalibrateTask,
+    MeasureTask,
+    Task,
+    decode_answer,
+    encode_answer,
+    read_task,
+)
+from wirebench.targets.target import Containers, Replica
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+MEASURE = MeasureTask(
+    cell=cell("rest", "k6", concurrency=2), load=Load(), address="rest:5000", addresses=(),
+    replicas=(Replica("a", "http://10.0.0.1:6000", containers=Containers("http://10.0.1.1:9110", "uid", ("c",))),),
+    seed=1, id_base=2, cores=1.0,
+)  # fmt: skip
+CALIBRATE = CalibrateTask(probes=(Probe("wireload", "grpc", 16, 0.5), Probe("k6", "rest", 64, 1, 500)), cores=1.0)
+
+
+@pytest.mark.parametrize("task", [MEASURE, CALIBRATE])
+def test_a_task_is_read_as_it_was_written(tmp_path: Path, task: Task) -> None:
+    """What the harness asks for is what the pod does."""
+    path = tmp_path / "load.json"
+    path.write_text(task.model_dump_json(), encoding="utf-8")
+    assert task == read_task(path)
+
+
+@pytest.mark.parametrize(
+    ("agents", "found", "expected"),
+    [
+        ({}, ("a",), None),
+        ({"b": "http://10.0.1.2:9110"}, ("a",), None),
+        ({"n": "http://10.0.1.1:9110"}, (), None),
+        ({"n": "http://10.0.1.1:9110"}, ("a",), Containers("http://10.0.1.1:9110", "uid", ("a",))),
+    ],
+)
+def test_a_service_beside_its_load_is_read_by_their_node_s_agent(
+    monkeypatch: pytest.MonkeyPatch, agents: dict[str, str], found: tuple[str, ...], expected: Containers | None
+) -> None:
+    """The pod knows its node and its own UID; without an agent there, or a container found, nothing is read."""
+    monkeypatch.setenv("WIREBENCH_NODE", "n")
+    monkeypatch.setenv("WIREBENCH_POD_UID", "uid")
+    monkeypatch.setattr(main, "find_containers_beside", lambda _url, _uid: found)
+    task = MeasureTask(
+        cell=cell("rest", "k6"), load=Load(), address="127.0.0.1:5000", addresses=(), agents=agents,
+        replicas=(Replica("same-pod", "http://127.0.0.1:6000"),), seed=1, id_base=2, cores=1.0,
+    )  # fmt: skip
+    (replica,) = main._find_replicas(task)
+    assert ("same-pod", expected) == (replica.name, replica.containers)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"kind": "measure"}', '{"kind": "verify", "services": [], "more": 1}'])
+def test_a_task_of_another_version_is_refused(tmp_path: Path, text: str) -> None:
+    """A pod whose image is older or newer than the harness says so, and sends nothing."""
+    path = tmp_path / "load.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(WirebenchError) as caught:
+        read_task(path)
+    assert str(path) in caught.value.message
+
+
+def test_an_answer_is_found_among_what_a_pod_printed() -> None:
+    """Histograms are longer than a line of a log may be; other lines are passed over."""
+    observation = Observation(
+        file=make_histogram_file(100, list(range(1, 5000)), (1, 2)),
+        window_s=2.0,
+        generator=GeneratorUse(cpu_s=1.0, cores=1.0, throttled_periods=0),
+        server=ServerUse(requests={"a": {"0": 5}}),
+    )
+    printed = f"a warning\n{encode_answer(observation)}another line\n"
+    assert max(map(len, printed.splitlines())) < 16_000
+    assert observation == decode_answer(printed, TypeAdapter(Observation))
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5])
+def test_an_answer_that_is_not_whole_is_none(kept: float) -> None:
+    """Half an answer is not taken for one; what the pod has printed is shown."""
+    whole = encode_answer(Conformance(100, tuple(f"request {number}" for number in range(100))))
+    printed = "it ran out of memory\n" + whole[: int(kept * len(whole))]
+    with pytest.raises(WirebenchError, match="no answer") as caught:
+        decode_answer(printed, TypeAdapter(Conformance))
+    assert "out of memory" in caught.value.details
+
+
+def test_generators_start_when_all_are_there_and_add_up() -> None:
+    """Nobody starts before the last one is ready; the first learns how much all have sent."""
+    port, started, totals = free_port(), threading.Semaphore(0), []
+
+    def act(index: int) -> None:
+        with join_start_barrier(index, 3, "127.0.0.1", port) as barrier:
+            barrier.wait()
+            started.release()
+            totals.append((index, barrier.add_up(10 * (index + 1))))
+
+    threads = [threading.Thread(target=act, args=(index,)) for index in (0, 1)]
+    for each in threads:
+        each.start()
+    assert not started.acquire(timeout=0.3)
+    act(2)
+    for each in threads:
+        each.join(timeout=10)
+    assert {(0, 60), (1, 20), (2, 30)} == set(totals)
+
+
+def test_a_generator_that_does_not_turn_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others don't wait for ever."""
+    monkeypatch.setattr(rendezvous, "_READY_TIMEOUT_S", 0.2)
+    with pytest.raises(WirebenchError, match="not all of the 2 load pods"), join_start_barrier(0, 2, "", free_port()):
+        pass
+    nobody = free_port()
+    with pytest.raises(WirebenchError, match="can't reach the first"), join_start_barrier(1, 2, "127.0.0.1", nobody):
+        pass
+
+
+def test_a_generator_that_ends_early_is_said() -> None:
+    """Its requests are missing in the total."""
+    port = free_port()
+
+    def come_and_go() -> None:
+        with join_start_barrier(1, 2, "127.0.0.1", port):
+            pass
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    with join_start_barrier(0, 2, "", port) as barrier:
+        thread.join()
+        with pytest.raises(WirebenchError, match="ended before its load did"):
+            barrier.add_up(1)
+
+
+def test_shares_of_a_load_are_its_whole(tmp_path: Path) -> None:
+    """Three generators take a third each, in k6's words: segments that follow each other from 0 to 1."""
+
+    def flags(generator: tuple[int, int]) -> list[str]:
+        third = cell("rest", "k6", concurrency=3)
+        job = Job(third, Load(), "a:1", 1, 1, tmp_path / "out", tmp_path / "log", None, generator=generator)
+        return [str(part) for part in K6().build_arguments(job) if "segment" in str(part)]
+
+    sequence = "--execution-segment-sequence=0,1/3,2/3,1"
+    assert [] == flags((0, 1))
+    assert ["--execution-segment=0:1/3", sequence] == flags((0, 3))
+    assert ["--execution-segment=2/3:1", sequence] == flags((2, 3))
+
+
+def test_what_generators_measured_side_by_side_adds_up() -> None:
+    """Histograms merge exactly, seconds are those of each one's own window, and the window spans all."""
+    merged = merge_parallel(
+        [make_histogram_file(100, [1, 2, 3], (2, 1)), make_histogram_file(101, [10, 20], (1, 1, 7))]
+    )
+    assert {"ok": 5} == merged.count_by_code() == merged.requests_total
+    assert (3, 2, 7) == merged.per_second[0].counts
+    assert Window(start_unix_ns=100 * 10**9, end_unix_ns=103 * 10**9) == merged.window
+    assert 2 == merged.dropped_iterations
+    assert merged.merge_histograms("service").compute_quantiles_ns(1)[0] == pytest.approx(20e6, rel=1e-3)

@@ -1,0 +1,252 @@
+"""`wirebench resume`: what may go on, what of it is left, and what is then said of the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import render_run, wirebench
+from tests.support.report_run import WINDOW_S, RunBuilder
+from wirebench.analysis.pauses import describe_pauses
+from wirebench.errors import UsageError
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import Plan, make_plan
+from wirebench.report import write_report
+from wirebench.results.index import Filters, Index, IndexFollower, find_database_url
+from wirebench.results.progress import read_progress
+from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.run.execution import TimeSpent
+from wirebench.run.progress import ProgressFile, TimeLeft
+from wirebench.run.resumption import compute_time_spent, plan_rest, resume_info
+
+TEXT = """\
+question: Which is faster?
+factors: {transport: [rest, grpc, socket], concurrency: 4}
+load: {warmup_s: 1, window_s: 5}
+blocks: 3
+"""
+SEED = 11
+STARTED = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+#: From the beginning of one window to that of the next.
+STEP_S = 8.0
+STOPPED = {"status": "incomplete", "reason": "it was interrupted (SIGINT)"}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """Return the plan of a scenario: three blocks of three cells."""
+    path = tmp_path / "quick.yaml"
+    path.write_text(TEXT)
+    return make_plan(read_scenario(path), SEED)
+
+
+def stopped(folder: Path, plan: Plan, windows: int = 4, pause_s: float = 0, **info: Any) -> Run:  # noqa: ANN401
+    """Return a run of which so many windows are there; if there is a pause, it lies before the last two of them."""
+    said = {"question": "Which is faster?", "scenario_text": TEXT, "seed": SEED, "notes": ("as noted",)} | STOPPED
+    built = RunBuilder(cells=plan.cells, blocks=3, samples=100, info=said | info).write(folder)
+    writer_path = built.folder / "records"
+    records = {record.id: record for record in built.records}
+    for number, planned in enumerate(each for block in plan.blocks for each in block):
+        path = writer_path / f"{planned.id}.json"
+        if number >= windows:
+            path.unlink()
+            (built.folder / "histograms" / path.name).unlink()
+            continue
+        began_s = STARTED.timestamp() + 2 + number * STEP_S + (pause_s if number >= windows - 2 else 0)
+        moved = {
+            "order": planned.order,
+            "window_start_unix_ns": int(began_s * 1e9),
+            "window_end_unix_ns": int((began_s + records[planned.id].window_s) * 1e9),
+        }
+        path.write_text(records[planned.id].model_copy(update=moved).model_dump_json())
+    return load_run(built.folder)
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    """Return all files of a folder with what is in them."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def damage(run: Run) -> None:
+    """Cut a record off."""
+    (run.folder / "records" / f"{run.records[0].id}.json").write_text("{")
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"status": "complete"}, "20261121T101500Z-quick is complete"),
+        ({"status": "running", "pid": os.getpid()}, "20261121T101500Z-quick is still running"),
+        ({"conformance_mismatches": ("rest: 200, grpc: 404",)}, "ended because the services didn't answer alike"),
+        ({"seed": SEED + 1}, "isn't in the plan of its scenario and seed"),
+        ({"seed": -1}, "its seed: -1 is not within"),
+        ({"cells": 2}, "its scenario plans 9 windows, and run.json has 6"),
+        ({"scenario_text": "question: [\n"}, "not valid YAML"),
+        ({"target": "external"}, "no address is given"),
+        ({}, "was measured on or with something else (cpu: Some CPU"),
+    ],
+)
+def test_what_cannot_go_on_is_refused_before_it_is_touched(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch, info: dict[str, Any], expected: str
+) -> None:
+    """One line, a next step, status 2, and the run is as it was."""
+    monkeypatch.setattr("wirebench.run.preparation.prepare", lambda *_: None)
+    run = stopped(tmp_path / "results", plan, **info)
+    before = files(run.folder)
+    status, _, errors = wirebench("resume", run.folder)
+    assert (2, True, True) == (status, expected in errors, "\nnext: " in errors), errors
+    assert before == files(run.folder)
+
+
+def test_a_damaged_run_is_refused(tmp_path: Path, plan: Plan) -> None:
+    """As wrong input, with the name of the file."""
+    run = stopped(tmp_path / "results", plan)
+    damage(run)
+    status, _, errors = wirebench("resume", run.info.id, "--out", tmp_path / "results")
+    assert (2, True) == (status, f"records/{run.records[0].id}.json" in errors)
+
+
+def test_what_is_left_is_what_has_no_record(tmp_path: Path, plan: Plan) -> None:
+    """In the planned order; a block that is done has nothing left."""
+    rest = plan_rest(plan, stopped(tmp_path, plan))
+    assert [0, 2, 3] == [len(rest.list_cells_left(block)) for block in rest.blocks]
+    assert plan.blocks[1][1:] == rest.list_cells_left(rest.blocks[1])
+    assert (9, 5 * 6.0) == (rest.cells_total, rest.measured_s)
+
+
+def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
+    """By a process that is here, with what is noted this time, once; how long it takes is not known before its end."""
+    run = stopped(tmp_path, plan)
+    now = run.info.model_copy(update={"pid": 17, "notes": ("as noted", "busy"), "id": "another", "resumed_at": ()})
+    info = resume_info(run, now)
+    assert ("running", "", 17, ("as noted", "busy"), run.info.id) == (
+        info.status, info.reason, info.pid, info.notes, info.id,
+    )  # fmt: skip
+    assert (None, None, None) == (info.duration_s, info.measured_s, info.services_start_s)
+    (resumed_at,) = info.resumed_at
+    assert timedelta(0) <= datetime.now(UTC) - resumed_at < timedelta(seconds=30)
+    again = resume_info(dataclasses.replace(run, info=info.model_copy(update=STOPPED)), now)
+    assert (resumed_at, 2) == (again.resumed_at[0], len(again.resumed_at))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"commit": "another"}, "commit: 0123456789abcdef0123456789abcdef01234567 then, another now"),
+        (
+            {"versions": {"wirebench": "0.1.0", "wireload": "9.0.0"}},
+            "wireload: 0.1.0 then, 9.0.0 now, and 2 things more",
+        ),
+        ({"machine": {"cpu": "Some CPU @ 2.50GHz", "cores": "64"}}, "cores: 2 cores then, 64 cores now"),
+        ({"target": "kubernetes"}, "target: local then, kubernetes now"),
+    ],
+)
+def test_what_was_measured_otherwise_shares_no_run(
+    tmp_path: Path, plan: Plan, changes: dict[str, Any], expected: str
+) -> None:
+    """Of another machine, version or commit are figures of another run."""
+    run = stopped(tmp_path, plan)
+    with pytest.raises(UsageError) as refused:
+        resume_info(run, run.info.model_copy(update=changes))
+    assert expected in refused.value.message
+    assert f"`wirebench reproduce {run.folder}`" in refused.value.hint
+
+
+def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
+    """What it took until it ended; one that was killed took as long as its windows reach, without the pauses."""
+    ended = stopped(tmp_path / "ended", plan, duration_s=50.0, services_start_s=9.0)
+    load = plan.scenario.load
+    measured_s = 4 * (1 + WINDOW_S)
+    expected = TimeSpent(duration_s=50.0, measured_s=measured_s, services_start_s=9.0)
+    assert expected == compute_time_spent(ended, load)
+    unknown: dict[str, Any] = {"duration_s": None, "services_start_s": None}
+    killed = stopped(tmp_path / "killed", plan, **unknown)
+    expected = TimeSpent(duration_s=2 + 3 * STEP_S + WINDOW_S, measured_s=measured_s, services_start_s=None)
+    assert expected == compute_time_spent(killed, load)
+    resumed_at = STARTED + timedelta(seconds=3 + 2 * STEP_S + 3600)
+    twice = stopped(tmp_path / "twice", plan, pause_s=3602, resumed_at=(resumed_at,), **unknown)
+    first_s, second_s = 2 + STEP_S + WINDOW_S, 1 + STEP_S + WINDOW_S
+    assert first_s + second_s == compute_time_spent(twice, load).duration_s
+
+
+@pytest.mark.parametrize(
+    ("windows", "done", "told"),
+    [
+        (4, 2, "block 1 was measured in two parts, 1:00:06 (h:min:s) apart, which adds noise to its ratios"),
+        (5, 3, "between two blocks, which lie 1:00:06 (h:min:s) apart"),
+    ],
+)
+def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan, windows: int, done: int, told: str) -> None:
+    """How long it was, and which block it divides: as lines of a terminal, and in the report."""
+    resumed_at = (STARTED + timedelta(seconds=3600), STARTED + timedelta(seconds=3610))
+    run = stopped(tmp_path, plan, windows=windows, pause_s=3600, resumed_at=resumed_at)
+    expected = f"it was stopped after {done} of 9 windows and resumed at 2026-11-21 11:15 UTC: {told}"
+    assert [expected] == list(describe_pauses(run))
+    assert f"! {expected}\n" in render_run(run)
+    assert expected in write_report(run).read_text()
+    undisturbed = dataclasses.replace(run, info=run.info.model_copy(update={"resumed_at": ()}))
+    assert [] == list(describe_pauses(undisturbed))
+
+
+def test_an_incomplete_run_names_the_next_step(tmp_path: Path, plan: Plan) -> None:
+    """Wherever it is shown."""
+    run = stopped(tmp_path, plan)
+    step = f"wirebench resume {run.info.id}"
+    assert step in render_run(run)
+    assert step in write_report(run).read_text()
+    assert "`wirebench resume RUN` measures what an incomplete run has left." in wirebench("list", "--out", tmp_path)[1]
+
+
+def test_of_two_who_go_on_with_a_run_the_second_is_refused(tmp_path: Path, plan: Plan) -> None:
+    """Both have found it stopped; by then it goes on."""
+    run = stopped(tmp_path, plan)
+    info = resume_info(run, run.info)
+    writer = RunWriter(tmp_path, info, found=run)
+    assert info.resumed_at == load_run(writer.folder).info.resumed_at
+    with pytest.raises(UsageError, match="has been resumed meanwhile"):
+        RunWriter(tmp_path, resume_info(run, run.info), found=run)
+
+
+def test_what_a_window_has_left_that_was_not_finished_is_removed(tmp_path: Path, plan: Plan) -> None:
+    """Drivers begin anew; what belongs to records stays as it is, and so does a run that nothing is added to."""
+    run = stopped(tmp_path, plan)
+    before = files(run.folder / "records") | files(run.folder / "histograms")
+    (run.folder / "histograms" / "b002-cut-off.json").write_text("{")
+    (run.folder / "histograms" / "b002-cut-off.ghz-0").mkdir()
+    (run.folder / "histograms" / "b002-cut-off.ghz-0" / "calls.json").write_text("{")
+    writer = RunWriter(tmp_path, resume_info(run, run.info), found=run)
+    assert before == files(run.folder / "records") | files(run.folder / "histograms")
+    assert len(run.records) == sum(1 for _ in (run.folder / "histograms").iterdir())
+    assert writer.is_worth_keeping(logs_count=False)
+
+
+def test_the_index_gets_the_records_that_were_there(tmp_path: Path, plan: Plan) -> None:
+    """It may have been lost since they were measured."""
+    run = stopped(tmp_path, plan)
+    with IndexFollower(find_database_url(tmp_path), tmp_path, lambda error: pytest.fail(error.message)) as follower:
+        RunWriter(tmp_path, resume_info(run, run.info).model_copy(update={"pid": os.getpid()}), follower, found=run)
+    with Index(find_database_url(tmp_path)) as index:
+        assert [(4, "running")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
+
+
+def test_progress_counts_what_was_done_before_and_time_what_is_left(tmp_path: Path, plan: Plan) -> None:
+    """The pace is that of this part alone."""
+    now_s = 1000.0
+    left = TimeLeft(9, 6.5, lambda: now_s, done=4)
+    assert 5 * 6.5 == left.compute_s()
+    now_s += 10.0
+    left.count_done(5)
+    now_s += 9.5
+    left.count_done(6)
+    assert 3 * (6.5 + 9.5) / 2 == left.compute_s()
+    rest = plan_rest(plan, stopped(tmp_path, plan))
+    with ProgressFile(tmp_path, rest, TimeLeft.of(rest, "local")):
+        while (told := read_progress(tmp_path)) is None:
+            pass
+    assert (4, 9) == (told.done, told.total)
+    assert 5 * 6.0 < told.left_s <= 5 * 6.5

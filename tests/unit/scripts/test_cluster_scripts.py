@@ -1,0 +1,216 @@
+"""What holds the cluster together and can be checked without an engine."""
+
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.locks import normalize_name, read_lock
+from wirebench.system.paths import ROOT
+
+RUNTIME = ROOT / "images/offline/runc"
+CAPABILITY = "CAP_SYS_RESOURCE"
+
+
+def without_capability(command: list[str]) -> list[str]:
+    """Give the command that runs another one on a machine that lacks the capability."""
+    bounding = re.search(r"^CapBnd:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert bounding is not None
+    if not int(bounding[1], 16) >> 24 & 1:
+        return command
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("only root, with setpriv, can take a capability out of the bounding set")
+    return ["setpriv", "--bounding-set=-sys_resource", *command]
+
+
+@pytest.fixture
+def fake_runc(tmp_path: Path) -> Path:
+    """Make a folder for PATH with a runc that prints its arguments."""
+    folder = tmp_path / "sbin"
+    folder.mkdir()
+    program = folder / "runc"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    return folder
+
+
+def run_runtime(folder: Path, *arguments: str) -> str:
+    """Run our OCI runtime in front of the runc in a folder; return what that printed."""
+    if not shutil.which("jq"):
+        pytest.skip("jq is missing; make docker-up installs it with the engine")
+    environment = {**os.environ, "PATH": f"{RUNTIME.parent}:{folder}:{os.environ['PATH']}"}
+    command = without_capability([str(RUNTIME), *arguments])
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=30)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("flag", ["--bundle {}", "--bundle={}", "-b {}"])
+def test_runtime_takes_the_capability_out_of_a_container(tmp_path: Path, fake_runc: Path, flag: str) -> None:
+    """A container that is to be created asks for what the machine can grant, and else stays as it was."""
+    spec = {
+        "process": {
+            "args": ["sleep", "1"],
+            "capabilities": {"bounding": ["CAP_CHOWN", CAPABILITY], "ambient": [CAPABILITY]},
+            "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 1048576, "soft": 1048576}],
+        },
+        "linux": {"resources": {"memory": {"limit": 17179869184}}},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(spec))
+    arguments = ["create", *flag.format(tmp_path).split(), "a-container"]
+
+    assert " ".join(arguments) == run_runtime(fake_runc, *arguments)
+    granted = json.loads((tmp_path / "config.json").read_text())
+    assert {"args": ["sleep", "1"], "capabilities": {"bounding": ["CAP_CHOWN"], "ambient": []}} == granted["process"]
+    assert spec["linux"] == granted["linux"]
+
+
+def test_runtime_takes_the_capability_out_of_a_process(tmp_path: Path, fake_runc: Path) -> None:
+    """A process that is to be started in a container has a file of its own."""
+    process = tmp_path / "process.json"
+    process.write_text(json.dumps({"args": ["ls"], "capabilities": {"bounding": [CAPABILITY]}, "rlimits": []}))
+
+    run_runtime(fake_runc, "exec", "--process", str(process), "a-container")
+
+    assert {"args": ["ls"], "capabilities": {"bounding": []}} == json.loads(process.read_text())
+
+
+def test_runtime_hands_over_what_starts_nothing(fake_runc: Path) -> None:
+    """Commands without a bundle or a process reach runc as they are."""
+    assert "delete --force a-container" == run_runtime(fake_runc, "delete", "--force", "a-container")
+
+
+def test_published_images_have_digests() -> None:
+    """A tag alone may name another image tomorrow."""
+    lines = (ROOT / "images/published.txt").read_text().splitlines()
+    images = dict(line.split() for line in lines if line and not line.startswith("#"))
+
+    assert {"base", "grafana", "node", "postgres", "prometheus"} == images.keys()
+    for name, image in images.items():
+        assert re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image), name
+
+
+def test_host_ports_are_on_loopback() -> None:
+    """Nobody else reaches the services, Prometheus or a Grafana that asks nobody's name."""
+    config = yaml.safe_load((ROOT / "kind-config.yaml").read_text())
+    ports = [port for node in config["nodes"] for port in node.get("extraPortMappings", ())]
+
+    assert {9090: 30090, 3000: 30030, 30500: 30500, 30051: 30051, 30900: 30900} == {
+        port["hostPort"]: port["containerPort"] for port in ports
+    }
+    assert {"127.0.0.1"} == {port["listenAddress"] for port in ports}
+
+
+def test_workers_have_roles() -> None:
+    """The charts tell servers and load generators apart by these labels."""
+    config = yaml.safe_load((ROOT / "kind-config.yaml").read_text())
+
+    assert [("control-plane", None), ("worker", "server"), ("worker", "load")] == [
+        (node["role"], node.get("labels", {}).get("wirebench.dev/role")) for node in config["nodes"]
+    ]
+
+
+def test_kubernetes_is_of_one_version() -> None:
+    """The modules that Kubernetes is made of are of the version of the whole, and of the published image's line."""
+    module = (ROOT / "images/offline/kubernetes/go.mod").read_text()
+    whole = re.search(r"k8s\.io/kubernetes v1\.(\d+)\.(\d+)$", module, re.MULTILINE)
+    assert whole is not None
+    parts = re.findall(r"=> k8s\.io/\S+ (\S+)$", module, re.MULTILINE)
+    published = re.search(r"kindest/node:v1\.(\d+)\.", (ROOT / "images/published.txt").read_text())
+    assert published is not None
+
+    assert {f"v0.{whole[1]}.{whole[2]}"} == set(parts)
+    assert whole[1] == published[1]
+
+
+def test_services_lock_holds_every_dependency_of_the_services() -> None:
+    """A dependency that is missing there would be missing in the image."""
+    declared: list[str] = []
+    for project in ("services/python/pyproject.toml", "proto/pyproject.toml"):
+        content = tomllib.loads((ROOT / project).read_text())
+        declared += content["project"]["dependencies"] + content["build-system"]["requires"]
+
+    assert {"wirebench-proto"} == {normalize_name(name) for name in declared} - read_lock("services.lock").keys()
+
+
+def test_services_lock_is_part_of_bench_lock() -> None:
+    """The image runs the versions that `make bench` measures, and none of the harness's packages."""
+    bench, services = read_lock("bench.lock"), read_lock("services.lock")
+
+    assert services == {name: bench.get(name) for name in services}
+    assert "numpy" not in services
+
+
+def test_serve_lock_holds_every_dependency_of_the_harness() -> None:
+    """The server of results has the whole command line, in the versions of `make bench`, and no service's packages."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = {normalize_name(name) for name in project["project"]["dependencies"]}
+    bench, serve = read_lock("bench.lock"), read_lock("serve.lock")
+
+    assert set() == declared - serve.keys(), "run: make lock"
+    assert serve == {name: bench.get(name) for name in serve}
+    assert "flask" not in serve
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "expected"), [("yes", "", True), ("no", "yes", False), ("", "yes", True), ("", "", False)]
+)
+def test_results_are_as_they_were_unless_it_is_said(tmp_path: Path, said: str, before: str, expected: bool) -> None:  # noqa: FBT001
+    """RESULTS=yes builds the image of the server, =no leaves it out, and without it nothing changes."""
+    state = tmp_path / "build/cluster"
+    state.mkdir(parents=True)
+    (state / "images.yaml").write_text("image:\n  load: {}\n" + ("  serve: {}\n" if before else ""))
+    text = f"include {ROOT}/make/cluster.mk\nshown:\n\t@echo '$(HAS_RESULTS)'\n"
+    (tmp_path / "Makefile").write_text(text)
+    command = ["make", "--silent", "--directory", str(tmp_path), "shown", f"RESULTS={said}"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    assert ("yes" if expected else "") == done.stdout.strip()
+
+
+def test_the_load_image_holds_all_that_its_program_imports() -> None:
+    """A part of the harness that the load pods' program needs is in the image's context."""
+    script = (ROOT / "scripts/cluster/images").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"wirebench/\{([a-z,]+)\}", script)
+    program = "import sys, wirebench.run.load_pod.main; print(*(m for m in sys.modules if m.startswith('wirebench.')))"
+    imported = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    parts = {name.split(".")[1] for name in imported.split()}
+    packages = {part for part in parts if (ROOT / "wirebench" / part).is_dir()}
+    assert packages <= set(listed.split(","))
+
+
+def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
+    """All that it installs runs on the node for services of kind-config.yaml, and leaves runs room there."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    state, tools = tmp_path / "build/cluster", tmp_path / ".tools/bin"
+    for folder in (state, tools):
+        folder.mkdir(parents=True)
+    (state / "kubeconfig").touch()
+    (state / "images.yaml").write_text("image:\n  grafana: {}\n  serve: {}\n")
+    for name in ("kubectl", "helm"):
+        (tools / name).write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" END >>{tmp_path}/{name}.txt\n')
+        (tools / name).chmod(0o755)
+    subprocess.run([tmp_path / "scripts/cluster/deploy", "up"], check=True, capture_output=True, text=True, timeout=30)
+
+    values: dict[str, str] = {}
+    for call in (tmp_path / "helm.txt").read_text().split("END\n"):
+        values |= dict(value.split("=", 1) for flag, value in itertools.pairwise(call.splitlines()) if flag == "--set")
+    nodes = yaml.safe_load((ROOT / "kind-config.yaml").read_text())["nodes"]
+    (server,) = [node for node in nodes if node.get("labels", {}).get("wirebench.dev/role") == "server"]
+    ((label, role),) = server["labels"].items()
+    key = "nodeSelector." + label.replace(".", r"\.")
+    assert [role] * 4 == [values[f"{name}.{key}"] for name in ("common", "prometheus", "grafana", "results")]
+    assert ("250m", "100m") == (values["common.resources.cpu"], values["common.resources.cpuRequest"])
+
+
+def test_the_manifest_of_podinfo_names_the_version_that_is_built() -> None:
+    """`make cluster-podinfo` tags the image with the version of podinfo's module."""
+    (version,) = re.findall(r"^PODINFO_VERSION := (\S+)$", (ROOT / "make/versions.mk").read_text(), re.MULTILINE)
+    manifest = (ROOT / "applications/examples/podinfo-kubernetes.yaml").read_text()
+    assert [f"wirebench/podinfo:{version}"] == re.findall(r"image: (\S+)", manifest)

@@ -1,0 +1,99 @@
+"""The Makefile: every documented command, exactly as the documentation has it, as far as `make --dry-run` shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from wirebench.cli.app import make_app
+from wirebench.cli.load import parse_duration_s
+from wirebench.system.paths import ROOT
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "grafana/README.md", *(ROOT / "docs").glob("*.md")]
+#: A line of a code block up to its comment, or words between backticks.
+COMMAND = re.compile(r"(?m)^make [^#\n]+|(?<=`)make [^`\n]+(?=`)")
+DOCUMENTED = {found.strip() for document in DOCUMENTS for found in COMMAND.findall(document.read_text("utf-8"))}
+#: Those that run `wirebench`; `make load-*` stands for three.
+COMMANDS = sorted(each for each in DOCUMENTED if re.match(r"make (bench|load-[a-z]+|serve|report)(?![\w-])", each))
+VARIABLE = re.compile(r"(?m)^([A-Z_]+) \?= .*## ")
+MAKEFILES = (ROOT / "Makefile", *ROOT.glob("make/*.mk"))
+VARIABLES = [name for file in MAKEFILES for name in VARIABLE.findall(file.read_text())]
+
+
+def make(*arguments: str) -> list[str]:
+    """Return the lines that make prints."""
+    command = ["make", "--no-print-directory", "--directory", str(ROOT), *arguments]
+    # A `make test` around this one passes its own variables on.
+    own = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MFLAGS", *VARIABLES}}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=own)
+    return done.stdout.splitlines()
+
+
+def wirebench_arguments(command: str) -> Iterator[list[str]]:
+    """Yield the arguments of each `wirebench` that a documented command would run."""
+    printed = "\n".join(make("--dry-run", *shlex.split(command)[1:]))
+    for line in printed.replace("\\\n", " ").splitlines():
+        if line.startswith(".venv/bin/wirebench "):
+            yield shlex.split(line)[1:]
+
+
+def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return the command and its parameters, as our own command line reads them."""
+    group: Any = typer.main.get_command(make_app(arguments))
+    with group.make_context("wirebench", list(arguments)) as context:
+        name, command, rest = group.resolve_command(context, arguments)
+        return name, command.make_context(name, rest, parent=context).params
+
+
+def test_no_variable_keeps_the_space_before_its_comment() -> None:
+    """Make counts that space as part of the value, and a quoted value would pass it on."""
+    recipe = "show:;" + "".join(f"$(info {name}=$({name})|)" for name in VARIABLES)
+    shown = dict(line.removesuffix("|").split("=", 1) for line in make("--eval", recipe, "show") if "=" in line)
+    assert set(VARIABLES) == shown.keys()
+    assert {name: value.strip() for name, value in shown.items()} == shown
+
+
+def test_a_variable_that_is_given_replaces_the_default() -> None:
+    """As it is written, with the spaces within it."""
+    (arguments,) = wirebench_arguments("make load-rest DURATION=1m ARGS='--operation \"a  b\"'")
+    assert ["--duration", "1m", "--operation", "a  b"] == arguments[4:]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_documented_command_is_one_that_wirebench_accepts(command: str) -> None:
+    """With the variables that the documentation gives it, or with none."""
+    for arguments in wirebench_arguments(command):
+        name, parameters = parse(arguments)
+        if name == "load":
+            assert parse_duration_s(parameters["duration"]) >= 1
+
+
+@pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
+def test_a_plain_load_needs_no_variable(transport: str) -> None:
+    """It is documented with its defaults: 8 connections for 30 s."""
+    (arguments,) = wirebench_arguments(f"make load-{transport}")
+    name, parameters = parse(arguments)
+    assert ("load", transport, 8) == (name, parameters["transport"], parameters["concurrency"])
+    assert 30 == parse_duration_s(parameters["duration"])
+
+
+@pytest.mark.parametrize(
+    ("options", "built"),
+    [
+        ("", {"wireload", "k6", "ghz"}),
+        ("ARGS=--driver wireload", {"wireload"}),
+        ("ARGS=--blocks 1 --driver=wireload", {"wireload"}),
+        ("ARGS=--driver k6", {"wireload", "k6", "ghz"}),
+    ],
+)
+def test_what_wireload_drives_alone_needs_no_other_driver(options: str, built: set[str]) -> None:
+    """Only then: k6 takes minutes to build."""
+    steps = "\n".join(make("--dry-run", "--always-make", "bench", *filter(None, [options])))
+    assert built == {name for name in ("wireload", "k6", "ghz") if f'"{name}: building' in steps}

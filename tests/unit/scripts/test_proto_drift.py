@@ -1,0 +1,53 @@
+"""The generated files in the repository are what the contract and the application file generate."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wirebench.system.paths import ROOT
+
+WRITTEN_BY_HAND = {"__init__.py", "py.typed", "README.md"}
+#: Folders with nothing else in them.
+GENERATED_FOLDERS = ("proto/python/wirebench_proto", "services/go/internal/pb", "ghz")
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, bytes]:
+    """Return the files that `make proto` would write, by their paths in the project."""
+    folder = tmp_path_factory.mktemp("generated")
+    subprocess.run([ROOT / "scripts/generate-proto", folder], check=True, timeout=120)
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_generated_files_are_current(generated: dict[Path, bytes]) -> None:
+    """`make proto` would change no file, and add none."""
+    stale = {
+        str(path)
+        for path, expected in generated.items()
+        if not (ROOT / path).exists() or (ROOT / path).read_bytes() != expected
+    }
+
+    assert set() == stale, "run: make proto"
+
+
+def test_nothing_generated_is_left_behind(generated: dict[Path, bytes]) -> None:
+    """What is no longer generated is gone."""
+    there = {path.relative_to(ROOT) for folder in GENERATED_FOLDERS for path in (ROOT / folder).glob("*.*")}
+
+    assert set() == {path for path in there - generated.keys() if path.name not in WRITTEN_BY_HAND}
+
+
+def test_protos_and_application_file_have_to_agree(tmp_path: Path) -> None:
+    """A path that stands in both is the same in both; nothing is generated otherwise."""
+    text = (ROOT / "applications/users.yaml").read_text()
+    (tmp_path / "applications").mkdir()
+    (tmp_path / "applications/users.yaml").write_text(text.replace("POST /upper", "POST /shout"))
+    environment = {**os.environ, "WIREBENCH_ROOT": str(tmp_path)}
+    command = [ROOT / "scripts/generate-proto", tmp_path]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode != 0
+    expected = "error: echo.upper is POST /upper in the proto, and POST /shout in the application file"
+    assert expected == done.stderr.splitlines()[0]

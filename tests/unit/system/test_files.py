@@ -1,0 +1,114 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from wirebench.errors import WirebenchError
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, Window
+from wirebench.system.files import write_atomic
+
+FILE = HistogramFile(
+    driver=DriverVersion(name="k6", version="0"),
+    window=Window(start_unix_ns=0, end_unix_ns=1),
+    series=(),
+    per_second=(),
+    requests_total={},
+    mismatches=0,
+    dropped_iterations=0,
+)
+
+
+@pytest.fixture
+def _full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no room when a file is to reach the disk."""
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
+@pytest.mark.usefixtures("_full_disk")
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    """The old content stays, nothing half is beside it, and the error is one line."""
+    path = tmp_path / "run.json"
+    path.write_text("old")
+    with pytest.raises(WirebenchError, match=r"can't write .*run\.json: No space left on device"):
+        write_atomic(path, "new")
+    assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
+
+
+@pytest.mark.usefixtures("_full_disk")
+def test_a_histogram_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A run that meets a full disk leaves no file that reads as a measurement."""
+    with pytest.raises(WirebenchError, match="No space left"):
+        FILE.write(tmp_path / "cell.json")
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_histogram_file_reads_back(tmp_path: Path) -> None:
+    """What is written is what is read, and nothing is beside it."""
+    FILE.write(tmp_path / "cell.json")
+    assert FILE == HistogramFile.read(tmp_path / "cell.json")
+    assert ["cell.json"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_a_link_stays_and_leads_to_what_is_written(tmp_path: Path) -> None:
+    """Whether it has led to a file or to none yet."""
+    (tmp_path / "there").write_text("old")
+    for name in ("there", "new"):
+        link = tmp_path / f"to-{name}"
+        link.symlink_to(name)
+        write_atomic(link, "text")
+        assert (name, "text\n") == (str(link.readlink()), (tmp_path / name).read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "hint"),
+    [
+        ("loop", "Too many levels of symbolic links", "choose another place"),
+        ("folder", "Is a directory", "name a file"),
+        ("none/file", "No such file or directory", "make the folder first, or choose another place"),
+    ],
+)
+def test_where_nothing_can_be_written_stays_as_it_is(tmp_path: Path, name: str, reason: str, hint: str) -> None:
+    """With a next step that mends it."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WirebenchError) as refused:
+        write_atomic(tmp_path / name, "text")
+    assert (f"can't write {tmp_path / name}: {reason}", hint) == (refused.value.message, refused.value.hint)
+    assert ["folder", "loop"] == sorted(each.name for each in tmp_path.iterdir())
+    assert (tmp_path / "loop").is_symlink()
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    """What it doesn't take is one clear line."""
+    full = tmp_path / "full"
+    try:
+        os.mknod(full, stat.S_IFCHR | 0o600, os.makedev(1, 7))  # as /dev/full
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    with pytest.raises(WirebenchError, match=r"can't write .*full: No space left on device"):
+        write_atomic(full, "text")
+    assert full.is_char_device()
+    assert ["full"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
+    """As by any other program; it stays a pipe."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomic(pipe, "text")
+        assert b"text\n" == os.read(reader, 10)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

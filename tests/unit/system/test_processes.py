@@ -1,0 +1,133 @@
+"""Running other programs: nothing that they started is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from wirebench.errors import WirebenchError
+from wirebench.system import processes
+
+#: Starts a process that ignores SIGTERM in a group of its own, says its id, and ends or stays.
+STUBBORN = """
+import os, signal, sys, time
+child = os.fork()
+if child == 0:
+    os.setpgrp()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+if sys.argv[1] == "stays":
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("parent", ["stays", "ends"])
+def test_what_a_program_started_ends_with_it(tmp_path: Path, parent: str) -> None:
+    """A process in a group of its own is found and ended, even when its parent has gone before."""
+    log = tmp_path / "log"
+    child = processes.start("a program", [sys.executable, "-c", STUBBORN, parent], log)
+    deadline = time.monotonic() + 20
+    while not (text := log.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    stubborn = psutil.Process(int(text))
+    if parent == "ends":
+        child.wait(20)
+    assert stubborn.is_running()
+    child.stop(0.1)
+    assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+
+
+def test_what_leaves_the_session_of_a_program_ends_with_it(tmp_path: Path) -> None:
+    """A process in a session of its own is found by its parent, which ends first."""
+    log = tmp_path / "log"
+    code = STUBBORN.replace("os.setpgrp()", "os.setsid()")
+    child = processes.start("a program", [sys.executable, "-c", code, "stays"], log)
+    deadline = time.monotonic() + 20
+    while not (text := log.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    stubborn = psutil.Process(int(text))
+    child.stop(0.1)
+    assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_program_that_gives_way_does_so_with_all_its_threads(tmp_path: Path) -> None:
+    """Those that it has, and those that it starts later."""
+    code = """
+import sys, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print(flush=True)
+time.sleep(0.5)
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print(flush=True)
+time.sleep(60)
+"""
+    child = processes.start("a program", [sys.executable, "-c", code], tmp_path / "log")
+    try:
+        for lines in (1, 2):
+            deadline = time.monotonic() + 20
+            while (tmp_path / "log").read_text().count("\n") < lines and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if lines == 1:
+                child.give_way()
+        threads = [thread.id for thread in psutil.Process(child.pid).threads()]
+        assert 3 == len(threads)
+        assert {os.SCHED_IDLE} == {os.sched_getscheduler(thread) for thread in threads}
+        assert 19 == psutil.Process(child.pid).nice()
+    finally:
+        child.stop()
+
+
+def test_a_program_for_the_user_is_left_alone(tmp_path: Path) -> None:
+    """It runs on by itself, and one that isn't there is no error."""
+    processes.launch([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').close()", tmp_path / "seen"])
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "seen").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (tmp_path / "seen").exists()
+    processes.launch([tmp_path / "no-such-program"])
+
+
+def test_a_log_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """No room, or no folder, is one line and no traceback."""
+    with pytest.raises(WirebenchError, match=r"can't write .*log: No such file"):
+        processes.start("a program", [sys.executable], tmp_path / "nowhere" / "log")
+
+
+def test_the_last_lines_of_a_long_log_are_read_from_its_end(tmp_path: Path) -> None:
+    """A line without an end is cut."""
+    log = tmp_path / "log"
+    log.write_text("first\n" + "x" * 200_000 + "\nlast\n")
+    *_, cut, last = processes.read_last_lines(log).split("\n")
+    assert ("last", True) == (last, 1_000 < len(cut) < 100_000)
+    assert "first" not in processes.read_last_lines(log)
+
+
+def test_a_program_s_words_are_returned_and_it_reads_what_it_is_given() -> None:
+    """Output is what it prints, without its errors."""
+    program = [sys.executable, "-c", "import sys; print(sys.stdin.read()[::-1]); print('aside', file=sys.stderr)"]
+    assert "cba\n" == processes.run("python", program, 10, "abc")
+
+
+def test_a_program_that_fails_says_why() -> None:
+    """The error carries its last lines, and how it ended; so does one that isn't there."""
+    program = [sys.executable, "-c", "import sys; print('no such cluster', file=sys.stderr); sys.exit(3)"]
+    with pytest.raises(processes.ProcessError, match="python ended with status 3") as caught:
+        processes.run("python", program, 10)
+    assert "no such cluster" == caught.value.details
+    with pytest.raises(processes.ProcessError, match="can't start nothing"):
+        processes.run("nothing", ["/nowhere/nothing"], 10)
+
+
+def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    """Nobody waits for it for ever, and it doesn't go on in the background."""
+    note = tmp_path / "pid"
+    program = f"import os, pathlib, time; pathlib.Path({str(note)!r}).write_text(str(os.getpid())); time.sleep(60)"
+    with pytest.raises(processes.ProcessError, match="still running after 3 s"):
+        processes.run("python", [sys.executable, "-c", program], 3)
+    assert not psutil.pid_exists(int(note.read_text()))

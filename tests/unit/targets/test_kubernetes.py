@@ -1,0 +1,346 @@
+"""The Kubernetes target: what it reads out of a cluster's answers, and what it tells the chart."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wirebench.errors import UsageError
+from wirebench.model.cell import ServiceSpec
+from wirebench.model.contract import TrafficDistribution
+from wirebench.system.processes import ProcessError
+from wirebench.system.tls import ClientTls
+from wirebench.targets.kubernetes import find_access, kubectl, namespace, nodes, values
+from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, wait_for_agents
+from wirebench.targets.kubernetes.pods import Pod
+from wirebench.targets.target import Containers
+
+SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250, 512)
+
+
+def a_pod(status: dict[str, Any]) -> Pod:
+    """Return a pod that is in that state."""
+    return Pod.read({"metadata": {"name": "rest-1"}, "spec": {}, "status": status})
+
+
+def waiting(reason: str, message: str = "", ended: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the state of a pod whose container waits, maybe after it had ended."""
+    state = {"waiting": {"reason": reason, "message": message}}
+    container = {"name": "rest", "image": "i", "state": state, "lastState": {"terminated": ended} if ended else {}}
+    return {"phase": "Pending", "containerStatuses": [container]}
+
+
+def unschedulable(seconds: float) -> dict[str, Any]:
+    """Return the state of a pod that no node has taken for so long."""
+    since = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "too small"}
+    return {"phase": "Pending", "conditions": [{**condition, "lastTransitionTime": since}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected", "hint"),
+    [
+        (waiting("ErrImageNeverPull"), "ErrImageNeverPull", "make cluster-up"),
+        (waiting("ImagePullBackOff", "no such host"), "no such host", "make cluster-up"),
+        (waiting("CrashLoopBackOff"), "starts and ends again: it ended with status unknown", "last log lines"),
+        (
+            waiting("CrashLoopBackOff", ended={"reason": "OOMKilled", "exitCode": 137}),
+            "starts and ends again: OOMKilled",
+            "memory_limit_mib",
+        ),
+        (unschedulable(60), "no node takes it: too small", "lower replicas or limits"),
+        ({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}, "Evicted: low on memory", "log lines"),
+        (
+            {
+                "phase": "Failed",
+                "containerStatuses": [{"name": "load", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}],
+            },
+            "the container load ended with status 1 (Error)",
+            "log lines",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expected: str, hint: str) -> None:
+    """What waiting doesn't cure is told from what takes a moment, with a next step."""
+    pod = a_pod(status)
+    assert expected in pod.trouble
+    assert hint in pod.hint
+
+
+@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), unschedulable(-600), {}])
+def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> None:
+    """A pod that is being made is in no trouble, nor is one that waits for another one's room."""
+    assert ("", False) == (a_pod(status).trouble, a_pod(status).ready)
+
+
+def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused connection is tried again; what the server refuses is not, nor what lasts for too long."""
+    monkeypatch.setattr(kubectl, "_RETRY_PAUSE_S", 0.01)
+    away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
+    answers: Iterator[ProcessError | str] = iter([away, away, "done"])
+
+    def call() -> str:
+        answer = next(answers)
+        if isinstance(answer, ProcessError):
+            raise answer
+        return answer
+
+    assert "done" == kubectl.retry_while_unreachable(call)
+    answers = iter([ProcessError("kubectl ended", "", 'pods "a" is forbidden'), "not asked for"])
+    with pytest.raises(ProcessError, match="ended"):
+        kubectl.retry_while_unreachable(call)
+    monkeypatch.setattr(kubectl, "_AWAY_S_MAX", 0.0)
+    answers = iter([away, "too late"])
+    with pytest.raises(ProcessError, match="ended"):
+        kubectl.retry_while_unreachable(call)
+
+
+def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2", zone: str = "") -> nodes.Node:
+    """Return a node."""
+    info = {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "containerd://2", "bootID": boot_id}
+    labels = {"wirebench.dev/role": role, "topology.kubernetes.io/zone": zone}
+    status = {"nodeInfo": info, "capacity": {"cpu": cpu, "memory": "8Gi"}}
+    return nodes.Node.read({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": status})
+
+
+def test_nodes_of_one_machine_are_known_by_their_boot() -> None:
+    """Kind's nodes are containers of one machine, which a run has to say; machines of their own share no cores."""
+    kind = nodes.Nodes((a_node("a", "1"), a_node("b", "1")))
+    assert 2 == kind.describe("v1").shared_cores
+    assert any("one machine" in note for note in kind.describe("v1").notes)
+    machines = nodes.Nodes((a_node("a", "1"), a_node("b", "2", cpu="3900m")))
+    assert machines.describe("v1").shared_cores is None
+    assert () == machines.describe("v1").notes
+    assert "2000m, 3900m" == machines.describe("v1").machine["cores"]
+
+
+def test_services_that_no_node_can_take_are_refused() -> None:
+    """Only nodes for services count, where nodes have roles."""
+    both = nodes.Nodes((a_node("a", "1", "server"), a_node("b", "1", "load")))
+    both.check_room(2000)
+    with pytest.raises(UsageError, match="2001m"):
+        both.check_room(2001)
+    nodes.Nodes((a_node("a", "1"), a_node("b", "1"))).check_room(4000)
+    assert {"wirebench.dev/role": "load"} == both.selector("load")
+    assert {} == nodes.Nodes((a_node("a", "1"),)).selector("load")
+
+
+def test_loads_come_from_the_zone_of_the_nodes_for_load() -> None:
+    """Or else from the first zone by name; nodes without a zone, and those that take no pods, don't count."""
+    server, load = a_node("a", "1", "server", zone="east"), a_node("b", "1", "load", zone="west")
+    both = nodes.Nodes((a_node("plain", "1"), server, load))
+    assert (("west", "east"), ["b"]) == (both.zones, list(both.load_zone))
+    control = dataclasses.replace(a_node("c", "1", zone="north"), takes_pods=False)
+    no_roles = nodes.Nodes((control, a_node("a", "1", zone="west"), a_node("b", "1", zone="east")))
+    assert (("east", "west"), ["b"]) == (no_roles.zones, list(no_roles.load_zone))
+    assert {} == nodes.Nodes((a_node("a", "1"),)).select_load_zone()
+    assert {"topology.kubernetes.io/zone": "west"} == both.select_load_zone()
+
+
+@pytest.mark.parametrize(
+    ("zones", "replicas", "expected", "hint"),
+    [
+        (("", ""), 2, "needs nodes in two zones or more, and these are in 0", "topology.kubernetes.io/zone"),
+        (("a", "a"), 2, "needs nodes in two zones or more, and these are in 1", "topology.kubernetes.io/zone"),
+        (("a", "b", "c"), 2, "a replica in each of 3 zones, and there are 2", "raise factors.replicas to 3"),
+    ],
+)
+def test_replicas_need_a_zone_each(zones: tuple[str, ...], replicas: int, expected: str, hint: str) -> None:
+    """Where nodes have no zones, or more than there are replicas, a run ends before it starts anything."""
+    found = nodes.Nodes(tuple(a_node(str(number), "1", zone=zone) for number, zone in enumerate(zones)))
+    with pytest.raises(UsageError, match=expected) as error:
+        found.check_zones(replicas)
+    assert hint in error.value.hint
+    nodes.Nodes((a_node("a", "1", zone="a"), a_node("b", "1", zone="b"))).check_zones(2)
+
+
+@pytest.mark.parametrize(("level", "expected"), [("any", ""), ("prefer-close", "PreferClose")])
+def test_replicas_are_spread_over_zones(level: TrafficDistribution, expected: str) -> None:
+    """On any nodes, however the Service routes; the load goes to its zone."""
+    spread = dataclasses.replace(SERVICE, traffic_distribution=level)
+    told = values.build_services_values({"grpc": spread}, "7", {"a": "b"})
+    assert {} == told["common"]["nodeSelector"]
+    assert expected == told["grpc"]["trafficDistribution"]
+    assert {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"} == told["grpc"][
+        "topologySpread"
+    ]
+    near, far = build_endpoint(spread, [running("a", "c1"), running("b", "c2")], "run", Agents(), {"a"}).replicas
+    assert (True, False) == (near.in_load_zone, far.in_load_zone)
+    (elsewhere,) = build_endpoint(SERVICE, [running("a", "c1")], "run", Agents(), {"a"}).replicas
+    assert elsewhere.in_load_zone is None
+
+
+def test_only_the_services_of_a_cell_run() -> None:
+    """Others are off, pods are new at every upgrade, and what a scenario leaves open is the chart's."""
+    told = values.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
+    assert {"enabled": False} == told["rest"] == told["socket"]
+    assert {"cpu": "250m", "memory": "512Mi"} == told["grpc"]["resources"]
+    assert (3, 2) == (told["grpc"]["replicas"], told["grpc"]["workers"])
+    assert "threads" not in told["grpc"]
+    assert {values.UPGRADE_LABEL: "7"} == told["common"]["podLabels"]
+    assert 0 == told["common"]["preStopSleepSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
+
+
+def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
+    """The chart knows its only one; threads are the cores that it uses at once."""
+    service = dataclasses.replace(SERVICE, implementation="go", runtime="grpc-go", threads=2)
+    told = values.build_service_values(service)
+    assert ("go", 2) == (told["implementation"], told["goMaxProcs"])
+    assert told.keys().isdisjoint({"runtime", "threads"})
+    assert "python" == values.build_service_values(SERVICE)["implementation"]
+
+
+def test_services_that_are_disrupted_drain() -> None:
+    """A rolling restart under load is the chart's own, with its preStop sleep."""
+    told = values.build_services_values({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
+    assert {"podLabels", "nodeSelector"} == set(told["common"])
+    assert "maxConnectionAgeSeconds" not in told["grpc"]
+
+
+def test_a_service_beside_its_load_is_told_to_the_load() -> None:
+    """It has no Deployment, and the same values."""
+    beside = dataclasses.replace(SERVICE, beside_load=True)
+    told = values.build_load_values(beside, {"name": "load-1"})
+    assert values.build_service_values(beside) == told["grpc"]
+    assert told["grpc"]["enabled"] is False
+    assert {"enabled": False} == values.build_load_values(SERVICE, {"name": "load-1"})["grpc"]
+
+
+def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
+    """The server is replaced with them, unless they are restarted under load: then it stays what it was."""
+    service = dataclasses.replace(SERVICE, store="postgres")
+    told = values.build_services_values({"grpc": service}, "7", {"a": "b"}, database="7")
+    assert {"secretName": "wirebench-postgres"} == told["grpc"]["storeUrl"]
+    assert "storeConnections" not in told["grpc"]
+    assert 4 == values.build_service_values(dataclasses.replace(service, store_connections=4))["storeConnections"]
+    assert {values.UPGRADE_LABEL: "7"} == told["postgres"]["podLabels"]
+    assert {"a": "b"} == told["postgres"]["nodeSelector"]
+    again = values.build_services_values({"grpc": service}, "8", {"a": "b"}, database="7")
+    assert told["postgres"] == again["postgres"]
+    without = values.build_services_values({"grpc": SERVICE}, "7", {})
+    assert {"enabled": False} == without["postgres"]
+    assert "storeUrl" not in without["grpc"]
+
+
+@pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
+def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
+    """Names of runs come from names of files, and those may be anything."""
+    for name in (namespace.name_namespace(run), namespace.name_agents_namespace(run)):
+        assert name.startswith("wirebench-20261121t110717z-")
+        assert len(name) <= 63
+        assert all(each in "abcdefghijklmnopqrstuvwxyz0123456789-" for each in name)
+        assert not name.endswith("-")
+    assert namespace.name_namespace(run) != namespace.name_agents_namespace(run)
+
+
+def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ours, a context has to be named: the current one may be anybody's."""
+    monkeypatch.setattr("wirebench.targets.kubernetes.kubectl.KUBECONFIG", tmp_path / "none")
+    with pytest.raises(UsageError, match="no cluster of ours"):
+        find_access(None, None, [])
+    access, files = find_access("staging", None, [])
+    assert (["--context", "staging"], ()) == (access.flags, files)
+    with pytest.raises(UsageError, match="no such file"):
+        find_access("staging", None, [tmp_path / "missing.yaml"])
+    (tmp_path / "config").touch()
+    with pytest.raises(UsageError, match="no context is named"):
+        find_access(None, tmp_path / "config", [])
+
+
+def test_tls_is_told_to_services_and_to_their_clients() -> None:
+    """Services get the run's Secret, load pods the paths of theirs, and pods the names that certificates know."""
+    secured = dataclasses.replace(SERVICE, tls="mutual")
+    pod = dataclasses.replace(a_pod({"phase": "Running"}), address="10.0.0.7")
+
+    assert {"enabled": True, "secretName": "wirebench-server-tls", "mutual": True} == values.build_service_values(
+        secured
+    )["tls"]
+    assert "tls" not in values.build_service_values(SERVICE)
+    there = build_endpoint(secured, [pod], "run", Agents())
+    assert ("10-0-0-7.run.pod:50051",) == there.addresses
+    assert there.tls == ClientTls(*(Path("/etc/wirebench-tls") / name for name in ("ca.crt", "tls.crt", "tls.key")))
+    plain = build_endpoint(SERVICE, [pod], "run", Agents())
+    assert (("10.0.0.7:50051",), None) == (plain.addresses, plain.tls)
+
+
+def running(node: str, container: str) -> Pod:
+    """Return a pod of the service on a node, in the words of kubectl."""
+    states = [{"name": "grpc", "state": {"running": {}}, "containerID": f"containerd://{container}"}]
+    status = {"phase": "Running", "podIP": "10.0.0.7", "containerStatuses": states}
+    return Pod.read({"metadata": {"name": node, "uid": f"uid-{node}"}, "spec": {"nodeName": node}, "status": status})
+
+
+def test_replicas_are_read_by_the_agents_of_their_nodes() -> None:
+    """By pod UID and container id; a replica on a node without an agent isn't read."""
+    agents = Agents({"a": "http://10.0.1.1:9110"})
+    first, second = build_endpoint(SERVICE, [running("a", "c1"), running("b", "c2")], "run", agents).replicas
+    assert Containers("http://10.0.1.1:9110", "uid-a", ("c1",)) == first.containers
+    assert second.containers is None
+    assert first.root_pid is None
+
+
+def test_a_load_pod_is_told_all_agents_for_the_service_beside_it() -> None:
+    """Where the pod will run, and what its containers are called, isn't known before."""
+    beside = dataclasses.replace(SERVICE, beside_load=True)
+    there = build_endpoint_beside_load(beside, Agents({"a": "http://10.0.1.1:9110"}))
+    assert {"a": "http://10.0.1.1:9110"} == there.agents
+    assert ("127.0.0.1:50051", None) == (there.address, there.replicas[0].containers)
+
+
+def test_agents_run_alone_in_their_release() -> None:
+    """No service is deployed with them."""
+    told = values.build_agent_values()
+    assert {"enabled": True} == told["agent"]
+    assert {"enabled": False} == told["rest"] == told["grpc"] == told["socket"]
+
+
+def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:
+    """Return the pod of an agent."""
+    conditions = [{"type": "Ready", "status": str(ready)}]
+    return {
+        "metadata": {"name": f"wirebench-agent-{node}"},
+        "spec": {"nodeName": node},
+        "status": {"phase": "Running", "podIP": address, "conditions": conditions},
+    }
+
+
+def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], **objects: Any) -> Agents:  # noqa: ANN401
+    """Wait for agents of which so many are desired and ready, one status after the other, in a cluster of objects."""
+
+    def get(_self: kubectl.Kubectl, kind: str, *_: object) -> list[dict[str, Any]]:
+        if kind == "daemonsets":
+            desired, ready = statuses.pop(0) if len(statuses) > 1 else statuses[0]
+            return [{"status": {"desiredNumberScheduled": desired, "numberReady": ready}}]
+        found: list[dict[str, Any]] = objects.get(kind, [])
+        return found
+
+    monkeypatch.setattr(kubectl.Kubectl, "get", get)
+    monkeypatch.setattr("wirebench.targets.kubernetes.endpoints._POLL_S", 0.0)
+    return wait_for_agents(kubectl.Kubectl(kubectl.Access(None, None), "run-agents"))
+
+
+def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DaemonSet that was just made has no pods yet."""
+    pods = [an_agent("a", "10.0.1.1", ready=True), an_agent("b", "fd00::1", ready=True)]
+    found = wait_for(monkeypatch, [(0, 0), (2, 1), (2, 2)], pods=pods)
+    assert Agents({"a": "http://10.0.1.1:9110", "b": "http://[fd00::1]:9110"}) == found
+
+
+def test_a_cluster_that_forbids_agents_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are none after a while, and the run has the cluster's own words for it."""
+    monkeypatch.setattr("wirebench.targets.kubernetes.endpoints._READY_TIMEOUT_S", 0.01)
+    of_agents = {"involvedObject": {"name": "wirebench-agent"}}
+    events = [
+        {"type": "Warning", "lastTimestamp": "2", "message": "hostPath volumes are forbidden", **of_agents},
+        {"type": "Warning", "lastTimestamp": "1", "message": "earlier", **of_agents},
+        {"type": "Normal", "lastTimestamp": "3", "message": "later", **of_agents},
+    ]
+    found = wait_for(monkeypatch, [(2, 0)], events=events)
+    assert "no agent is ready in the namespace run-agents: hostPath volumes are forbidden" == found.problem
+    assert {} == found.urls

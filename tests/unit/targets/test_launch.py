@@ -1,0 +1,94 @@
+"""Variants on this machine and elsewhere: how their commands are found, and how fast others' services are asked."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.support.shop import SCENARIO, read
+from wirebench.drivers.wireload import Answer
+from wirebench.errors import UsageError
+from wirebench.measure import variants
+from wirebench.model.cell import ServiceSpec
+from wirebench.plan.plan import make_plan
+from wirebench.system.processes import ProcessError
+from wirebench.targets import Endpoint, LocalTarget, divide_cores
+from wirebench.targets.launch import find_command, launch_variant
+
+APPLICATION = """\
+operations: {item: {rest: {request: GET /item}}}
+variants:
+  mine:
+    transport: rest
+    start: "bin/serve --listen '0.0.0.0:{port}' -w {workers}"
+    folder: service
+    environment: {ADMIN: "{admin_port}", TOKEN: "${SHOP_TOKEN}"}
+    ready: GET {admin_port}/ready
+  shell: {transport: rest, start: "sh -c 'exec serve {port}'"}
+  open: {transport: rest, start: "sh 'never closed {port}"}
+  there: {transport: rest, address: "shop.example.com:80", limit: {rate_per_s: 4, connections: 1}}
+"""
+
+
+def test_a_command_gets_what_the_run_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ports and workers, in words that are split as a shell does; its program and folder are beside the file."""
+    program = tmp_path / "service" / "bin" / "serve"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    monkeypatch.setenv("SHOP_TOKEN", "secret")
+    launch = launch_variant(read(tmp_path, application=APPLICATION).application, "mine", 81, 82, 3)
+    assert [str(program), "--listen", "0.0.0.0:81", "-w", "3"] == launch.arguments
+    assert ({"ADMIN": "82", "TOKEN": "secret"}, tmp_path / "service") == (launch.environment, launch.folder)
+
+
+def test_a_command_that_can_not_be_started_is_named(tmp_path: Path) -> None:
+    """Before anything starts, with the line of the application file and what to do."""
+    application = read(tmp_path, application=APPLICATION).application
+    assert find_command(application, "shell")[1:] == ["-c", "exec serve {port}"]
+    with pytest.raises(UsageError, match=r"shop\.yaml:6: variants\.mine\.folder: .* is no folder"):
+        find_command(application, "mine")
+    (tmp_path / "service").mkdir()
+    with pytest.raises(UsageError, match=r"shop\.yaml:5: variants\.mine\.start: the command 'bin/serve' is not found"):
+        find_command(application, "mine")
+    with pytest.raises(UsageError, match=r"shop\.yaml:10: variants\.open\.start: can't be split .* No closing"):
+        find_command(application, "open")
+
+
+def test_a_message_with_a_service_s_log_has_no_values_of_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service may log what it was started with; messages reach terminals and the logs of builds."""
+    monkeypatch.setenv("SHOP_TOKEN", "secret-7f3a")
+    command = """sh -c 'echo "token $TOKEN"; exit 3 {port}'"""
+    application = APPLICATION.replace("\"bin/serve --listen '0.0.0.0:{port}' -w {workers}\"", f">-\n      {command}")
+    (tmp_path / "service").mkdir()
+    target = LocalTarget(
+        divide_cores(), lambda name: tmp_path / name, read(tmp_path, application=application).application
+    )
+    service = ServiceSpec("rest", None, 1, None, None, implementation=None, variant="mine")
+    with pytest.raises(ProcessError) as failed:
+        target.start([service])
+    assert failed.value.details == "token ${SHOP_TOKEN}"
+
+
+def test_a_service_of_somebody_elses_is_verified_within_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more requests at once than it may get in a second, and a pause after them."""
+    text = SCENARIO.replace("[rest-v1, rest-v2]", "there\n  rate_per_s: 4").replace("load: {", "load: {model: open, ")
+    plan = make_plan(read(tmp_path, text, APPLICATION), 1, "external")
+    asked: list[int] = []
+    pauses_s: list[float] = []
+
+    def send_requests(_: object, requests_each: int) -> list[Answer]:
+        asked.append(requests_each)
+        return [Answer(operation="item", number=number, status=200) for number in range(1, requests_each + 1)]
+
+    monkeypatch.setattr(variants, "send_requests", send_requests)
+    limit = plan.scenario.variants["there"].limit
+    endpoints = {service: Endpoint(service, "shop.example.com:80", limit=limit) for service in plan.services}
+    measured = variants.Variants(plan.scenario, tmp_path, tmp_path, sleep=pauses_s.append)
+    found = measured.verify(plan.cells, endpoints, 1, itertools.count())
+    assert ([4], [1.0], 4, ()) == (asked, pauses_s, found.requests, found.mismatches)

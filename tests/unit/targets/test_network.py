@@ -1,0 +1,168 @@
+"""Links: what may be asked for, what the proxy is told, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.report_run import RunBuilder, cell
+from tests.support.scenario_text import GOOD, read
+from wirebench.analysis.compare_cells import compare_cells
+from wirebench.analysis.summary import summarise
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.cell import Cell, Link
+from wirebench.model.record import Proxy
+from wirebench.plan.plan import make_plan
+from wirebench.present.remarks import describe_proxy_cost
+from wirebench.present.sentences import describe_comparison
+from wirebench.system.processes import Child
+from wirebench.targets.toxiproxy import Toxiproxy, build_toxics
+
+NETWORK = "network: {delay_ms: [none, 0, 20], jitter_ms: 0}"
+
+
+def planned(folder: Path, network: str, more: str = "") -> tuple[Cell, ...]:
+    """Return the cells of a scenario with this network."""
+    return make_plan(read(folder, GOOD.replace("operation: users.get", f"network: {network}") + more), seed=1).cells
+
+
+def test_a_network_multiplies_into_cells(tmp_path: Path) -> None:
+    """Its keys are factors; the load of `none` goes straight, and that of 0 through the proxy like the others."""
+    cells = planned(tmp_path, "{delay_ms: [none, 0, 20]}", "compare: delay_ms\n")
+    rest = [each for each in cells if each.transport == "rest" and each.concurrency == 1]
+    assert [None, Link(0), Link(20)] == [each.link for each in rest]
+    assert len(cells) == len({each.id for each in cells})
+
+
+def test_what_is_compared_takes_the_same_way(tmp_path: Path) -> None:
+    """Where only a bandwidth is asked for, the load without one goes through the proxy all the same."""
+    cells = planned(tmp_path, "{bandwidth_kib_s: [none, 1024]}", "compare: bandwidth_kib_s\n")
+    assert {Link(0), Link(0, bandwidth_kib_s=1024)} == {each.link for each in cells}
+
+
+def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:
+    """Only scenarios that ask for it pay for it."""
+    assert {None} == {each.link for each in planned(tmp_path, "{}")}
+
+
+@pytest.mark.parametrize(
+    ("network", "expected"),
+    [
+        ("{delay_ms: -1}", "network.delay_ms: must be at least 0 (it is -1)"),
+        ("{delay_ms: 0.5}", "network.delay_ms: must be a whole number (it is 0.5)"),
+        ("{delay_ms: 3600000}", "network.delay_ms: must be at most 5000 (it is 3600000)"),
+        ("{delay_ms: far}", "network.delay_ms: must be a whole number (it is 'far')"),
+        ("{delay_ms: [1, 1]}", "network.delay_ms: a level stands twice in the list"),
+        ("{delay_ms: 5, jitter_ms: -5}", "network.jitter_ms: must be at least 0 (it is -5)"),
+        ("{delay_ms: [5, 1], jitter_ms: 5}", "network.jitter_ms: a jitter of 5 ms is more than the delay of 1 ms"),
+        ("{delay_ms: 0, jitter_ms: 5}", "network.jitter_ms: a jitter of 5 ms needs a delay"),
+        ("{jitter_ms: 5}", "network.jitter_ms: a jitter of 5 ms needs a delay"),
+        ("{bandwidth_kib_s: 0}", "network.bandwidth_kib_s: must be at least 8 (it is 0)"),
+        ("{bandwidth_kib_s: 1000000}", "network.bandwidth_kib_s: must be at most 16384 (it is 1000000)"),
+        ("{delay_ms: none, bandwidth_kib_s: 64}", "network.bandwidth_kib_s: a load that goes straight to the service"),
+        ("{delay: 5}", "network.delay: no such key; did you mean 'delay_ms'?"),
+        ("20", "network: must be a mapping of keys to values (it is 20)"),
+        ("", "network: must be a mapping of keys to values (it is nothing)"),
+    ],
+)
+def test_a_network_that_can_not_be_is_refused(tmp_path: Path, network: str, expected: str) -> None:
+    """With line and reason, before anything starts."""
+    with pytest.raises(UsageError) as error:
+        planned(tmp_path, network)
+    expected = f"{tmp_path}/scenario.yaml:4: factors.{expected}"
+    assert expected == error.value.message[: len(expected)]
+    assert error.value.hint
+
+
+def test_ghz_finds_no_replicas_behind_proxies(tmp_path: Path) -> None:
+    """It takes one name that stands for all of them."""
+    text = GOOD.replace("operation: users.get", "network: {delay_ms: 1}\n  balancing: headless")
+    with pytest.raises(UsageError, match=r"scenario\.yaml:7: factors\.driver\.grpc: ghz finds the replicas"):
+        make_plan(read(tmp_path, text), seed=1, target="kubernetes")
+
+
+def test_the_delay_is_set_once_and_before_the_bandwidth() -> None:
+    """On the way back alone, so that it is added to a round trip once; 1,024 KiB are 1,049 thousand bytes."""
+    told = build_toxics(Link(20, jitter_ms=5, bandwidth_kib_s=1024))
+    assert [("latency", "downstream"), ("bandwidth", "upstream"), ("bandwidth", "downstream")] == [
+        (toxic["type"], toxic["stream"]) for toxic in told
+    ]
+    assert [{"latency": 20, "jitter": 5}, {"rate": 1049}, {"rate": 1049}] == [toxic["attributes"] for toxic in told]
+    assert [] == build_toxics(Link(0))
+
+
+@contextmanager
+def api(said_of_toxics: object, status: int = 200) -> Iterator[int]:
+    """Answer like a toxiproxy that does something else than it is told."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer(200, said_of_toxics)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._answer(status, {"listen": "127.0.0.1:7"})
+
+        def _answer(self, code: int, body: object) -> None:
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("said_of_toxics", "status", "expected"),
+    [([], 200, "was told to do .* and does"), ([], 500, "rejects POST /proxies"), ([], 409, "rejects POST /proxies")],
+)
+def test_a_proxy_that_does_something_else_is_an_error(
+    tmp_path: Path, said_of_toxics: list[Any], status: int, expected: str
+) -> None:
+    """What it was told is checked: a load that isn't delayed would be measured as one that is."""
+    log = tmp_path / "log"
+    with subprocess.Popen(["sleep", "60"]) as process, api(said_of_toxics, status) as port:
+        proxy = Toxiproxy(Child("toxiproxy", log, process), port)
+        with pytest.raises(WirebenchError, match=expected) as error:
+            proxy.open_route("127.0.0.1:9", Link(20))
+        process.kill()
+    assert str(log) in error.value.hint
+
+
+def test_distance_is_said_in_words(tmp_path: Path) -> None:
+    """The nearer one is the baseline; what the proxy costs by itself is told, by transport."""
+    cells = [cell("rest", delay_ms=delay_ms) for delay_ms in (20, None, 0)]
+    proxy = Proxy(added_ms=0.113, pairs=200, cpu_us_per_request=45)
+    run = RunBuilder(cells=cells, record={"proxy": proxy}).write(tmp_path)
+    summaries = summarise(run.records)
+    assert [None, 0, 20] == [each.factors["delay_ms"] for each in summaries]
+    first, *_, last = (describe_comparison(each) for each in compare_cells(summaries, "delay_ms", 0.05))
+    assert "between a delay of 0 ms and no proxy:" in first
+    assert "between a delay of 20 ms and a delay of 0 ms:" in last
+    cpu = "45 µs of CPU time on the load generator's cores"
+    expected = f"The proxy itself adds at the median 0.11 ms on REST to a call, and {cpu}; neither is subtracted."
+    assert expected == describe_proxy_cost(summaries)
+    assert "" == describe_proxy_cost([replace(each, records=()) for each in summaries])
+
+
+def test_cells_at_a_distance_say_so(tmp_path: Path) -> None:
+    """Transports that are compared at a distance are compared there."""
+    cells = [cell(transport, delay_ms=20, bandwidth_kib_s=64) for transport in ("rest", "grpc")]
+    (comparison,) = compare_cells(summarise(RunBuilder(cells=cells).write(tmp_path).records), "transport", 0.05)
+    assert "users.get, 16 connections, 20 ms away, at 64 KiB/s:" in describe_comparison(comparison)

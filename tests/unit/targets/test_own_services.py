@@ -1,0 +1,418 @@
+"""Variants in a cluster: what is behind a Service or a Deployment, when it is ready, and what the run installs."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import dataclasses
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wirebench.drivers import Job
+from wirebench.drivers.wireload import Answer
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.application import read_application
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.contract import Balancing
+from wirebench.model.scenario import Load
+from wirebench.model.variant import InCluster, TlsFiles
+from wirebench.run.load_pod import pods
+from wirebench.run.load_pod.task import (
+    FILES_CHARACTERS_MAX,
+    Files,
+    MeasureTask,
+    ReflectTask,
+    SendTask,
+    Task,
+    encode_answer,
+    read_task,
+)
+from wirebench.system.tls import ClientTls
+from wirebench.targets.kubernetes import secrets
+from wirebench.targets.kubernetes.endpoints import Agents, find_containers
+from wirebench.targets.kubernetes.kubectl import Access, Kubectl
+from wirebench.targets.kubernetes.nodes import Nodes
+from wirebench.targets.kubernetes.pods import Pod
+from wirebench.targets.kubernetes.variants import VariantServices, fill
+from wirebench.targets.kubernetes.workloads import find_backend, is_rolled_out
+from wirebench.targets.target import Endpoint
+
+SPEC = ServiceSpec(
+    "rest", None, 2, None, None, 3, cpu_limit_millicores=250, memory_limit_mib=64, implementation=None, variant="shop"
+)
+PLACE = InCluster(service="shop", port=80, namespace="lab")
+SERVICE = {
+    "kind": "Service",
+    "metadata": {"name": "shop"},
+    "spec": {"selector": {"app": "shop"}, "clusterIP": "10.96.0.7", "ports": [{"port": 80, "targetPort": "http"}]},
+}
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "metadata": {"name": "shop", "generation": 2},
+    "spec": {"replicas": 1, "template": {"metadata": {"labels": {"app": "shop", "tier": "web"}}}},
+    "status": {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1},
+}
+POD = {
+    "metadata": {"name": "shop-1", "uid": "u1", "labels": {"app": "shop"}},
+    "spec": {"nodeName": "a", "containers": [{"name": "shop", "ports": [{"name": "http", "containerPort": 8080}]}]},
+    "status": {
+        "phase": "Running",
+        "podIP": "10.0.0.7",
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "initContainerStatuses": [
+            {"name": "proxy", "state": {"running": {}}, "containerID": "containerd://c1"},
+            {"name": "migrate", "state": {"terminated": {"exitCode": 0}}, "containerID": "containerd://c0"},
+        ],
+        "containerStatuses": [
+            {"name": "shop", "state": {"running": {}}, "containerID": "containerd://c2", "restartCount": 0}
+        ],
+    },
+}
+
+
+def changed(data: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
+    """Return a copy with another value at a dotted path."""
+    made = copy.deepcopy(dict(data))
+    inner = made
+    *keys, last = path.split(".")
+    for key in keys:
+        inner = inner[key]
+    inner[last] = value
+    return made
+
+
+class Cluster:
+    """Objects by kind, in place of a cluster's; and what was asked of kubectl besides."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **objects: list[dict[str, Any]]) -> None:
+        self.objects = objects
+        self.calls: list[list[str]] = []
+        monkeypatch.setattr(Kubectl, "get", self._get)
+        monkeypatch.setattr(Kubectl, "find", self._find)
+        monkeypatch.setattr("wirebench.system.processes.run", self._run)
+        monkeypatch.setattr("wirebench.targets.kubernetes.pods._POLL_S", 0.0)
+
+    @property
+    def kubectl(self) -> Kubectl:
+        """The namespace of the run."""
+        return Kubectl(Access(None, None), "run")
+
+    def _get(self, kinds: str, *_: object) -> list[dict[str, Any]]:
+        return [each for kind in kinds.split(",") for each in self.objects.get(kind, [])]
+
+    def _find(self, kind: str, name: str) -> dict[str, Any] | None:
+        named = (each for each in self.objects.get(f"{kind}s", []) if each["metadata"]["name"] == name)
+        return next(named, None)
+
+    def _run(self, _name: str, arguments: list[object], *_: object) -> str:
+        self.calls.append([str(each) for each in arguments][1:])
+        return "{}"
+
+
+def test_a_service_leads_to_its_pods_and_their_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name at its own port; its pods, one by one, at the port that their containers give that name."""
+    backend = find_backend(Cluster(monkeypatch, services=[SERVICE]).kubectl, PLACE, "here")
+    assert ("shop.lab:80", "app=shop") == (backend.address, backend.selector)
+    assert 8080 == backend.find_host_port(Pod.read(POD))
+    headless = changed(changed(SERVICE, "spec.clusterIP", "None"), "spec.ports", [{"port": 80, "targetPort": 8080}])
+    backend = find_backend(Cluster(monkeypatch, services=[headless]).kubectl, PLACE, "here")
+    assert ("shop.lab:8080", 8080) == (backend.address, backend.find_host_port(Pod.read(POD)))
+
+
+def test_a_deployment_has_no_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pods carry the labels of its template, and listen on the port that the file names."""
+    place = InCluster(deployment="shop", port=8080, namespace="lab")
+    backend = find_backend(Cluster(monkeypatch, deployments=[DEPLOYMENT]).kubectl, place, "here")
+    assert ("", "app=shop,tier=web", 8080) == (backend.address, backend.selector, backend.port)
+
+
+@pytest.mark.parametrize(
+    ("service", "message", "hint"),
+    [
+        (changed(SERVICE, "metadata.name", "store"), "here: no service shop in the namespace run", "there are store"),
+        (changed(SERVICE, "spec.ports", [{"port": 8080}]), "here: the Service shop has no port 80", "it has 8080"),
+        (changed(SERVICE, "spec.selector", None), "selects no pods", "--target external"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, service: dict[str, Any], message: str, hint: str
+) -> None:
+    """With where it stands in the file, and what there is in its place."""
+    with pytest.raises(UsageError, match=message) as raised:
+        find_backend(Cluster(monkeypatch, services=[service]).kubectl, PLACE, "here")
+    assert hint in raised.value.hint
+
+
+def test_a_daemon_set_counts_nodes() -> None:
+    """It has no replicas."""
+    status = {"observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2}
+    daemons = {"kind": "DaemonSet", "metadata": {"generation": 1}, "spec": {}, "status": status}
+    assert is_rolled_out(daemons)
+    assert not is_rolled_out(changed(daemons, "status.numberReady", 1))
+
+
+def test_pods_are_ready_when_the_rollout_behind_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that was evicted before doesn't count; one of a rollout that goes on is waited for, and then it is said."""
+    evicted = changed(changed(POD, "metadata.name", "shop-0"), "status.phase", "Failed")
+    cluster = Cluster(monkeypatch, services=[SERVICE], pods=[evicted, POD], deployments=[DEPLOYMENT])
+    backend = find_backend(cluster.kubectl, PLACE, "here")
+    assert ["shop-1"] == [pod.name for pod in backend.wait_ready(0)]
+    cluster.objects["deployments"] = [changed(DEPLOYMENT, "status.updatedReplicas", 0)]
+    with pytest.raises(WirebenchError, match="was not ready after 0 s"):
+        backend.wait_ready(0)
+
+
+def test_pods_that_the_namespace_forbids_are_said_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They never appear, and the event of their ReplicaSet says why."""
+    why = 'Error creating: pods "shop-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'
+    event = {"type": "Warning", "reason": "FailedCreate", "message": why, "involvedObject": {"name": "shop"}}
+    cluster = Cluster(monkeypatch, services=[SERVICE], pods=[], deployments=[DEPLOYMENT], events=[event])
+    with pytest.raises(UsageError, match="runAsNonRoot != true") as raised:
+        find_backend(cluster.kubectl, PLACE, "here").wait_ready(60)
+    assert "kubernetes.security" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("after", "message"),
+    [
+        ([], "shop-1 has gone"),
+        ([changed(POD, "status.containerStatuses", [])], "shop-1 has restarted"),
+    ],
+)
+def test_pods_that_go_or_restart_under_load_are_said(
+    monkeypatch: pytest.MonkeyPatch, after: list[dict[str, Any]], message: str
+) -> None:
+    """Also those that somebody else runs, which may have restarted long before."""
+    cluster = Cluster(monkeypatch, services=[SERVICE], pods=[POD])
+    backend = find_backend(cluster.kubectl, PLACE, "here")
+    before = tuple(backend.read_pods())
+    backend.check(before)
+    cluster.objects["pods"] = after
+    with pytest.raises(WirebenchError, match=message):
+        backend.check(before)
+
+
+def test_all_containers_of_a_pod_are_read() -> None:
+    """Side cars of both kinds; not what ran before them and has ended."""
+    found = find_containers(Pod.read(POD), Agents({"a": "http://10.0.1.1:9110"}))
+    assert found is not None
+    assert ("u1", ("c1", "c2")) == (found.pod_uid, found.ids)
+    assert find_containers(Pod.read(POD), Agents({"b": "http://10.0.1.2:9110"})) is None
+
+
+def test_values_take_the_levels_of_a_cell() -> None:
+    """A placeholder alone stays a number, as charts' schemas want it; other braces are the chart's own."""
+    values = {
+        "replicaCount": "{replicas}",
+        "resources": {"limits": {"cpu": "{cpu_limit_millicores}m", "memory": "{memory_limit_mib}Mi"}},
+        "args": ["--workers={workers}", "{{ .Release.Name }}", True],
+    }
+    assert {
+        "replicaCount": 3,
+        "resources": {"limits": {"cpu": "250m", "memory": "64Mi"}},
+        "args": ["--workers=2", "{{ .Release.Name }}", True],
+    } == fill(values, SPEC)
+
+
+def test_a_variant_says_which_factors_it_takes() -> None:
+    """By its chart's values; the run scales a Deployment that it has installed, and nothing that runs already."""
+    chart = InCluster(service="shop", port=80, chart="shop", values={"count": "{replicas}", "a": ["{workers}"]})
+    assert {"replicas", "workers"} == chart.settable
+    assert {"replicas"} == InCluster(deployment="shop", port=80, manifest="shop.yaml").settable
+    assert not InCluster(deployment="shop", port=80, namespace="lab").settable
+    assert not InCluster(service="shop", port=80, manifest="shop.yaml").settable
+
+
+APPLICATION = """\
+operations:
+  get: {rest: {request: GET /, headers: {Authorization: "Bearer ${SHOP_TOKEN}"}}}
+variants:
+  shop:
+    transport: rest
+    kubernetes: {deployment: shop, port: 8080, manifest: shop-kubernetes.yaml, security: baseline}
+    headers: {X-Tenant: "${SHOP_TENANT}"}
+  other: {transport: rest, kubernetes: {service: shop, port: 80, namespace: lab}, headers: {X-Other: "${SHOP_OTHER}"}}
+"""
+
+
+def own_services(folder: Path, cluster: Cluster, variant: str = "shop") -> VariantServices:
+    """Return the services of a variant in an application file, with a manifest beside it."""
+    (folder / "shop.yaml").write_text(APPLICATION, encoding="utf-8")
+    (folder / "shop-kubernetes.yaml").write_text(json.dumps(DEPLOYMENT), encoding="utf-8")
+    application = read_application(folder / "shop.yaml")
+    return VariantServices(cluster.kubectl, application, (variant,), ["SHOP_TENANT"])
+
+
+def test_a_manifest_is_installed_scaled_and_removed_before_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every start has new pods, reached one by one where there is no Service."""
+    cluster = Cluster(monkeypatch, pods=[POD], deployments=[DEPLOYMENT])
+    monkeypatch.setattr(Kubectl, "try_manifest", lambda *_: [changed(DEPLOYMENT, "metadata.namespace", "run")])
+    services = own_services(tmp_path, cluster)
+    services.prepare([SPEC], Nodes(()))
+    assert "baseline" == services.security
+    there = services.start([SPEC], Agents)[SPEC]
+    assert ("10.0.0.7:8080", ("10.0.0.7:8080",)) == (there.address, there.addresses)
+    assert ["apply", "scale"] == [call[0] for call in cluster.calls]
+    assert "--replicas=3" in cluster.calls[1]
+    cluster.calls.clear()
+    services.start([SPEC], Agents)
+    assert ["delete", "delete", "apply", "scale"] == [call[0] for call in cluster.calls]
+
+
+def test_objects_outside_of_the_namespace_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would stay when the run is over: the line of the file says which manifest, and nothing was applied."""
+    cluster = Cluster(monkeypatch, pods=[POD], deployments=[DEPLOYMENT])
+    role = {"kind": "ClusterRole", "metadata": {"name": "shop"}}
+    monkeypatch.setattr(Kubectl, "try_manifest", lambda *_: [role])
+    services = own_services(tmp_path, cluster)
+    services.prepare([SPEC], Nodes(()))
+    with pytest.raises(UsageError, match=r"shop\.yaml:6: .*manifest: the ClusterRole shop"):
+        services.start([SPEC], Agents)
+    assert [] == cluster.calls
+
+
+def test_what_runs_already_is_read_and_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its namespace; load pods are told how to find its pods."""
+    cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
+    services, spec = own_services(tmp_path, cluster, "other"), dataclasses.replace(SPEC, variant="other")
+    assert not services.are_fresh
+    services.prepare([spec], Nodes(()))
+    assert "restricted" == services.security
+    there = services.start([spec], Agents)[spec]
+    services.start([spec], Agents)
+    assert "shop.lab:80" == there.address
+    assert there.pods is not None
+    assert ("lab", {"app": "shop"}) == (there.pods.namespace, there.pods.labels)
+    assert [] == cluster.calls
+
+
+def test_secrets_hold_what_requests_name_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other variables stay here."""
+    applied: list[dict[str, Any]] = []
+    monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
+    for name in ("SHOP_TENANT", "SHOP_OTHER"):
+        monkeypatch.setenv(name, f"value of {name}")
+    cluster = Cluster(monkeypatch, pods=[POD], deployments=[DEPLOYMENT])
+    services = own_services(tmp_path, cluster)
+    services.prepare([SPEC], Nodes(()))
+    services.create_secrets()
+    (secret,) = applied
+    content = {name: base64.b64decode(value).decode() for name, value in secret["data"].items()}
+    assert {"SHOP_TENANT": "value of SHOP_TENANT"} == content
+
+
+def test_load_pods_find_the_files_for_tls_that_a_variant_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An authority alone, or a certificate and its key as well."""
+    applied: list[dict[str, Any]] = []
+    monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
+    (tmp_path / "ca.pem").write_text("authority", encoding="utf-8")
+    tls = TlsFiles(authority="ca.pem")
+    secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", tls, tmp_path)
+    assert "wirebench-client-tls-shop" == applied[0]["metadata"]["name"]
+    assert ["ca.crt"] == list(applied[0]["data"])
+    assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == secrets.locate_client_tls(tls)
+    with pytest.raises(UsageError, match="can't read"):
+        secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", TlsFiles(authority="no.pem"), tmp_path)
+
+
+def a_job(folder: Path, descriptors: bytes) -> Job:
+    """Return a job with files of its own."""
+    (folder / "application.json").write_text('{"operations": {}}', encoding="utf-8")
+    (folder / "contract.binpb").write_bytes(descriptors)
+    cell = Cell("rest", None, "wireload", "get", 1, None, 1, None, None, "json", "keep", variant="shop")
+    return Job(
+        cell, Load(), "shop:80", 1, 1, folder / "out", folder / "log", None,
+        requests=folder / "application.json", descriptors=folder / "contract.binpb",
+    )  # fmt: skip
+
+
+def test_an_application_goes_to_load_pods_with_their_task(tmp_path: Path) -> None:
+    """It arrives as it was; what a ConfigMap can't hold is rejected with a next step."""
+    files = Files.of(a_job(tmp_path, b"messages" * 100_000))
+    assert files is not None
+    (tmp_path / "pod").mkdir()
+    requests, descriptors = files.write(tmp_path / "pod")
+    assert ('{"operations": {}}', b"messages" * 100_000) == (requests.read_text(), descriptors.read_bytes())
+    incompressible = random.Random(0).randbytes(FILES_CHARACTERS_MAX)  # noqa: S311 - no secret
+    with pytest.raises(WirebenchError, match="the limit is"):
+        Files.of(a_job(tmp_path, incompressible))
+
+
+class LoadPods:
+    """Takes the tasks of load pods, as their file has them, and answers with what it was given."""
+
+    def __init__(self, folder: Path, answer: object) -> None:
+        self._file = folder / "load.json"
+        self._answer = answer
+        self.tasks: list[Task] = []
+        self.endpoints: list[Endpoint] = []
+
+    def count_cores(self, _: Load) -> float:
+        """Return one."""
+        return 1.0
+
+    def measure(self, _cell: Cell, _load: Load, endpoint: Endpoint, task: Any, _: object) -> tuple[str, ...]:  # noqa: ANN401
+        """Take a task."""
+        return (self.run_once(task, endpoints=(endpoint,)),)
+
+    def run_once(self, task: Any, cores: float = 1.0, endpoints: Sequence[Endpoint] = ()) -> str:  # noqa: ANN401, ARG002
+        """Take a task."""
+        self._file.write_text(json.dumps(task), encoding="utf-8")
+        self.tasks.append(read_task(self._file))
+        self.endpoints += endpoints
+        return encode_answer(self._answer)
+
+
+def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
+    """The task holds the application and the names of variables; the pod gets the values by the endpoint's Secret."""
+    answer = Answer(operation="get", number=1, status=200, reply={"name": "pen"})
+    load_pods = LoadPods(tmp_path, (answer,))
+    endpoint = Endpoint(SPEC, "shop:80", environment_secret="wirebench-environment")  # noqa: S106 - a name
+    job = dataclasses.replace(a_job(tmp_path, b"messages"), address="shop:80")
+    assert (answer,) == pods.PodSender(load_pods).send(job, endpoint, 3)
+    (task,) = load_pods.tasks
+    assert isinstance(task, SendTask)
+    assert (job.cell, "shop:80", 3, Files.of(job)) == (task.cell, task.address, task.requests_each, task.files)
+    assert [endpoint] == load_pods.endpoints
+
+
+def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
+    """Only pods reach the service; headers go there with the names of variables."""
+    load_pods = LoadPods(tmp_path, b"\x00messages")
+    headers = {"Authorization": "Bearer ${SHOP_TOKEN}"}
+    found = pods.PodSender(load_pods).reflect(Endpoint(SPEC, "shop:80"), ["shop.Shop/Get"], headers)
+    assert b"\x00messages" == found
+    (task,) = load_pods.tasks
+    assert isinstance(task, ReflectTask)
+    assert (("shop.Shop/Get",), headers) == (task.calls, task.headers)
+
+
+@pytest.mark.parametrize(
+    ("balancing", "address", "expected"),
+    [
+        (None, "shop:80", ("shop:80", ())),
+        ("headless", "shop:80", ("10.0.0.1:80", ("10.0.0.1:80", "10.0.0.2:80"))),
+        ("pod", "shop:80", ("10.0.0.1:80", ())),
+        (None, "10.0.0.1:80", ("10.0.0.1:80", ("10.0.0.1:80", "10.0.0.2:80"))),
+    ],
+)
+def test_pods_without_a_service_are_loaded_in_turn(
+    tmp_path: Path, balancing: Balancing | None, address: str, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    """As those of a Service are, where the scenario says so."""
+    load_pods = LoadPods(tmp_path, ())
+    job = a_job(tmp_path, b"messages")
+    job = dataclasses.replace(job, cell=dataclasses.replace(job.cell, balancing=balancing))
+    endpoint = Endpoint(SPEC, address, addresses=("10.0.0.1:80", "10.0.0.2:80"))
+    with pytest.raises(WirebenchError, match="no answer"):  # it is no observation
+        pods.observe(load_pods, job, endpoint, lambda: None)
+    (task,) = load_pods.tasks
+    assert isinstance(task, MeasureTask)
+    assert expected == (task.address, task.addresses)

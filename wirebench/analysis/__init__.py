@@ -1,0 +1,1 @@
+"""Statistics, comparisons and verdicts: numbers only."""

@@ -1,0 +1,144 @@
+"""Comparisons within a run: cells that differ in one factor, block by block."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from wirebench.analysis.pair import (
+    CellPair,
+    choose_metric,
+    compute_paired_ratio,
+    compute_ratios,
+    find_failed_gates,
+    judge,
+)
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.model.contract import COMES_WITH
+from wirebench.model.record import Record
+from wirebench.model.run_info import RunInfo
+from wirebench.results.runs import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(CellPair):
+    """Two cells of a run that differ in one factor.
+
+    `instruments` marks two drivers of one cell: their ratio is the instruments' error, not a difference between
+    services. `checks` are the comparisons of the same two services by other drivers: the verdict doesn't rest on them.
+    """
+
+    factor: str
+    instruments: bool = False
+    checks: tuple[Comparison, ...] = ()
+
+    @property
+    def subject_level(self) -> str:
+        """The compared factor's level of the subject."""
+        return str(self.subject.factors[self.factor])
+
+    @property
+    def baseline_level(self) -> str:
+        """The compared factor's level of the baseline."""
+        return str(self.baseline.factors[self.factor])
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """The drivers of both cells: one, unless no driver measured both."""
+        return tuple(dict.fromkeys(str(cell.factors["driver"]) for cell in (self.subject, self.baseline)))
+
+
+def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, looks: int = 1) -> tuple[Comparison, ...]:
+    """Compare every two cells that differ in the factor and nothing else; and, besides, the drivers of one cell.
+
+    Where several drivers measured the same two services, the verdict rests on the first of them, and the others check
+    it. So do two drivers that have one service each, such as k6 for REST and ghz for gRPC. Of the drivers of one cell,
+    the others are compared with the first: two that agree with it agree. Verdicts, those that check them and the
+    drivers of one cell are each corrected for their number, and for how often the run is looked at.
+    """
+    measured = {(_service(cell), cell.factors["driver"]) for cell in cells}
+    by_services: dict[tuple[_Service, _Service], list[Comparison]] = {}
+    instruments: dict[str, Comparison] = {}
+    for baseline, subject in _pair_cells(cells, (factor, *COMES_WITH.get(factor, ()), "driver")):
+        if _alike_but_for(baseline, subject, ("driver",)):
+            if baseline.cell not in instruments:
+                pair = _compare(baseline, subject, "driver", margin, looks)
+                instruments[subject.cell] = replace(pair, instruments=True)
+        elif _are_comparable(baseline, subject, factor, measured):
+            services = (_service(baseline), _service(subject))
+            by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin, looks))
+    first = judge([each[0] for each in by_services.values()], margin, looks)
+    checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin, looks))
+    judged = (
+        replace(each, checks=tuple(itertools.islice(checks, len(all_drivers) - 1)))
+        for each, all_drivers in zip(first, by_services.values(), strict=True)
+    )
+    return (*judged, *judge(list(instruments.values()), margin, looks))
+
+
+def _pair_cells(cells: Sequence[CellSummary], free: Collection[str]) -> Iterator[tuple[CellSummary, CellSummary]]:
+    """Yield every two cells that are alike but for these factors, in the order of the cells."""
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for place, cell in enumerate(cells):
+        others = tuple(level for name, level in cell.factors.items() if name not in free)
+        alike.setdefault(others, []).append(place)
+    pairs = itertools.chain.from_iterable(itertools.combinations(places, 2) for places in alike.values())
+    yield from ((cells[a], cells[b]) for a, b in sorted(pairs))
+
+
+#: A cell, but for who measured it.
+_Service = frozenset[tuple[str, object]]
+
+
+def _service(cell: CellSummary) -> _Service:
+    return frozenset((name, level) for name, level in cell.factors.items() if name != "driver")
+
+
+def _are_comparable(
+    baseline: CellSummary, subject: CellSummary, factor: str, measured: Collection[tuple[_Service, object]]
+) -> bool:
+    """Return whether two cells differ in a factor only: by one driver, or by two that measured one of them each."""
+    if baseline.factors[factor] == subject.factors[factor]:
+        return False
+    free = (factor, *COMES_WITH.get(factor, ()))
+    if not _alike_but_for(baseline, subject, (*free, "driver")):
+        return False
+    of_baseline, of_subject = baseline.factors["driver"], subject.factors["driver"]
+    if of_baseline == of_subject:
+        return True
+    return (_service(baseline), of_subject) not in measured and (_service(subject), of_baseline) not in measured
+
+
+def _alike_but_for(a: CellSummary, b: CellSummary, free: Collection[str]) -> bool:
+    return all(a.factors[name] == b.factors[name] for name in a.factors if name not in free)
+
+
+def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float, looks: int) -> Comparison:
+    metric = choose_metric(baseline)
+    measured = compute_ratios(baseline, subject, partial(compute_paired_ratio, looks=looks))
+    # Between drivers, the instrument's error is what is looked for.
+    beyond = None if factor == "driver" else margin
+    return Comparison(
+        subject=subject,
+        baseline=baseline,
+        metric=metric,
+        ratios=measured,
+        failed_gates=find_failed_gates(baseline, subject, metric, measured.get(metric.name), beyond),
+        margin=beyond,
+        factor=factor,
+    )
+
+
+def find_comparisons(run: Run) -> tuple[Comparison, ...]:
+    """Return the comparisons of a run's cells; none while it is running.
+
+    Verdicts that come and go tempt readers to stop at the one they like.
+    """
+    return () if run.info.status == "running" else compare_records(run.records, run.info)
+
+
+def compare_records(records: Iterable[Record], info: RunInfo) -> tuple[Comparison, ...]:
+    """Return what records of a run support: all of them, or those up to a look at it."""
+    return compare_cells(summarise(records), info.compare, info.equivalence_margin, info.looks_planned)

@@ -1,0 +1,142 @@
+"""Compare two runs cell by cell: what has become faster or slower from `base` to `head`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wirebench.analysis.differences import Difference, find_differences
+from wirebench.analysis.pair import (
+    CellPair,
+    Verdict,
+    choose_metric,
+    compute_ratios,
+    compute_unpaired_ratio,
+    find_failed_gates,
+    judge,
+)
+from wirebench.analysis.ratio import Ratio
+from wirebench.analysis.significance import EQUIVALENCE_LEVEL, find_significant
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.errors import UsageError
+from wirebench.model.metric import Metric
+from wirebench.model.run_info import RunInfo
+from wirebench.results.runs import Run
+
+#: The chance that `RunComparison.regressions` names any cell where none is slower beyond the margin.
+FALSE_ALARMS = EQUIVALENCE_LEVEL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellChange(CellPair):
+    """One cell in two runs: the `subject` is head's, the `baseline` base's.
+
+    The `reasons` keep figures of such runs apart. `p_value` is one-sided and
+    of what is judged: the chance of a ratio that much worse, were the cell slower by just the margin; None where no
+    verdict can be had. `regressed` says whether it is slower beyond the margin, and that with certainty over all cells.
+    """
+
+    p_value: float | None = None
+    regressed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """Two runs; `changes` in the order of head's cells, and the cells that only one of the runs has.
+
+    `differences` are those that concern any cell in both. `margin` is head's.
+    """
+
+    base: RunInfo
+    head: RunInfo
+    margin: float
+    differences: tuple[Difference, ...]
+    changes: tuple[CellChange, ...]
+    only_in_base: tuple[CellSummary, ...]
+    only_in_head: tuple[CellSummary, ...]
+
+    @property
+    def regressions(self) -> tuple[CellChange, ...]:
+        """The cells that are slower beyond the margin, with certainty."""
+        return tuple(change for change in self.changes if change.regressed)
+
+    def with_verdict(self, *verdicts: Verdict) -> tuple[CellChange, ...]:
+        """Return the cells with one of these verdicts."""
+        return tuple(change for change in self.changes if change.verdict in verdicts)
+
+
+def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunComparison:
+    """Compare two runs by their cells of equal factors, of which both must have one. Raises UsageError.
+
+    Each cell is judged by `metric`, or else by what its load has it judged by. Their blocks don't pair: a ratio is that
+    of the geometric means of both sides, with Welch's interval.
+    """
+    if base.info.id == head.info.id:
+        raise UsageError(f"{head.info.id}: a run is no other than itself", "name two runs: `wirebench list` shows them")
+    of_base, of_head = ({_key(cell): cell for cell in summarise(run.records)} for run in (base, head))
+    for run in (base, head):
+        if not run.records:
+            hint = "name one with figures: `wirebench list` shows how many windows of each were measured"
+            raise UsageError(f"no window of {run.info.id} was measured: it has nothing to compare", hint)
+    both = [key for key in of_head if key in of_base]
+    if not both:
+        raise UsageError(
+            f"no cell of {head.info.id} is in {base.info.id}: their factors differ",
+            "compare runs of one scenario: `wirebench list` shows them",
+        )
+    margin = head.info.equivalence_margin
+    found = find_differences(base, head)
+    changes = [
+        _change(of_base[key], of_head[key], metric or choose_metric(of_base[key]), margin, found) for key in both
+    ]
+    return RunComparison(
+        base=base.info,
+        head=head.info,
+        margin=margin,
+        differences=tuple(each for each in found if any(each.concerns(change.subject.factors) for change in changes)),
+        changes=_find_regressions(judge(changes, margin), margin),
+        only_in_base=tuple(cell for key, cell in of_base.items() if key not in of_head),
+        only_in_head=tuple(cell for key, cell in of_head.items() if key not in of_base),
+    )
+
+
+def _key(cell: CellSummary) -> tuple[object, ...]:
+    return tuple(sorted(cell.factors.items()))
+
+
+def _change(
+    base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]
+) -> CellChange:
+    measured = compute_ratios(base, head, compute_unpaired_ratio)
+    reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
+    return CellChange(
+        subject=head,
+        baseline=base,
+        metric=metric,
+        ratios=measured,
+        failed_gates=find_failed_gates(base, head, metric, measured.get(metric.name), margin),
+        margin=margin,
+        reasons=reasons,
+    )
+
+
+def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:
+    """Mark the changes for the worse that hold for all cells together.
+
+    Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole.
+    """
+    tested = {
+        place: _test_regression(ratio, each.metric, margin)
+        for place, each in enumerate(changes)
+        if each.significance and (ratio := each.judged_ratio)
+    }
+    regressed = dict(zip(tested, find_significant(tuple(tested.values()), FALSE_ALARMS), strict=True))
+    return tuple(
+        replace(each, p_value=tested.get(place), regressed=regressed.get(place, False))
+        for place, each in enumerate(changes)
+    )
+
+
+def _test_regression(ratio: Ratio, metric: Metric, margin: float) -> float:
+    least_worse = 1 / (1 + margin) if metric.higher_is_better else 1 + margin
+    return ratio.p_value(least_worse, below=metric.higher_is_better)

@@ -1,0 +1,205 @@
+"""What two runs were made differently with, and which of it keeps their figures apart.
+
+What is measured may differ: versions of the services and of what they stand on are what runs are compared for. What it
+is measured on and with must not: a target, a machine, a load or a driver of another kind has figures of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import yaml
+
+from wirebench.model.application import Application
+from wirebench.model.contract import Driver
+from wirebench.model.labels import Factors, pluralise
+from wirebench.model.scenario import Load
+from wirebench.results.runs import APPLICATION_FILE, TIMING_FILE, Run
+
+_ABSENT = "none"
+_HARDWARE = ("cpu", "cores", "core_separation", "services")
+
+
+def _every_cell(_: Factors) -> bool:
+    return True
+
+
+def _has(factor: str, level: str) -> Callable[[Factors], bool]:
+    return lambda factors: factors[factor] == level
+
+
+#: What takes part in the measuring, and in which cells: another version's error can't be told from a difference.
+_INSTRUMENTS: dict[str, Callable[[Factors], bool]] = {
+    **{name: _has("driver", name) for name in get_args(Driver)},
+    "toxiproxy": lambda factors: factors["delay_ms"] is not None,
+}
+
+
+def _is_steady(factors: Factors) -> bool:
+    return factors["shape"] is None
+
+
+#: What makes loads others, and in which cells. How long steady ones take makes no other load of them.
+_TRAITS: tuple[tuple[tuple[str, ...], Callable[[Factors], bool] | None], ...] = (
+    (("warmup_s", "window_s", "generators"), None),
+    (("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s"), _every_cell),
+    (("from_rate_per_s", "window_s"), _has("shape", "ramp")),
+    (("speedup", "window_s"), _has("shape", "replay")),
+    (("objective", "resolution", "window_s"), _has("shape", "capacity")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that two runs don't have in common: its name, and what it is in each.
+
+    `reason` says why it keeps figures apart, in the cells that it `concerns`; it is empty where it doesn't.
+    """
+
+    name: str
+    base: str
+    head: str
+    reason: str = ""
+    concerns: Callable[[Factors], bool] = _every_cell
+
+
+def find_differences(base: Run, head: Run) -> tuple[Difference, ...]:
+    """Return what two runs differ in, first what keeps their figures apart."""
+    found = (
+        *_of_status(base, head),
+        *_of_target(base, head),
+        *_of_machine(base, head),
+        *_unequal(_application(base), _application(head), "the applications differ"),
+        *_of_load(base, head),
+        *_of_versions(base, head),
+    )
+    return tuple(sorted(found, key=lambda each: not each.reason))
+
+
+def describe_hardware(machine: Mapping[str, str]) -> dict[str, str]:
+    """Return what tells one machine from another, in words by name: not what an update or a setting may change."""
+    told = {name: machine[name] for name in _HARDWARE if name in machine}
+    if told.get("cores", "").isdecimal():
+        told["cores"] = pluralise(int(told["cores"]), "core")
+    if "cluster" in machine:
+        told["nodes"] = machine["cluster"].partition(",")[0]
+    return told
+
+
+def _of_status(base: Run, head: Run) -> Iterator[Difference]:
+    """Yield the states of the runs if one is still running: its verdicts change with its records."""
+    if "running" in (base.info.status, head.info.status):
+        yield Difference("status", base.info.status, head.info.status, "a run is still running")
+
+
+def _of_target(base: Run, head: Run) -> Iterator[Difference]:
+    if base.info.target != head.info.target:
+        yield Difference("target", base.info.target, head.info.target, "the targets differ")
+
+
+def _of_machine(base: Run, head: Run) -> Iterator[Difference]:
+    of_base, of_head = describe_hardware(base.info.machine), describe_hardware(head.info.machine)
+    both = [name for name in of_base if name in of_head]  # targets say different things of their machine
+    yield from _unequal(
+        {name: of_base[name] for name in both}, {name: of_head[name] for name in both}, "the machines differ"
+    )
+    yield from _unequal(_besides_hardware(base.info.machine), _besides_hardware(head.info.machine))
+
+
+def _besides_hardware(machine: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in machine.items() if name not in _HARDWARE}
+
+
+def _of_versions(base: Run, head: Run) -> Iterator[Difference]:
+    for each in _unequal(base.info.versions, head.info.versions):
+        if concerns := _INSTRUMENTS.get(each.name):
+            yield replace(each, reason=f"another version of {each.name}", concerns=concerns)
+        else:
+            yield each
+    if base.info.commit != head.info.commit:
+        yield Difference("commit", base.info.commit or _ABSENT, head.info.commit or _ABSENT)
+
+
+def _of_load(base: Run, head: Run) -> Iterator[Difference]:
+    """Yield how two loads differ. Those that are no longer understood can't be told to be equal."""
+    of_base, of_head = read_load(base.info.scenario_text), read_load(head.info.scenario_text)
+    if of_base is None or of_head is None:
+        yield from _unequal(_scenario(base), _scenario(head), "the loads may differ")
+        return
+    for names, concerns in _TRAITS:
+        reason = "the loads differ" if concerns else ""
+        yield from _unequal(_traits(of_base, names), _traits(of_head, names), reason, concerns or _is_steady)
+    yield from _unequal(_recording(base), _recording(head), "the loads differ", _has("shape", "replay"))
+    for name in of_base.workloads.keys() & of_head.workloads.keys():
+        of_workload = _has("operation", name)
+        yield from _unequal(_workload(of_base, name), _workload(of_head, name), "the loads differ", of_workload)
+
+
+def _unequal(
+    base: Mapping[str, str],
+    head: Mapping[str, str],
+    reason: str = "",
+    concerns: Callable[[Factors], bool] = _every_cell,
+) -> Iterator[Difference]:
+    for name in dict.fromkeys((*base, *head)):
+        of_base, of_head = base.get(name, _ABSENT), head.get(name, _ABSENT)
+        if of_base != of_head:
+            yield Difference(name, of_base, of_head, reason, concerns)
+
+
+def _traits(load: Load, names: Sequence[str]) -> dict[str, str]:
+    traits = {name: getattr(load, name) for name in names}
+    return {f"load.{name}": _ABSENT if trait is None else str(trait) for name, trait in traits.items()}
+
+
+def _workload(load: Load, name: str) -> dict[str, str]:
+    return {f"load.workloads.{name}": load.workloads[name].model_dump_json(exclude_defaults=True)}
+
+
+@functools.lru_cache(maxsize=64)  # a history asks for the same one with every run
+def read_load(scenario_text: str) -> Load | None:
+    """Return the load of a scenario; None for one that this version doesn't understand."""
+    try:
+        scenario = yaml.safe_load(scenario_text)
+        return Load.model_validate(scenario.get("load", {})) if scenario.keys() >= {"question", "factors"} else None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):  # whatever the text makes of them
+        return None
+
+
+def has_same_operations(run: Run, application: Application) -> bool:
+    """Return whether a run was of an application with these operations, whatever its variants."""
+    return _application(run) == _described(json.loads(application.dump()))
+
+
+def _application(run: Run) -> dict[str, str]:
+    """Return a fingerprint of a run's operations; nothing for the built-in application."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return _described(json.loads((run.folder / APPLICATION_FILE).read_bytes()))
+    return {}
+
+
+def _described(application: Mapping[str, object]) -> dict[str, str]:
+    asked = json.dumps([application.get("seeded"), application.get("operations")])
+    return {"application": f"{application.get('application') or 'unnamed'} {_fingerprint(asked.encode())}"}
+
+
+def _scenario(run: Run) -> dict[str, str]:
+    return {"scenario": _fingerprint(run.info.scenario_text.encode())}
+
+
+def _recording(run: Run) -> dict[str, str]:
+    """Return what tells a run's recording from others; nothing if it has none."""
+    try:
+        return {"load.timing": _fingerprint((run.folder / TIMING_FILE).read_bytes())}
+    except OSError:
+        return {}
+
+
+def _fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]

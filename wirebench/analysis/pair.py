@@ -1,0 +1,118 @@
+"""Two cells that are compared, within a run or across two, and the verdict on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from wirebench.analysis.instrument import check_instrument
+from wirebench.analysis.ratio import Ratio, paired_ratio, unpaired_ratio
+from wirebench.analysis.significance import Significance, compute_significance
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.metric import CAPACITIES, COMPARED, METRICS, Metric
+from wirebench.model.record import Gate
+
+Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "withheld"]
+
+_Pair = TypeVar("_Pair", bound="CellPair")
+
+#: Makes the ratio of two cells by a metric: subject / baseline; None where one of them lacks figures.
+RatioOf = Callable[[CellSummary, CellSummary, Metric], Ratio | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellPair:
+    """`subject` against `baseline`.
+
+    `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
+    a gate that the metric depends on failed in either cell or, with a `margin`, between the two, and for other
+    `reasons`. `judge` sets it, and `significance` where there is an interval to test.
+    """
+
+    subject: CellSummary
+    baseline: CellSummary
+    metric: Metric
+    ratios: dict[str, Ratio]
+    verdict: Verdict = "withheld"
+    significance: Significance | None = None
+    failed_gates: tuple[Gate, ...]
+    reasons: tuple[str, ...] = ()
+    #: Differences within it make none to the asker; None between two drivers, whose error is what is looked for.
+    margin: float | None
+
+    @property
+    def judged_ratio(self) -> Ratio | None:
+        """The ratio that the verdict is on; None where it is withheld."""
+        return None if self.failed_gates or self.reasons else self.ratios.get(self.metric.name)
+
+    def unfit(self, metric: str) -> tuple[Gate, ...]:
+        """Return the failed gates that this metric depends on, one of each name."""
+        return find_failed_gates(self.baseline, self.subject, METRICS[metric], self.ratios.get(metric), self.margin)
+
+
+def choose_metric(cell: CellSummary) -> Metric:
+    """Return what a cell is judged by: where a rate is given, what differs is how long users wait."""
+    if cell.factors["shape"] == "capacity":
+        return METRICS["capacity"]
+    is_given = cell.factors["rate_per_s"] or cell.factors["shape"]
+    if cell.has_streams:
+        return METRICS["first_item" if is_given or cell.factors["stream_rate_limit_per_s"] else "item_rate"]
+    return METRICS["p99" if is_given else "throughput"]
+
+
+def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioOf) -> dict[str, Ratio]:
+    """Return subject / baseline by metric, where both were measured; rates that were searched for have others."""
+    names = CAPACITIES if baseline.factors["shape"] == "capacity" else COMPARED
+    return {name: ratio for name in names if (ratio := ratio_of(baseline, subject, METRICS[name]))}
+
+
+def compute_paired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric, looks: int = 1) -> Ratio | None:
+    """Return the ratio of two cells that were measured in the same blocks."""
+    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
+    blocks = sorted(of_baseline.keys() & of_subject.keys())
+    if not blocks:
+        return None
+    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks], looks)
+
+
+def compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
+    """Return the ratio of two cells whose blocks have nothing to do with each other."""
+    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
+    if not (of_baseline and of_subject):
+        return None
+    return unpaired_ratio(list(of_subject.values()), list(of_baseline.values()))
+
+
+def find_failed_gates(
+    baseline: CellSummary, subject: CellSummary, metric: Metric, ratio: Ratio | None, margin: float | None
+) -> tuple[Gate, ...]:
+    """Return the gates that failed in either cell and that a metric depends on, one of each name.
+
+    With a margin, the gate `instrument` between the two cells is among them.
+    """
+    failed = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
+    if margin is not None and (between := check_instrument(baseline, subject, metric, ratio, margin)):
+        failed[between.name] = between
+    return tuple(failed.values())
+
+
+def judge(pairs: Sequence[_Pair], margin: float, looks: int = 1) -> tuple[_Pair, ...]:
+    """Return pairs with what their ratios support, tested together."""
+    judged = {place: ratio for place, pair in enumerate(pairs) if (ratio := pair.judged_ratio)}
+    tested = {place: ratio for place, ratio in judged.items() if ratio.log_error is not None}
+    tests = dict(zip(tested, compute_significance(tuple(tested.values()), margin, looks), strict=True))
+    return tuple(
+        replace(pair, verdict=_decide(ratio, tests.get(place), pair.metric), significance=tests.get(place))
+        if (ratio := judged.get(place))
+        else pair
+        for place, pair in enumerate(pairs)
+    )
+
+
+def _decide(ratio: Ratio, tests: Significance | None, metric: Metric) -> Verdict:
+    if tests and tests.is_equivalent:
+        return "equivalent"
+    if tests and tests.is_different:
+        return "faster" if (ratio.estimate > 1) == metric.higher_is_better else "slower"
+    return "inconclusive"

@@ -1,0 +1,162 @@
+"""The ratio of two cells with its confidence interval: block by block, or of blocks that don't pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+CONFIDENCE = 0.95
+LEVEL = 1 - CONFIDENCE
+POWER = 0.8
+#: Ratios end at e^±300, about 10^±130, so that the quotient of two is a number as well: blocks that lie further apart
+#: leave an interval that holds everything anyway.
+_LOG_MAX = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A ratio of figures: 1 is no difference.
+
+    `low` and `high` bound it with 95 % confidence, at every look together where a run is looked at several times.
+    `blocks` are those that pair, or the fewer of both sides. `log_error` is the standard error of the logarithm, with
+    its degrees of freedom. All but estimate and blocks are None for fewer than two blocks, which say nothing of their
+    own spread.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    blocks: int
+    log_error: float | None
+    degrees_of_freedom: float | None
+
+    def p_value(self, bound: float, *, below: bool) -> float:
+        """Return the chance of a ratio that far below the bound (or else above it), were the true one at the bound.
+
+        One-sided; 1 without an interval.
+        """
+        # Imported late: scipy takes longer to load than a short command to run.
+        from scipy.special import stdtr  # noqa: PLC0415
+
+        if self.log_error is None or self.degrees_of_freedom is None:
+            return 1.0
+        distance = (math.log(self.estimate) - math.log(bound)) * (-1 if below else 1)
+        if self.log_error == 0:
+            return 0.0 if distance > 0 else 1.0
+        return float(stdtr(self.degrees_of_freedom, -distance / self.log_error))
+
+    @property
+    def p_difference(self) -> float:
+        """The chance of a ratio that far from 1, were the true one 1; two-sided."""
+        return min(1.0, 2 * min(self.p_value(1, below=True), self.p_value(1, below=False)))
+
+    def p_equivalence(self, margin: float) -> float:
+        """Return the chance of a ratio that far within the margin, were the true one at its nearer end."""
+        return max(self.p_value(1 + margin, below=True), self.p_value(1 / (1 + margin), below=False))
+
+    def reach(self, level: float, blocks: int) -> float:
+        """Return the least distance of a log ratio from its bound that so many blocks, as noisy, find in 80 % of runs.
+
+        Tested two-sidedly at this level. Infinite without an interval.
+        """
+        if self.log_error is None or self.degrees_of_freedom is None:
+            return math.inf
+        degrees = self.degrees_of_freedom * (blocks - 1) / (self.blocks - 1)
+        error = self.log_error * math.sqrt(self.blocks / blocks)
+        return (compute_t_quantile(degrees, 1 - level / 2) + compute_t_quantile(degrees, POWER)) * error
+
+    def detectable(self, level: float) -> float:
+        """Return the least ratio over 1 that as many blocks find in 80 % of runs, tested two-sidedly at this level."""
+        return _exp(self.reach(level, self.blocks))
+
+
+def mean(figures: Sequence[float], looks: int = 1) -> Ratio:
+    """Return the geometric mean of a cell's blocks with its interval, as a ratio to one of its unit; all positive.
+
+    `looks` are as in `paired_ratio`. Raises ValueError for no figures, or some that aren't positive.
+    """
+    return paired_ratio(figures, [1.0] * len(figures), looks)
+
+
+def paired_ratio(subject: Sequence[float], baseline: Sequence[float], looks: int = 1) -> Ratio:
+    """Return subject / baseline of figures that stand in the order of their blocks; all must be positive.
+
+    The geometric mean of the blocks' ratios, and Student's t interval of the mean of their logarithms: in a
+    block, what disturbs the machine disturbs both cells, and a ratio of ratios is symmetric. A run that is looked at
+    several times has wider intervals, which cover at every look together (C. Jennison, B. W. Turnbull: Interim
+    analyses: the repeated confidence interval approach, Journal of the Royal Statistical Society B 51, 1989). Raises
+    ValueError for figures that don't pair or aren't positive.
+    """
+    if len(subject) != len(baseline) or not subject:
+        message = f"{len(subject)} figures don't pair with {len(baseline)}"
+        raise ValueError(message)
+    logs = _logs(subject) - _logs(baseline)
+    blocks = len(logs)
+    if blocks == 1:
+        return _without_interval(float(logs[0]), blocks)
+    return _ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks, looks)
+
+
+def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
+    """Return subject / baseline of figures whose blocks have nothing to do with each other; all must be positive.
+
+    The ratio of the geometric means, and Welch's t interval of the difference of the logarithms' means, which lets each
+    side have a spread and a number of blocks of its own (B. L. Welch: The generalization of "Student's" problem when
+    several different population variances are involved, Biometrika 34, 1947). Its degrees of freedom are those of F. E.
+    Satterthwaite (An approximate distribution of estimates of variance components, Biometrics Bulletin 2, 1946):
+    (a + b)² / (a² / (n - 1) + b² / (m - 1)), where a and b are the squared standard errors of the means of n and m
+    blocks. Raises ValueError for no figures, or some that aren't positive.
+    """
+    if not subject or not baseline:
+        message = f"{len(subject)} figures make no ratio with {len(baseline)}"
+        raise ValueError(message)
+    sides = (_logs(subject), _logs(baseline))
+    mean = float(sides[0].mean() - sides[1].mean())
+    blocks = min(map(len, sides))
+    if blocks == 1:
+        return _without_interval(mean, blocks)
+    squares = [float(logs.var(ddof=1)) / len(logs) for logs in sides]
+    weights = [square**2 / (len(logs) - 1) for square, logs in zip(squares, sides, strict=True)]
+    # Blocks that agree to the last digit have no spread to share their degrees of freedom by.
+    degrees = sum(squares) ** 2 / sum(weights) if sum(weights) else sum(map(len, sides)) - 2
+    return _ratio(mean, math.sqrt(sum(squares)), degrees, blocks)
+
+
+def _logs(figures: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if min(figures) <= 0:
+        message = "a ratio needs positive figures"
+        raise ValueError(message)
+    return np.log(np.asarray(figures, dtype=np.float64))
+
+
+def _without_interval(log_ratio: float, blocks: int) -> Ratio:
+    return Ratio(_exp(log_ratio), None, None, blocks, None, None)
+
+
+def _exp(log: float) -> float:
+    """Return e to that power, within limits: never 0, and never infinite."""
+    return math.exp(min(max(log, -_LOG_MAX), _LOG_MAX))
+
+
+def _ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int, looks: int = 1) -> Ratio:
+    """Return a ratio with Student's t interval, from its logarithm and that one's standard error."""
+    half_width = compute_t_quantile(degrees_of_freedom, 1 - LEVEL / looks / 2) * error
+    return Ratio(
+        estimate=_exp(log_ratio),
+        low=_exp(log_ratio - half_width),
+        high=_exp(log_ratio + half_width),
+        blocks=blocks,
+        log_error=error,
+        degrees_of_freedom=degrees_of_freedom,
+    )
+
+
+def compute_t_quantile(degrees_of_freedom: float, probability: float) -> float:
+    """Return Student's t quantile."""
+    # Imported late: scipy takes longer to load than a short command to run.
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(degrees_of_freedom, probability))

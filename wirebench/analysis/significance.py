@@ -1,0 +1,114 @@
+"""Tests of the ratios of a run: difference and equivalence, corrected for how many are tested and how often."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wirebench.analysis.ratio import LEVEL, Ratio
+from wirebench.model.scenario import BLOCKS_MAX
+
+#: A ratio of 1 is rejected at `LEVEL`, and each end of the margin at half of it: one side of a 95 % interval.
+EQUIVALENCE_LEVEL = LEVEL / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Significance:
+    """The tests of a ratio; their p-values are adjusted for all `comparisons` of the run, and for `looks` at it.
+
+    `p_difference` is of a true ratio of 1, `p_equivalence` of one beyond the margin. `detectable` is the least ratio
+    over 1 that as many blocks, as noisy as these, find in 80 % of runs. `blocks_needed` would decide it in 80 % of
+    runs, if the true ratio is the measured one; None if it is decided, or if `BLOCKS_MAX` are too few.
+    """
+
+    p_difference: float
+    p_equivalence: float
+    comparisons: int
+    looks: int
+    detectable: float
+    blocks_needed: int | None
+
+    @property
+    def is_different(self) -> bool:
+        """Whether the ratio isn't 1."""
+        return self.p_difference <= LEVEL
+
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether the ratio is within the margin."""
+        return self.p_equivalence <= EQUIVALENCE_LEVEL
+
+
+def compute_significance(ratios: Sequence[Ratio], margin: float, looks: int = 1) -> tuple[Significance, ...]:
+    """Test ratios that have an interval, all of a run together.
+
+    Each is tested for a difference (Student's t, two-sided) and for equivalence (two one-sided tests: D. J.
+    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). A run that is looked at several times
+    multiplies p-values by the number of looks (Bonferroni's inequality): a group-sequential test of constant nominal
+    level (S. J. Pocock, Biometrika 64, 1977), which holds for any number of blocks and any dependence.
+    """
+    different = adjust([min(1.0, looks * ratio.p_difference) for ratio in ratios])
+    equivalent = adjust([min(1.0, looks * ratio.p_equivalence(margin)) for ratio in ratios])
+    decided = (sum(p <= LEVEL for p in different), sum(p <= EQUIVALENCE_LEVEL for p in equivalent))
+    # What the next comparison that is decided has to reach; two-sided, as twice the level of equivalence is.
+    levels = [LEVEL / looks * min(1 + count, len(ratios)) / max(len(ratios), 1) for count in decided]
+    return tuple(
+        Significance(
+            p_difference=p_difference,
+            p_equivalence=p_equivalence,
+            comparisons=len(ratios),
+            looks=looks,
+            detectable=ratio.detectable(levels[0]),
+            blocks_needed=None
+            if p_difference <= LEVEL or p_equivalence <= EQUIVALENCE_LEVEL
+            else _count_needed(ratio, margin, levels),
+        )
+        for ratio, p_difference, p_equivalence in zip(ratios, different, equivalent, strict=True)
+    )
+
+
+def _count_needed(ratio: Ratio, margin: float, levels: Sequence[float]) -> int | None:
+    """Return how many blocks decide a ratio in 80 % of runs: as a difference, or as equivalence."""
+    distance = abs(math.log(ratio.estimate))
+    goals = zip((distance, math.log1p(margin) - distance), levels, strict=True)
+    return min((blocks for goal, level in goals if (blocks := _count_blocks(ratio, goal, level))), default=None)
+
+
+def _count_blocks(ratio: Ratio, distance: float, level: float) -> int | None:
+    """Return how many blocks, as noisy as these, find a log ratio of this distance; None if `BLOCKS_MAX` are too few.
+
+    They are more than there are.
+    """
+    more = range(ratio.blocks + 1, BLOCKS_MAX + 1)
+    place = bisect.bisect_left(more, True, key=lambda blocks: ratio.reach(level, blocks) <= distance)  # noqa: FBT003
+    return more[place] if place < len(more) else None
+
+
+def adjust(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values adjusted for their number: those up to a level are wrong in at most that share, on average.
+
+    Y. Benjamini, Y. Hochberg: Controlling the false discovery rate, Journal of the Royal Statistical Society B 57,
+    1995: the i-th smallest of m is multiplied by m/i, and no greater than those after it.
+    """
+    adjusted = [1.0] * len(p_values)
+    least = 1.0
+    for rank, place in reversed(list(enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each]), 1))):
+        least = adjusted[place] = min(least, p_values[place] * len(p_values) / rank)
+    return tuple(adjusted)
+
+
+def find_significant(p_values: Sequence[float], level: float) -> tuple[bool, ...]:
+    """Return which of m tests hold together: the chance that any of them does by mere chance is at most `level`.
+
+    Holm's step-down procedure (S. Holm: A simple sequentially rejective multiple test procedure, Scandinavian Journal
+    of Statistics 6, 1979): the smallest p-value must be within 1/m of the level, the next within 1/(m - 1), and so on;
+    the first that isn't ends it. It asks nothing of how the tests depend on each other.
+    """
+    held = [False] * len(p_values)
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        if p_values[place] > level / (len(p_values) - rank):
+            break
+        held[place] = True
+    return tuple(held)

@@ -1,0 +1,274 @@
+"""How many replicas a rate needs under a latency objective, and what they cost, from the measured points of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import get_args
+
+from wirebench.analysis.ratio import Ratio, mean
+from wirebench.analysis.scaling_law import BLOCKS_MIN, LEVELS_MIN, Estimate, ScalingLaw, fit_scaling_law
+from wirebench.analysis.series import LIMITING
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.model.contract import Driver
+from wirebench.model.metric import METRICS
+from wirebench.results.runs import Run
+
+#: A replica is planned for this share of what it serves within the objective, unless another is asked for.
+UTILISATION = 0.7
+RATE_MAX_PER_S, P99_MAX_MS = 1e9, 600_000.0
+#: A law is followed up to so many replicas, or workers of one.
+COUNT_MAX = 10_000
+#: Rates are means of logarithms: what lacks less than this share of a rate serves it.
+_TOLERANCE = 1e-9
+#: Gates that fail because the service has no room for the load, and not because of how it was measured.
+_OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
+#: What says how much of a service there is, and how much load on it.
+_SIZE, _LOAD = ("replicas", "workers"), ("concurrency", "rate_per_s", "connections")
+_RATE, _P99, _CPU = METRICS["throughput"], METRICS["p99"], METRICS["cpu"]
+_DRIVERS: tuple[str, ...] = get_args(Driver)
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What is to be served: requests/s within a p99, each replica at most at this share of what it can serve so."""
+
+    rate_per_s: float
+    p99_ms: float
+    utilisation: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRate:
+    """The rate up to which a number of replicas and workers keeps the objective, in requests/s.
+
+    `cell` is the one with the highest rate that was measured to keep it. `is_least`: no measured load broke it, so the
+    rate may be higher. `is_closed`: the load was closed, which never sends more than the service answers.
+    """
+
+    cell: CellSummary
+    by_block: dict[int, float]
+    rate: Estimate
+    is_least: bool
+
+    @property
+    def replicas(self) -> int:
+        return _read_count(self.cell, "replicas")
+
+    @property
+    def workers(self) -> int:
+        return _read_count(self.cell, "workers")
+
+    @property
+    def is_closed(self) -> bool:
+        return not (self.cell.factors["rate_per_s"] or self.cell.factors["shape"])
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a rate needs of one variant.
+
+    `count` is of replicas with `workers` each, or, where `factor` is workers, of the workers of one replica; infinite
+    where the law never reaches the rate. `law` is None where replicas are taken to add up. `cores` are those that
+    requests keep busy, `memory_bytes` is resident; None where they weren't read. `is_extrapolated`: more than were
+    measured.
+    """
+
+    factor: str
+    kept: KeptRate
+    law: ScalingLaw | None
+    count: Estimate
+    cores: Estimate | None
+    memory_bytes: Estimate | None
+    is_extrapolated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A variant at a size for which there is no rate, its cells, and the gates that keep all of them from being used.
+
+    Without such a gate, every load took longer than the objective: `p99_ms` at the least.
+    """
+
+    cell: CellSummary
+    failed_gates: tuple[str, ...]
+    p99_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What a run says of an objective: a size for each variant and number of workers, and where it says nothing."""
+
+    run: Run
+    sizes: tuple[Size, ...]
+    shortfalls: tuple[Shortfall, ...]
+
+
+def compute_sizes(run: Run, objective: Objective) -> Sizing:
+    """Return what a rate needs of each variant of a run whose loads are steady requests."""
+    by_variant: dict[tuple[object, ...], dict[tuple[int, int], list[CellSummary]]] = {}
+    shortfalls, sizes = [], []
+    for cell in _choose_first_driver(cell for cell in summarise(run.records) if _is_steady(cell)):
+        size = (_read_count(cell, "workers"), _read_count(cell, "replicas"))
+        by_variant.setdefault(_get_levels(cell, (*_SIZE, *_LOAD)), {}).setdefault(size, []).append(cell)
+    for by_size in by_variant.values():
+        kept = []
+        for cells in by_size.values():
+            found = find_kept_rate(cells, objective.p99_ms)
+            if isinstance(found, KeptRate):
+                kept.append(found)
+            else:
+                shortfalls.append(found)
+        sizes += _size_variant(kept, objective)
+    return Sizing(run, tuple(sizes), tuple(shortfalls))
+
+
+def _is_steady(cell: CellSummary) -> bool:
+    is_changing = cell.factors["shape"] not in (None, "capacity")
+    return not (cell.has_streams or is_changing or cell.factors["disruption"] not in (None, "none"))
+
+
+def _get_levels(cell: CellSummary, without: Sequence[str]) -> tuple[object, ...]:
+    return tuple(level for name, level in cell.factors.items() if name not in without)
+
+
+def _choose_first_driver(cells: Iterable[CellSummary]) -> list[CellSummary]:
+    """Leave out cells that a driver measured which verdicts prefer: they are cross-checks."""
+    first: dict[tuple[object, ...], CellSummary] = {}
+    for cell in cells:
+        levels = _get_levels(cell, ("driver",))
+        if levels not in first or _rank_driver(cell) < _rank_driver(first[levels]):
+            first[levels] = cell
+    return list(first.values())
+
+
+def _rank_driver(cell: CellSummary) -> int:
+    return _DRIVERS.index(str(cell.factors["driver"]))
+
+
+def _read_count(cell: CellSummary, factor: str) -> int:
+    return int(cell.factors[factor] or 1)
+
+
+def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Shortfall:
+    """Return the rate that keeps a p99, of cells that differ in their load alone: the capacity if it was searched for.
+
+    Loads are climbed from the lightest on. In each block, the rate is interpolated between the last that kept the p99
+    and the first that didn't, on logarithmic scales; its interval holds both of these as well as that of the blocks.
+    Cells that fail a gate say nothing, except that an overloaded one ends the climb.
+    """
+    if searched := [found for cell in cells if (found := _read_capacity(cell, p99_ms))]:
+        return max(searched, key=lambda each: each.rate.estimate)
+    last: CellSummary | None = None
+    broken: CellSummary | None = None
+    rejected: list[str] = []
+    for cell in sorted(
+        cells, key=lambda cell: [float(cell.factors[name] or 0) for name in ("rate_per_s", "concurrency")]
+    ):
+        failed = {gate.name for metric in (_RATE, _P99) for gate in cell.failed_gates(metric)}
+        p99, rate = cell.typical(_P99), cell.typical(_RATE)
+        if p99 is None or rate is None or (failed and not (p99 > p99_ms and failed <= _OVERLOADED)):
+            rejected += sorted(failed) or ["no reply"]
+        elif p99 > p99_ms:
+            broken = broken or cell
+        elif broken is None:
+            last = cell if last is None or rate >= (last.typical(_RATE) or 0) else last
+    if last is None:
+        least = min((each for cell in cells if (each := cell.typical(_P99)) is not None), default=None)
+        return Shortfall(cells[0], () if broken else tuple(dict.fromkeys(rejected)), least)
+    by_block, bracket = last.by_block(_RATE), [last.typical(_RATE) or 0.0]
+    if broken and not broken.failed_gates(_RATE):
+        common = sorted(by_block.keys() & broken.by_block(_RATE).keys() & broken.by_block(_P99).keys())
+        by_block = {block: _interpolate(p99_ms, (last, broken), block) for block in common} or by_block
+        bracket.append(broken.typical(_RATE) or 0.0)
+    figure = mean(list(by_block.values()))
+    ends = (*bracket, *(each for each in (figure.estimate, figure.low, figure.high) if each is not None))
+    return KeptRate(last, by_block, Estimate(figure.estimate, min(ends), max(ends)), broken is None)
+
+
+def _read_capacity(cell: CellSummary, p99_ms: float) -> KeptRate | None:
+    """Return the capacity of a cell that was searched for under this p99, or under a shorter one: a lower bound then.
+
+    None without one, and where a gate failed that doesn't make it a lower bound either.
+    """
+    metric = METRICS["capacity"]
+    goal_ms = max((record.search.p99_ms for record in cell.records if record.search), default=math.inf)
+    failed = {gate.name for gate in cell.failed_gates(metric)}
+    by_block = cell.by_block(metric)
+    if goal_ms > p99_ms or not by_block or not failed <= LIMITING:
+        return None
+    return KeptRate(cell, by_block, _make_estimate(mean(list(by_block.values()))), bool(failed) or goal_ms < p99_ms)
+
+
+def _interpolate(p99_ms: float, between: tuple[CellSummary, CellSummary], block: int) -> float:
+    """Return the rate at a p99 in a block, no lower and no higher than the two rates."""
+    rates, latencies = ([math.log(cell.by_block(metric)[block]) for cell in between] for metric in (_RATE, _P99))
+    if latencies[0] >= latencies[1]:
+        return math.exp(rates[0])
+    share = (math.log(p99_ms) - latencies[0]) / (latencies[1] - latencies[0])
+    return math.exp(rates[0] + min(max(share, 0.0), 1.0) * (rates[1] - rates[0]))
+
+
+def _size_variant(kept: Sequence[KeptRate], objective: Objective) -> list[Size]:
+    """Return what a variant needs: replicas, for each number of workers; and workers, where they follow a law."""
+    by_workers: dict[int, list[KeptRate]] = {}
+    for each in kept:
+        by_workers.setdefault(each.workers, []).append(each)
+    single = [each for each in kept if each.replicas == 1]
+    sizes = [_size(same, objective, "replicas") for same in by_workers.values()]
+    return [*sizes, _size(single, objective, "workers")] if fit_law(single, "workers") else sizes
+
+
+def fit_law(kept: Sequence[KeptRate], factor: str) -> ScalingLaw | None:
+    """Return the scaling law of rates that keep the objective; None for too few levels or blocks."""
+    levels = {_read_count(each.cell, factor): each for each in kept}
+    blocks = sorted(set.intersection(*(set(each.by_block) for each in kept))) if kept else []
+    if len(levels) < LEVELS_MIN or len(blocks) < BLOCKS_MIN:
+        return None
+    ascending = sorted(levels)
+    return fit_scaling_law(ascending, [[levels[level].by_block[block] for level in ascending] for block in blocks])
+
+
+def _size(kept: Sequence[KeptRate], objective: Objective, factor: str) -> Size:
+    """Return how many replicas, or workers, serve the rate: by their law, or else in proportion to the most."""
+    most = max(kept, key=lambda each: _read_count(each.cell, factor))
+    measured, law = _read_count(most.cell, factor), fit_law(kept, factor)
+    needed = objective.rate_per_s / objective.utilisation * (1 - _TOLERANCE)
+    if law:
+        found = _find_count(law, needed)
+    else:
+        rates = (most.rate.estimate, most.rate.high, most.rate.low)
+        found = Estimate(*(float(math.ceil(needed * measured / rate)) for rate in rates))
+    memory = [record.server.memory_bytes for record in most.cell.records if record.server.memory_bytes is not None]
+    cpu_us = most.cell.by_block(_CPU)
+    return Size(
+        factor=factor,
+        kept=most,
+        law=law,
+        count=found,
+        cores=_scale(_make_estimate(mean(list(cpu_us.values()))), objective.rate_per_s / 1e6) if cpu_us else None,
+        memory_bytes=_scale(found, max(memory) / measured) if memory else None,
+        is_extrapolated=found.estimate > measured,
+    )
+
+
+def _find_count(law: ScalingLaw, needed: float) -> Estimate:
+    """Return the least number that serves a rate by a law and by the ends of its interval."""
+    counts = range(1, COUNT_MAX + 1)
+    served = law.predict(counts)
+    found = (
+        next((float(count) for count, rate in zip(counts, served, strict=True) if read(rate) >= needed), math.inf)
+        for read in (attrgetter("estimate"), attrgetter("high"), attrgetter("low"))
+    )
+    return Estimate(*found)
+
+
+def _make_estimate(figure: Ratio) -> Estimate:
+    low, high = (figure.estimate if end is None else end for end in (figure.low, figure.high))
+    return Estimate(figure.estimate, low, high)
+
+
+def _scale(figure: Estimate, by: float) -> Estimate:
+    return Estimate(figure.estimate * by, figure.low * by, figure.high * by)

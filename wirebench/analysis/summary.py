@@ -1,0 +1,172 @@
+"""The figures of a cell over all its blocks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from wirebench.model.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls, TrafficDistribution
+from wirebench.model.histogram_file import ErrorText, choose_most_frequent
+from wirebench.model.labels import Factors, name_cell, name_cell_fully
+from wirebench.model.metric import METRICS, Metric
+from wirebench.model.record import Gate, Interval, Record, join_intervals
+
+
+@dataclass(frozen=True, slots=True)
+class CellSummary:
+    """One cell: its records in the order of their blocks, and what they come to."""
+
+    cell: str
+    factors: dict[str, str | int | float | None]
+    records: tuple[Record, ...]
+    #: The factors that all cells of the run have the same level of: names in the run don't tell them.
+    shared: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Its name among the run's cells of the same operation and load."""
+        return name_cell(self.factors, self.shared)
+
+    @property
+    def full_name(self) -> str:
+        """Its name among all cells of the run."""
+        return name_cell_fully(self.factors, self.shared)
+
+    @property
+    def has_streams(self) -> bool:
+        """Whether its requests are streams: other metrics are for those."""
+        return any(record.streams for record in self.records)
+
+    @property
+    def rate(self) -> Metric:
+        """How much it served in a second, or can serve: requests, or items of streams."""
+        if self.factors.get("shape") == "capacity":
+            return METRICS["capacity"]
+        return METRICS["item_rate" if self.has_streams else "throughput"]
+
+    @property
+    def measured_s(self) -> float:
+        """How long its windows were together, in seconds."""
+        return sum(record.window_s for record in self.records)
+
+    def by_block(self, metric: Metric) -> dict[int, float]:
+        """Return the metric's figures by block, where they were measured and are positive."""
+        figures = ((record.block, metric.of(record)) for record in self.records)
+        return {block: figure for block, figure in figures if figure is not None and figure > 0}
+
+    def typical(self, metric: Metric) -> float | None:
+        """Return the geometric mean of the blocks' figures, which ratios of cells agree with; None without any."""
+        figures = list(self.by_block(metric).values())
+        return statistics.geometric_mean(figures) if figures else None
+
+    def figure(self, metric: Metric) -> float | None:
+        """Return what the blocks' figures come to, as the metric says; None without any."""
+        if metric.over_blocks == "geometric mean":
+            return self.typical(metric)
+        figures = [figure for record in self.records if (figure := metric.of(record)) is not None]
+        combine: dict[str, Callable[[list[float]], float]] = {"sum": sum, "min": min, "max": max}
+        return combine[metric.over_blocks](figures) if figures else None
+
+    def spread(self, metric: Metric) -> float | None:
+        """Return how far the blocks lie apart: the greatest figure over the least; None without two."""
+        figures = list(self.by_block(metric).values())
+        return max(figures) / min(figures) if len(figures) > 1 else None
+
+    def instrument_error_ms(self, metric: Metric) -> Interval | None:
+        """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
+        error_ms = metric.error_ms
+        if self.has_streams or error_ms is None:
+            return None
+        return join_intervals(error_ms(record.instrument) if record.instrument else None for record in self.records)
+
+    def replica_shares(self) -> tuple[float, ...]:
+        """Return which share of the requests each replica had, the largest first, on average over the blocks.
+
+        Empty where there was one, or where it isn't known.
+        """
+        shares = []
+        for record in self.records:
+            counts = sorted((record.server.requests_by_replica or {}).values(), reverse=True)
+            if len(counts) > 1 and any(counts):
+                shares.append([count / sum(counts) for count in counts])
+        return tuple(statistics.fmean(place) for place in zip(*shares, strict=True)) if shares else ()
+
+    @property
+    def error_counts(self) -> dict[str, int]:
+        """The failed requests of all blocks' windows by their class, the most frequent first."""
+        counts = Counter[str]()
+        for record in self.records:
+            counts.update(record.errors)
+        return dict(counts.most_common())
+
+    @property
+    def errors(self) -> tuple[ErrorText, ...]:
+        """The most frequent errors of all blocks together, the most frequent first."""
+        return choose_most_frequent(error for record in self.records for error in record.error_texts)
+
+    def failed_gates(self, metric: Metric | None = None) -> tuple[Gate, ...]:
+        """Return the worst failure of each gate that failed in any block (and that this metric depends on)."""
+        worst: dict[str, Gate] = {}
+        for record in self.records:
+            for gate in record.gates:
+                if gate.passed or (metric is not None and metric.name not in gate.metrics):
+                    continue
+                if gate.name not in worst or compute_excess(gate) > compute_excess(worst[gate.name]):
+                    worst[gate.name] = gate
+        return tuple(worst.values())
+
+
+def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
+    """Group a run's records by cell; cells in the order of their factors."""
+    by_cell: dict[str, list[Record]] = {}
+    for record in records:
+        by_cell.setdefault(record.cell, []).append(record)
+    shared = _shared([members[0].factors for members in by_cell.values()])
+    summaries = (
+        CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)), shared)
+        for cell, members in by_cell.items()
+    )
+    return tuple(sorted(summaries, key=lambda summary: sort_key(summary.factors)))
+
+
+def _shared(cells: Sequence[Factors]) -> frozenset[str]:
+    return frozenset(name for name in (cells[0] if cells else ()) if len({factors[name] for factors in cells}) == 1)
+
+
+_TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
+_ORDER = (
+    "operation", "payload", "stream_rate_limit_per_s", "stream_items",
+    "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores", "memory_limit_mib",
+    "workers", "threads", "store", "store_connections", "connection", "bandwidth_kib_s", "jitter_ms", "delay_ms",
+)  # fmt: skip
+_PLACES = {
+    level: place
+    for levels in map(get_args, (Tls, Implementation, Placement, Balancing, TrafficDistribution, Disruption, Driver))
+    for place, level in enumerate(levels)
+}
+_LAST_ORDER = (
+    "tls", "disruption", "placement", "balancing", "traffic_distribution", "implementation", "runtime", "codec",
+    "driver",
+)  # fmt: skip
+
+
+def sort_key(factors: Factors) -> tuple[object, ...]:
+    """Return a cell's place among others: what one sorts by."""
+    levels = ((-1 if factors[name] is None else factors[name]) for name in _ORDER)
+    first = tuple((isinstance(level, str), level) for level in levels)
+    transport = _TRANSPORT_ORDER[str(factors["transport"])]
+    return (*first, transport, _place(factors["variant"]), *(_place(factors[name]) for name in _LAST_ORDER))
+
+
+def _place(level: object) -> tuple[int, str]:
+    """Return where a level stands among those of its factor: as the contract has them, or else by its name."""
+    return _PLACES.get(level, 0), str(level)
+
+
+def compute_excess(gate: Gate) -> float:
+    """How far a gate's value lies from its limit, in either direction."""
+    return abs(math.log((gate.value + 1e-9) / (gate.limit + 1e-9)))

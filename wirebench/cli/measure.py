@@ -1,0 +1,171 @@
+"""What `run`, `resume` and `reproduce` do alike: measure, show the figures, write the report."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from wirebench.cli import stdout
+from wirebench.cli.output import warn_of_index
+from wirebench.cli.progress import TerminalProgress
+from wirebench.cli.results import show_run
+from wirebench.cli.send import send_when_over
+from wirebench.cli.serving import NOTE, PageServer, serve_page
+from wirebench.cli.verbosity import note
+from wirebench.errors import WirebenchError
+from wirebench.model.labels import pluralise
+from wirebench.plan.plan import Plan
+from wirebench.present.escape import escape_controls
+from wirebench.results.runs import Run, load_info, record_paths
+from wirebench.run.progress import Progress, TimeLeft
+from wirebench.run.runner import RunStart, execute
+from wirebench.run.target_options import TargetOptions
+from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A plan that a command measures, where, and as which run in the folder `out`."""
+
+    plan: Plan
+    target: TargetOptions
+    out: Path
+    name: str
+    #: The run to continue.
+    resumed: Run | None = None
+    #: None is as the resumed run began, or else true.
+    calibrate: bool | None = None
+    #: Whether the run's own copy of the application file is the only one.
+    keep_application: bool = False
+
+
+@contextlib.contextmanager
+def make_temporary_folder() -> Iterator[Path]:
+    """Yield a folder that exists while the `with` block runs; errors name files in it without the folder."""
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+        try:
+            yield Path(folder)
+        except WirebenchError as error:
+            for name in ("message", "hint", "details"):
+                setattr(error, name, getattr(error, name).replace(f"{folder}/", ""))
+            raise
+
+
+def measure_and_show(measurement: Measurement, page_port: int | None, *, json: bool) -> None:
+    """Measure, show the figures and write the report; meanwhile, serve the run's page on a port, if one is given.
+
+    Raises UsageError, WirebenchError, Interrupted.
+    """
+    out, name = measurement.out, measurement.name
+    with serve_page(out, page_port, name) if page_port is not None else contextlib.nullcontext() as page:
+        with send_when_over(out / name, measurement.target.find_access()):
+            result = measure(measurement, page=page)
+            conclude(result, lambda: show_run(result, json=json))
+        if page:
+            page.stay()
+
+
+def measure(measurement: Measurement, *, page: PageServer | None = None) -> Run:
+    """Measure with progress on stderr, and return the run; its report isn't written yet.
+
+    Raises UsageError, WirebenchError, Interrupted.
+    """
+    is_started = False
+
+    @contextlib.contextmanager
+    def show_progress(start: RunStart) -> Iterator[Progress]:
+        nonlocal is_started
+        is_started = True
+        _announce(start, page)
+        with TerminalProgress(start.plan, TimeLeft.of(start.plan, start.info.target)) as progress:
+            yield progress
+
+    try:
+        with handle_interrupts(STOPPING):
+            return execute(
+                measurement.plan,
+                measurement.target,
+                measurement.out,
+                name=measurement.name,
+                command=shlex.join(["wirebench", *sys.argv[1:]]),
+                resumed=measurement.resumed,
+                calibrate=measurement.calibrate,
+                keep_application=measurement.keep_application,
+                notes=(NOTE,) if page else (),
+                show_progress=show_progress,
+                on_index_error=warn_of_index,
+            )
+    except (WirebenchError, Interrupted) as error:
+        if is_started:
+            _describe_rest(measurement.out / measurement.name, is_interrupted=isinstance(error, Interrupted))
+        raise
+
+
+def conclude(run: Run, show_figures: Callable[[], None]) -> None:
+    """Show the figures, and then write the report: even if that fails, the figures were shown.
+
+    Raises WirebenchError, Interrupted.
+    """
+    # Imported late: the report takes longer to load than a short command to run.
+    from wirebench.report import write_report  # noqa: PLC0415
+
+    again = f"write the report by: wirebench report --run {run.folder}"
+    try:
+        problem = _try_to_print(show_figures)
+        report = write_report(run)
+    except WirebenchError as error:
+        raise WirebenchError(error.message, f"{error.hint}; then {again}") from error
+    except Interrupted:
+        sys.stderr.write(f"\nall records are on disk; {again}\n")
+        raise
+    note(f"\nReport: {report}")
+    if problem:
+        raise WirebenchError(
+            f"can't print the figures: {problem}", f"`wirebench results --run {run.folder}` shows them"
+        )
+
+
+def _try_to_print(show_figures: Callable[[], None]) -> str:
+    """Print the figures; return what went wrong, if something did."""
+    try:
+        show_figures()
+        sys.stdout.flush()
+    except OSError as error:  # a closed pipe, a full disk
+        stdout.drop()
+        return error.strerror or str(error)
+    return ""
+
+
+def _announce(start: RunStart, page: PageServer | None) -> None:
+    plan, info = start.plan, start.info
+    done = f", {len(plan.done)} of {pluralise(plan.cells_total, 'window')} done before" if plan.done else ""
+    at_most = "at most " if plan.looks or plan.scenario.load.model == "calls" else ""
+    blocks = f"{at_most if plan.looks else ''}{pluralise(len(plan.blocks), 'block')}"
+    lines = [
+        escape_controls(info.question),
+        f"{pluralise(len(plan.cells), 'cell')} × {blocks}{done}, {at_most}"
+        f"{plan.measured_s:.0f} s of load; seed {plan.seed}; {info.target} target"
+        + (f" ({start.cores})" if start.cores else ""),
+        *([escape_controls(f"overrides: {'; '.join(info.overrides)}")] if info.overrides else []),
+        f"results: {start.folder}/",
+        *(f"note: {note}" for note in info.notes),
+    ]
+    note("\n".join(lines))
+    if page:
+        page.open()
+
+
+def _describe_rest(folder: Path, *, is_interrupted: bool) -> None:
+    """Print where the records are, and how to continue; without any, only after an interrupt."""
+    if (folder / "run.json").is_file() and (is_interrupted or any(record_paths(folder))):
+        is_complete = load_info(folder).status == "complete"
+        rest = "" if is_complete else f", and `wirebench resume {folder}` measures the rest"
+        shown = f"`wirebench results --run {folder}` shows it"
+        sys.stderr.write(f"what was measured is in {folder}/: {shown}{rest}\n")
+    elif is_interrupted:
+        sys.stderr.write("nothing had been measured, and nothing is left\n")

@@ -1,0 +1,304 @@
+"""Drivers that report every call: requests that are known beforehand, runs in parts, calls folded into histograms.
+
+These tools keep all calls in memory until they end; minutes of load would take gigabytes. So a load is sent in parts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+import shutil
+import time
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from wirebench.drivers.driver import Driver, Job
+from wirebench.errors import WirebenchError
+from wirebench.model.application import Operation
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import (
+    ERROR_TEXTS_MAX,
+    OK,
+    Clock,
+    DriverVersion,
+    ErrorText,
+    HistogramFile,
+    PerSecond,
+    Series,
+    Window,
+)
+from wirebench.model.inputs import Drawing
+from wirebench.model.template import Values, render
+from wirebench.system.files import make_write_error
+from wirebench.system.processes import Child
+from wirebench.system.tls import ClientTls
+
+#: The longest single run: two cores' worth of ghz stay well under the million calls that it keeps in this time.
+PART_S_MAX = 20.0
+#: The load lasts a little longer than the window, which opens a moment after the tool has started.
+_SLACK_S = 0.05
+_GRACE_S = 60.0
+#: How many requests there are to choose from, where they differ.
+_REQUESTS = 1000
+
+UNKNOWN = "unknown"
+UNAVAILABLE = "unavailable"
+DEADLINE_EXCEEDED = "deadline_exceeded"
+
+#: Outcomes of requests in the words of docs/histogram-file.md; k6's output has the same tables.
+_HTTP = {
+    400: "invalid_argument",
+    404: "not_found",
+    405: "unimplemented",
+    409: "already_exists",
+    413: "resource_exhausted",
+    415: "invalid_argument",
+    500: "internal",
+    503: UNAVAILABLE,
+}
+
+#: By the names that grpc-go gives its codes.
+_GRPC = {
+    "OK": OK,
+    "Canceled": "cancelled",
+    "InvalidArgument": "invalid_argument",
+    "DeadlineExceeded": DEADLINE_EXCEEDED,
+    "NotFound": "not_found",
+    "AlreadyExists": "already_exists",
+    "ResourceExhausted": "resource_exhausted",
+    "Unimplemented": "unimplemented",
+    "Internal": "internal",
+    "Unavailable": UNAVAILABLE,
+}
+
+#: An outcome of a call: its code, and the text of its error, empty if there is none.
+Outcome = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the runs that a job is split into; `started_unix_ns` is when the tool was."""
+
+    number: int
+    warmup_s: float
+    window_s: float
+    #: For what goes in and comes out; it is removed afterwards.
+    folder: Path
+    started_unix_ns: int = 0
+
+    @property
+    def duration_s(self) -> float:
+        """How long the load has to last."""
+        return self.warmup_s + self.window_s + _SLACK_S
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "calls.json"
+
+
+def build_tls_flags(tls: ClientTls | None) -> list[str | Path]:
+    """Return the flags that such a tool takes for TLS; it trusts the system's authorities where none is named."""
+    files = {"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key} if tls else {}
+    return [part for flag, path in files.items() if path for part in (flag, path)]
+
+
+def build_rest_url(job: Job) -> str:
+    return f"{'https' if job.tls else 'http'}://{job.address}"
+
+
+class PerRequestDriver(Driver):
+    """A tool that runs for a time and then reports every call."""
+
+    @abstractmethod
+    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
+        """Write what the tool needs into the part's folder, and return the command line."""
+
+    @abstractmethod
+    def read(self, job: Job, part: Part) -> Calls:
+        """Read what the tool has told. Raises WirebenchError."""
+
+    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
+        driver = DriverVersion(name=self.name, version=self.read_version() or "unknown")
+        count = math.ceil(job.load.window_s / PART_S_MAX)
+        files = []
+        for number in range(count):
+            folder = job.output.with_suffix(f".{self.name}-{number}")
+            part = Part(number, job.load.warmup_s, job.load.window_s / count, folder)
+            try:
+                calls = self._run_part(job, part, watch)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            files.append(fold(calls, job.cell.operation, part.warmup_s, part.window_s, driver))
+            if job.metrics_push:
+                job.metrics_push.push(files[-1])
+        return tuple(files)
+
+    def _run_part(self, job: Job, part: Part, watch: Callable[[Child], None]) -> Calls:
+        try:
+            part.folder.mkdir()
+        except OSError as error:
+            raise make_write_error(part.folder, error) from error
+        arguments = self.build_arguments(job, part)
+        part = dataclasses.replace(part, started_unix_ns=time.time_ns())
+        self.carry_out(job, arguments, watch, part.duration_s + (job.load.timeout_s or 0.0) + _GRACE_S)
+        return self.read(job, part)
+
+
+def get_operation(job: Job) -> Operation:
+    return job.application.operations[job.cell.operation]
+
+
+def draw_inputs(job: Job, fresh: int | str = 0) -> list[dict[str, Any]]:
+    """Return the inputs of requests to choose from; one of them where all are alike.
+
+    `fresh` stands for an id that the tool itself puts in: a template of its own, or a number that it replaces.
+    """
+    operation, cell = get_operation(job), job.cell
+    drawing = Drawing(random.Random(job.seed), payload=cell.payload, fresh=fresh)  # noqa: S311 - load, not a secret
+    count = _REQUESTS if operation.varies and not operation.creates else 1
+    return [job.application.draw(cell.operation, drawing) for _ in range(count)]
+
+
+def compute_expected_values(operation: Operation, values: Values) -> dict[str, Any]:
+    """Return values that a reply's JSON must have, by path; lists, and what isn't equality, are left out."""
+    expect = operation.rest.expect.json_ if operation.rest else {}
+    named = {path: template for path, template in expect.items() if path and "*" not in path}
+    return dict(pair for path, template in named.items() for pair in _list_equalities(path, template, values))
+
+
+def _list_equalities(path: str, template: Any, values: Values) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any JSON
+    if not isinstance(template, Mapping):
+        yield path, render(template, values)
+    elif "matches" in template:
+        for name, value in render(template["matches"], values).items():
+            yield f"{path}.{name}", value
+
+
+def classify_http(status: int) -> Outcome:
+    """Return the outcome of a request that was answered with this status."""
+    if status // 100 == 2:  # noqa: PLR2004 - 2xx
+        return OK, ""
+    return _HTTP.get(status, UNKNOWN), f"HTTP {status}"
+
+
+def name_grpc_code(name: str) -> str:
+    return _GRPC.get(name, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Every call of a load; the arrays are of shape (calls,), in nanoseconds.
+
+    `outcome` is each call's place in `outcomes`. `responses_ns` are counted from when a call was due; None if no call
+    knows. What the tool tells no time of: `untimed` failed, `outside` were answered before the load began.
+    """
+
+    ends_unix_ns: NDArray[np.int64]
+    latencies_ns: NDArray[np.int64]
+    outcome: NDArray[np.int64]
+    outcomes: tuple[Outcome, ...]
+    responses_ns: NDArray[np.int64] | None = None
+    untimed: Mapping[Outcome, int] = field(default_factory=dict)
+    outside: int = 0
+    mismatches: int = 0
+    dropped: int = 0
+
+    @classmethod
+    def of(cls, ends_unix_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], outcomes: Iterable[Outcome]) -> Calls:
+        """Take each call's outcome as it is, and not as a place."""
+        places: dict[Outcome, int] = {}
+        outcome = [places.setdefault(each, len(places)) for each in outcomes]
+        return cls(ends_unix_ns, latencies_ns, np.array(outcome, dtype=np.int64), tuple(places))
+
+
+def read_columns(path: Path, outcome: Callable[[str], Outcome]) -> Calls:
+    """Read calls as our fortio and our locustfile write them: JSON, an array for each column.
+
+    `outcome` understands the tool's own words. Raises WirebenchError.
+    """
+    try:
+        columns = orjson.loads(path.read_bytes())
+        return Calls(
+            ends_unix_ns=np.array(columns["ends_unix_ns"] or (), dtype=np.int64),
+            latencies_ns=np.array(columns["latencies_ns"] or (), dtype=np.int64),
+            outcome=np.array(columns["outcome"] or (), dtype=np.int64),
+            outcomes=tuple(map(outcome, columns["outcomes"] or ())),
+            mismatches=columns.get("mismatches", 0),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WirebenchError(f"can't read what the load was: {path}: {error}", "see the driver's log") from error
+
+
+def fold(calls: Calls, operation: str, warmup_s: float, window_s: float, driver: DriverVersion) -> HistogramFile:
+    """Fold calls into a histogram file: the window opens `warmup_s` after the first call was sent.
+
+    Failures of unknown time are taken for the window's own, so that no warm-up hides them; of no latency, which enters
+    no figure. Raises WirebenchError if no call was made.
+    """
+    if not len(calls.ends_unix_ns):
+        said = "; ".join(f"{code}: {text} ({count}×)" for (code, text), count in calls.untimed.items())
+        raise WirebenchError(f"{driver.name} made no call{said and f' that was answered: {said}'}", "see its log")
+    start = int((calls.ends_unix_ns - calls.latencies_ns).min()) + round(warmup_s * 1e9)
+    window = Window(start_unix_ns=start, end_unix_ns=start + round(window_s * 1e9))
+    ends, latencies, responses, codes = _add_untimed(calls, start)
+    inside = (ends >= window.start_unix_ns) & (ends < window.end_unix_ns)
+    series, per_second = [], []
+    for code in dict.fromkeys(codes[inside].tolist()):
+        chosen = inside & (codes == code)
+        series.append(_build_series(operation, code, "service", latencies[chosen]))
+        if calls.responses_ns is not None:
+            series.append(_build_series(operation, code, "response", responses[chosen]))
+        seconds = np.bincount((ends[chosen] - window.start_unix_ns) // 1_000_000_000)
+        per_second.append(PerSecond(operation=operation, code=code, counts=tuple(seconds.tolist())))
+    totals = Counter(codes.tolist())
+    totals[OK] += calls.outside
+    return HistogramFile(
+        driver=driver,
+        window=window,
+        series=tuple(series),
+        per_second=tuple(per_second),
+        requests_total={code: count for code, count in totals.items() if count},
+        mismatches=calls.mismatches,
+        dropped_iterations=calls.dropped,
+        errors=tuple(_list_errors(calls)),
+    )
+
+
+_Times = NDArray[np.int64]
+
+
+def _add_untimed(calls: Calls, start_ns: int) -> tuple[_Times, _Times, _Times, NDArray[np.str_]]:
+    """Return ends, latencies, response times and codes of all calls; those of unknown time come last."""
+    codes = np.array([code for code, _ in calls.outcomes], dtype=np.str_)[calls.outcome]
+    responses = calls.latencies_ns if calls.responses_ns is None else calls.responses_ns
+    counts = list(calls.untimed.values())
+    nothing = np.zeros(sum(counts), dtype=np.int64)
+    return (
+        np.append(calls.ends_unix_ns, nothing + start_ns),
+        np.append(calls.latencies_ns, nothing),
+        np.append(responses, nothing),
+        np.append(codes, np.repeat([code for code, _ in calls.untimed], counts)) if counts else codes,
+    )
+
+
+def _build_series(operation: str, code: str, clock: Clock, values_ns: NDArray[np.int64]) -> Series:
+    encoded = Histogram.of_values(values_ns).encode()
+    return Series(operation=operation, code=code, clock=clock, count=len(values_ns), histogram=encoded)
+
+
+def _list_errors(calls: Calls) -> Iterator[ErrorText]:
+    counts: Counter[Outcome] = Counter(calls.untimed)
+    for place, count in enumerate(np.bincount(calls.outcome).tolist()):
+        counts[calls.outcomes[place]] += count
+    texts = [(outcome, count) for outcome, count in counts.most_common() if outcome[1]]
+    for (code, message), count in texts[:ERROR_TEXTS_MAX]:
+        yield ErrorText(code=code, message=message, count=count)

@@ -1,3 +1,0 @@
-"""The program that sends load from a pod, and the words that it and the harness exchange."""
-
-from __future__ import annotations

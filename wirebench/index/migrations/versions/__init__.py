@@ -1,1 +1,0 @@
-"""The steps, one file each; a step that was released is never changed."""

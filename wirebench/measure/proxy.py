@@ -1,0 +1,94 @@
+"""The route of a load to its service: direct, or through a proxy that simulates a network, at a known cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from wirebench.drivers import Job
+from wirebench.drivers.clients import Client, connect
+from wirebench.measure.counters import count_since, read_replicas
+from wirebench.model.application import load_builtin
+from wirebench.system.processes import bind_to_cores
+from wirebench.targets.target import Replica
+from wirebench.targets.toxiproxy import Toxiproxy, start_toxiproxy
+
+PAIRS_MAX = 100
+#: However slow the service is, it doesn't take longer than about this.
+DURATION_S_MAX = 1.0
+_WARMUP_PAIRS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyCost:
+    """By how much a call took longer through the proxy, the median of pairs."""
+
+    added_ms: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRoute:
+    """A job with the addresses to send to; the proxy on the route, if any, and its cost, if measured here."""
+
+    job: Job
+    proxy_pids: tuple[int, ...] = ()
+    cost: ProxyCost | None = None
+
+
+@contextmanager
+def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
+    """Open the route that a job's cell asks for. Replicas have counted the calls that measured the proxy's cost.
+
+    Raises WirebenchError, at the end also if the proxy has died.
+    """
+    link = job.cell.link
+    if link is None:
+        yield ProxyRoute(job)
+        return
+    with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores, job.seed) as proxy:
+        # Of generators that share a load the first one measures, before the others send anything.
+        # Our clients, which measure it, speak the built-in application alone.
+        cost = _measure_cost(job, proxy, replicas) if job.generator[0] == 0 and not job.cell.variant else None
+        shaped = dataclasses.replace(
+            job,
+            address=proxy.open_route(job.address, link),
+            replicas=tuple(proxy.open_route(each, link) for each in job.replicas),
+        )
+        yield ProxyRoute(shaped, (proxy.child.pid,), cost)
+
+
+def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> ProxyCost:
+    """Get a user again and again from a job's service, at its address and through an unshaped proxy, on its cores.
+
+    The two take turns, and turns at being first: what disturbs the machine disturbs both. Raises ClientError.
+    """
+    cell, straight = job.cell, (*job.replicas, job.address)[0]
+    before = read_replicas(replicas)
+    with bind_to_cores(job.cores), ExitStack() as opened:
+        clients = [
+            opened.enter_context(connect(cell.transport, address, codec=cell.codec, tls=job.tls))
+            for address in (straight, proxy.open_route(straight))
+        ]
+        for _ in range(_WARMUP_PAIRS):
+            _measure_difference_ms(clients, 0)
+        deadline = time.monotonic() + DURATION_S_MAX
+        added_ms = [_measure_difference_ms(clients, 0)]
+        while len(added_ms) < PAIRS_MAX and time.monotonic() < deadline:
+            added_ms.append(_measure_difference_ms(clients, len(added_ms) % 2))
+    count_since(replicas, before, 2 * (_WARMUP_PAIRS + len(added_ms)))
+    return ProxyCost(statistics.median(added_ms), len(added_ms))
+
+
+def _measure_difference_ms(clients: list[Client], first: int) -> float:
+    """Send one call by each of two clients; return by how much the second client's took longer."""
+    took_ms = [0.0, 0.0]
+    for which in (first, 1 - first):
+        before = time.perf_counter()
+        clients[which].call("users.get", {"id": load_builtin().seeded["users"].first})
+        took_ms[which] = (time.perf_counter() - before) * 1e3
+    return took_ms[1] - took_ms[0]

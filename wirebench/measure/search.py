@@ -1,0 +1,169 @@
+"""The search for a service's capacity: open loads, until the highest rate that keeps an objective is known."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from wirebench.drivers import Job
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.gates import RATE_ERROR_MAX
+from wirebench.measure.observe import Observation
+from wirebench.model.histogram_file import HistogramFile, merge_parallel
+from wirebench.model.record import CapacitySearch, Record, SearchWindow
+from wirebench.model.scenario import Load, Objective
+from wirebench.model.variant import RATE_MAX
+
+#: From a rate to the next one, as long as all were kept, or none was; and how far such steps grow.
+_STEP = 1.25
+_STEP_MAX = 4.0
+#: What an open load can keep of the rate that a closed load reached, for a start.
+_START_SHARE = 0.7
+#: How many windows each end of the bracket has at least; where they disagree, one more decides.
+_TESTS_MIN = 2
+#: A request that takes so many times as long as the objective, and so many seconds, isn't waited for.
+_TIMEOUT_OVER_OBJECTIVE = 2
+_TIMEOUT_S_MIN = 1.0
+
+
+def search_capacity(
+    subject: Subject, job: Job, send: Callable[[Job], Sequence[Observation]], ids_per_window: int
+) -> Record:
+    """Search for the capacity of the job's service, and return the record of the last window at it.
+
+    `send` sends the load of a job and returns what was observed; each creates users with `ids_per_window` ids of its
+    own. If no rate was kept, the record is that of the last window. Raises WirebenchError, as `send` does.
+    """
+    load, objective = job.load, job.load.objective
+    if objective is None:
+        raise ValueError("a search needs an objective")
+    timeout_s = load.timeout_s or max(_TIMEOUT_S_MIN, _TIMEOUT_OVER_OBJECTIVE * objective.p99_ms / 1000)
+    windows: list[SearchWindow] = []
+    observed: list[tuple[Subject, Sequence[Observation]]] = []
+
+    def measure(rate_per_s: int | None) -> Record:
+        cell = replace(job.cell, shape=None, rate_per_s=rate_per_s)
+        model = "closed" if rate_per_s is None else "open"
+        own = replace(
+            job,
+            cell=cell,
+            load=load.model_copy(update={"model": model, "timeout_s": timeout_s}),
+            id_base=job.id_base + len(observed) * ids_per_window,
+        )
+        of_window = replace(subject, cell=cell, load=own.load)
+        observed.append((of_window, send(own)))
+        return make_record(of_window, observed[-1][1], job.output)
+
+    closed_rate_per_s = None if load.from_rate_per_s else measure(None).rate_achieved_per_s
+    first = choose_first_rate(load, closed_rate_per_s, seed=f"{job.seed} {job.cell.id}")
+    while len(windows) < load.windows_max and (rate := choose_rate(windows, first, load.resolution)):
+        windows.append(judge_window(measure(rate), objective))
+    kept, missed = find_bounds(windows)
+    search = CapacitySearch(
+        p99_ms=objective.p99_ms,
+        error_share=objective.error_share,
+        resolution=load.resolution,
+        closed_rate_per_s=closed_rate_per_s,
+        rate_kept_per_s=kept,
+        rate_missed_per_s=missed,
+        windows=tuple(windows),
+    )
+    answers = observed[-len(windows) :]
+    at_it = [place for place, each in enumerate(windows) if each.kept and each.rate_asked_per_s == kept]
+    of_answer, seen = answers[at_it[-1] if at_it else -1]
+    record = make_record(replace(of_answer, search=search, searched=job.cell), seen, job.output)
+    texts = tuple(_merge_responses(each) for _, each in answers)
+    HistogramFile.read(job.output).model_copy(update={"search": texts}).write(job.output)
+    return record
+
+
+def _merge_responses(observations: Sequence[Observation]) -> str:
+    return merge_parallel([each.file for each in observations]).merge_histograms("response").encode()
+
+
+def judge_window(record: Record, objective: Objective) -> SearchWindow:
+    """Return what a window came to, and whether it kept the objective.
+
+    It did if the p99 response time of the successful requests and the share of those that failed, or were never sent,
+    are within the objective, and as many requests ended as were due, up to 1 %: otherwise a queue grew.
+    """
+    asked_per_s = round(record.rate_asked_per_s or 0)
+    failed = sum(record.errors.values()) + record.dropped_iterations
+    due = record.requests + record.dropped_iterations
+    kept = (
+        record.response is not None
+        and record.response.p99_ms <= objective.p99_ms
+        and failed <= objective.error_share * due
+        and record.requests / record.window_s >= (1 - RATE_ERROR_MAX) * asked_per_s
+    )
+    return SearchWindow(
+        rate_asked_per_s=asked_per_s,
+        rate_achieved_per_s=record.rate_achieved_per_s,
+        requests=record.requests,
+        failed=failed,
+        p50_ms=record.response.p50_ms if record.response else None,
+        p99_ms=record.response.p99_ms if record.response else None,
+        generator_cpu_share=record.generator.cpu_share,
+        ceiling_share=record.instrument.ceiling_share if record.instrument else None,
+        kept=kept,
+    )
+
+
+def choose_first_rate(load: Load, closed_rate_per_s: float | None, seed: str) -> int:
+    """Return the rate that a search begins with: where asked, or below what a closed load reached.
+
+    It is shifted at random by up to half a step, since all other rates follow from it: blocks that had the same rates
+    would hide how far they are apart.
+    """
+    about_per_s = load.from_rate_per_s or _START_SHARE * (closed_rate_per_s or 0.0)
+    shift = random.Random(seed).random() - 0.5  # noqa: S311 - no secret
+    return _limit(about_per_s * _STEP**shift)
+
+
+def choose_rate(windows: Sequence[SearchWindow], first: int, resolution: float) -> int | None:
+    """Return the rate of the next window, in requests/s; None if the answer is known, or no rate is left.
+
+    A rate counts as kept if more of its windows kept the objective than missed it. Until one is kept and one is missed,
+    each step is as large as all before it together. Then the bracket between the highest that is kept and the lowest
+    that is missed is halved, on a logarithmic scale, down to the resolution. Then both ends are tested again: an end
+    that changes sides moves the bracket, and the search continues there. So a disturbed window is put right, whichever
+    way it went.
+    """
+    votes = _count_votes(windows)
+    if not votes:
+        return first
+    if tied := [rate for rate, vote in votes.items() if not vote]:
+        return tied[0]
+    low, high = find_bounds(windows)
+    if low is None or high is None:
+        is_far = len({window.kept for window in windows}) == 1
+        step = min(max(_STEP, max(votes) / min(votes)), _STEP_MAX) if is_far else _STEP
+        rate = _limit(high / step) if low is None and high else _limit((low or 1) * step)
+        return rate if rate not in votes else None
+    middle = round(math.sqrt(low * high))
+    if high > (1 + resolution) * low and low < middle < high:
+        return middle
+    tests = Counter(window.rate_asked_per_s for window in windows)
+    return next((rate for rate in (low, high) if tests[rate] < _TESTS_MIN), None)
+
+
+def find_bounds(windows: Sequence[SearchWindow]) -> tuple[int | None, int | None]:
+    """Return the highest rate that was kept, and the lowest that was missed."""
+    votes = _count_votes(windows)
+    kept = max((rate for rate, vote in votes.items() if vote > 0), default=None)
+    return kept, min((rate for rate, vote in votes.items() if vote < 0), default=None)
+
+
+def _count_votes(windows: Sequence[SearchWindow]) -> Counter[int]:
+    """Return, by rate, how many more windows kept the objective than missed it."""
+    votes: Counter[int] = Counter()
+    for window in windows:
+        votes[window.rate_asked_per_s] += 1 if window.kept else -1
+    return votes
+
+
+def _limit(rate_per_s: float) -> int:
+    return min(max(round(rate_per_s), 1), RATE_MAX)

@@ -1,0 +1,296 @@
+"""Variants of an application: checks before anything starts, files that drivers read, and verification."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from wirebench.drivers import Job
+from wirebench.drivers.clients.reflection import reflect
+from wirebench.drivers.driver import ID_STEP
+from wirebench.drivers.wireload import Answer, send_requests
+from wirebench.errors import UsageError
+from wirebench.measure.conformance import Conformance
+from wirebench.model.application import Application
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.scenario import Scenario
+from wirebench.model.source import FieldPath
+from wirebench.model.variables import redact
+from wirebench.model.variant import Variant
+from wirebench.plan.grpc_schema import REFLECTION, check_messages, read_descriptors
+from wirebench.system.paths import CONTRACT
+from wirebench.system.tls import make_context
+from wirebench.targets import Endpoint
+
+#: Where the messages of a variant that speaks gRPC are kept.
+CONTRACT_FILE = "contract-{}.binpb"
+#: Ids for what verification creates, each time that something else is verified.
+VERIFIED_IDS = ID_STEP // 100
+
+
+#: How many requests of each operation are sent to each variant, with the same inputs.
+REQUESTS_EACH = 10
+_SHOWN_CHARACTERS = 300
+#: What a path has that leads to nothing.
+_ABSENT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What drivers read of a variant: the application with its headers, also as a file, and the gRPC messages."""
+
+    application: Application
+    file: Path
+    descriptors: Path
+
+
+class Sender:
+    """Sends single requests to variants from this process; its subclass sends them from a load pod."""
+
+    def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:  # noqa: ARG002 - of load pods
+        """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
+        return send_requests(job, requests_each)
+
+    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
+        """Return the messages of calls by server reflection. Raises WirebenchError."""
+        return reflect(endpoint.address, endpoint.tls, calls, headers)
+
+
+#: Jobs that were sent, and the outcomes of their requests.
+Answered = Sequence[tuple[Job, Sequence[Answer]]]
+
+
+class Variants:
+    """The variants that a run measures: files for drivers, and verification."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        folder: Path,
+        kept: Path,
+        sender: Sender | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Take a folder for temporary files, one for gRPC messages, and a sender (default: this process)."""
+        self._sleep = sleep
+        self._sender = sender or Sender()
+        self._scenario = scenario
+        self._folder = folder
+        self._kept = kept
+        self._requests: dict[str, Requests] = {}
+
+    def prepare(self, endpoint: Endpoint) -> Requests:
+        """Return what drivers read of a running variant; the first call writes its files.
+
+        Raises WirebenchError if its messages can't be read, or don't fit the application file.
+        """
+        name = str(endpoint.service.variant)
+        if name not in self._requests:
+            application = self._scenario.application
+            sent, file, descriptors = application.select_variant(name), self._folder / f"{name}.json", CONTRACT
+            file.write_text(sent.dump_requests(), encoding="utf-8")
+            if application.variants[name].transport == "grpc":
+                descriptors = self._kept / CONTRACT_FILE.format(name)
+                descriptors.write_bytes(self._find_messages(name, endpoint))
+            self._requests[name] = Requests(sent, file, descriptors)
+        return self._requests[name]
+
+    def verify(
+        self, cells: Iterable[Cell], endpoints: Mapping[ServiceSpec, Endpoint], seed: int, ids: Iterator[int]
+    ) -> Conformance:
+        """Send the requests of cells to all running variants, and compare the answers.
+
+        Each kind of request takes the next of `ids` as the first id of the records it creates. Raises WirebenchError if
+        a request can't be sent.
+        """
+        return self.compare(self.send(cells, endpoints, seed, defaultdict(lambda: next(ids))))
+
+    def send(
+        self,
+        cells: Iterable[Cell],
+        endpoints: Mapping[ServiceSpec, Endpoint],
+        seed: int,
+        first_ids: Mapping[object, int],
+    ) -> Answered:
+        """Send the requests of the cells whose services run.
+
+        `first_ids` has the first id for what each kind of request creates. Raises WirebenchError if one can't be sent.
+        """
+        jobs: dict[tuple[ServiceSpec, object], Job] = {}
+        for cell in cells:
+            if endpoint := endpoints.get(cell.service):
+                id_base = first_ids[describe_work(cell)]
+                jobs.setdefault((cell.service, describe_work(cell)), self._make_job(cell, endpoint, seed, id_base))
+        return [(job, self._send(job, endpoints[job.cell.service])) for job in jobs.values()]
+
+    def compare(self, answered: Answered) -> Conformance:
+        """Return wrong answers, and differences between variants."""
+        outcome = compare_answers(answered)
+        names = {name for name, _ in find_variables(self._scenario)}
+        return replace(outcome, mismatches=tuple(redact(line, names) for line in outcome.mismatches))
+
+    def _make_job(self, cell: Cell, endpoint: Endpoint, seed: int, id_base: int) -> Job:
+        requests = self.prepare(endpoint)
+        return Job(
+            cell=cell,
+            load=self._scenario.load,
+            address=endpoint.address,
+            seed=seed,
+            id_base=id_base,
+            output=self._folder / "verified.json",
+            log=self._folder / "verified.log",
+            cores=None,
+            tls=endpoint.tls,
+            application=requests.application,
+            requests=requests.file,
+            descriptors=requests.descriptors,
+        )
+
+    def _send(self, job: Job, endpoint: Endpoint) -> Sequence[Answer]:
+        """Send a few of each request, within the limit of a service that the run hasn't started."""
+        limit = endpoint.limit
+        operations = len(job.load.find_workload(job.cell.operation).operations)
+        requests_each = min(REQUESTS_EACH, max(1, limit.rate_per_s // operations)) if limit else REQUESTS_EACH
+        answers = self._sender.send(job, endpoint, requests_each)
+        if limit:
+            self._sleep(len(answers) / limit.rate_per_s)
+        return answers
+
+    def _find_messages(self, name: str, endpoint: Endpoint) -> bytes:
+        application = self._scenario.application
+        variant = application.variants[name]
+        if not _is_reflected(variant):
+            return _read_messages(application, name)
+        calls = [each.grpc.call for each in application.select_variant(name).operations.values() if each.grpc]
+        found = self._sender.reflect(endpoint, calls, variant.headers)
+        check_messages(application, name, found)
+        return found
+
+
+def check_variants(scenario: Scenario) -> None:
+    """Check the environment variables and files that variants name. Raises UsageError, with the line."""
+    application = scenario.application
+    for name, field in find_variables(scenario):
+        if name not in os.environ:
+            where = application.locate(field)
+            hint = f"set it: export {name}=…; its value is never written"
+            raise UsageError(f"{where}: the environment variable {name} is not set", hint)
+    for name, variant in scenario.variants.items():
+        if tls := application.find_tls(name):
+            try:
+                make_context(tls)
+            except UsageError as error:
+                where = application.locate(("variants", name, "tls"))
+                raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
+        if variant.transport == "grpc" and not _is_reflected(variant):
+            check_messages(application, name, _read_messages(application, name))
+
+
+def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
+    """Yield the environment variables that a scenario's variants and operations name, each with where it stands."""
+    first = next(iter(scenario.application.operations))
+    levels = [level for each in scenario.factors.operation.values() for level in each] or [first]
+    operations = dict.fromkeys(name for level in levels for name in scenario.load.find_workload(level).operations)
+    return scenario.application.find_variables(scenario.variants, operations)
+
+
+def _read_messages(application: Application, name: str) -> bytes:
+    try:
+        return read_descriptors(application.variants[name], application.folder)
+    except UsageError as error:
+        where = application.locate(("variants", name, "schema"))
+        raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
+
+
+def _is_reflected(variant: Variant) -> bool:
+    return variant.schema_ in ((), (REFLECTION,))
+
+
+def compare_answers(answered: Iterable[tuple[Job, Sequence[Answer]]]) -> Conformance:
+    """Check answers, and compare those to equal requests."""
+    by_work: dict[object, list[tuple[Job, Sequence[Answer]]]] = {}
+    for job, answers in answered:
+        by_work.setdefault(describe_work(job.cell), []).append((job, answers))
+    requests = sum(len(answers) for same in by_work.values() for _, answers in same)
+    return Conformance(requests, tuple(line for same in by_work.values() for line in _find_mismatches(same)))
+
+
+def describe_work(cell: Cell) -> tuple[object, ...]:
+    """Return the factors that decide what requests of a cell are."""
+    return (cell.operation, cell.payload, cell.stream_items, cell.stream_rate_limit_per_s)
+
+
+def _find_mismatches(answered: Sequence[tuple[Job, Sequence[Answer]]]) -> Iterator[str]:
+    for job, answers in answered:
+        for answer in answers:
+            if answer.problem:
+                replied = f"it answered {answer.status} {_show(answer.reply)}"
+                yield f"{job.cell.variant}, {_name(answer)}: {answer.problem}; {replied}"
+    for numbered in zip(*(answers for _, answers in answered), strict=False):
+        good = [(job, answer) for (job, _), answer in zip(answered, numbered, strict=True) if not answer.problem]
+        for pair in itertools.combinations(good, 2):
+            yield from _compare(pair)
+
+
+def _compare(sides: tuple[tuple[Job, Answer], tuple[Job, Answer]]) -> Iterator[str]:
+    """Yield a line for each value that two answers should have alike, and haven't."""
+    (first, answer), (other, _) = sides
+    for each in first.application.operations[answer.operation].same:
+        paths = [each.get(job.cell.transport) for job in (first, other)]
+        if None in paths:
+            continue
+        values = tuple(_resolve_path(reply.reply, str(path)) for (_, reply), path in zip(sides, paths, strict=True))
+        may_lack = (first.cell.transport == "grpc", other.cell.transport == "grpc")
+        if not _are_alike(values[0], values[1], may_lack):
+            sides_shown = (
+                f"{job.cell.variant} has {path or 'the reply'}: {_show(value)} in {_show(reply.reply)}"
+                for (job, reply), path, value in zip(sides, paths, values, strict=True)
+            )
+            yield f"{_name(answer)}: {'; '.join(sides_shown)}"
+
+
+def _resolve_path(value: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
+    """Return what a path leads to; `*` stands for each item of a list, as all do for a stream."""
+    for place, key in enumerate(filter(None, path.split("."))):
+        if isinstance(value, list) and not key.isdecimal():
+            rest = ".".join(path.split(".")[place + (key == "*") :])
+            return [_resolve_path(item, rest) for item in value]
+        if isinstance(value, list):
+            value = value[int(key)] if int(key) < len(value) else _ABSENT
+        else:
+            value = value.get(key, _ABSENT) if isinstance(value, dict) else _ABSENT
+    return value
+
+
+def _are_alike(one: Any, other: Any, may_lack: tuple[bool, bool]) -> bool:  # noqa: ANN401 - any JSON
+    """Return whether two values are the same; `may_lack` says which side may leave out what is empty.
+
+    gRPC's JSON does so, and has large numbers as text.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = one.keys() | other.keys()
+        return all(_are_alike(one.get(key, _ABSENT), other.get(key, _ABSENT), may_lack) for key in keys)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(_are_alike(*pair, may_lack) for pair in zip(one, other, strict=True))
+    if one is _ABSENT or other is _ABSENT:
+        sides = tuple(zip((one, other), may_lack, strict=True))
+        return all(may if value is _ABSENT else not value for value, may in sides)
+    if {type(one), type(other)} in ({int, str}, {float, str}):
+        return str(one) == str(other)
+    return (type(one) is bool) == (type(other) is bool) and bool(one == other)
+
+
+def _name(answer: Answer) -> str:
+    return f"{answer.operation}, request {answer.number}"
+
+
+def _show(value: Any) -> str:  # noqa: ANN401 - any JSON
+    text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

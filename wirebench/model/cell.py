@@ -1,0 +1,199 @@
+"""A cell: one combination of factors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from wirebench.model.contract import (
+    Balancing,
+    Codec,
+    Connection,
+    Disruption,
+    Driver,
+    Implementation,
+    Placement,
+    Shape,
+    Store,
+    Tls,
+    TrafficDistribution,
+    Transport,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    """The part of a cell that a running service embodies."""
+
+    transport: Transport
+    #: None, as the store and the implementation, of an own variant.
+    runtime: str | None
+    workers: int
+    threads: int | None
+    store: Store | None
+    #: None is what the service has: a run can't set it.
+    replicas: int | None = 1
+    #: Of each replica, in a cluster; None elsewhere.
+    cpu_limit_millicores: int | None = None
+    memory_limit_mib: int | None = None
+    #: Whether its pods are replaced while it is used, and so have to drain.
+    disrupted: bool = False
+    #: Whether it runs in the pod that its load comes from, and has no pod of its own.
+    beside_load: bool = False
+    implementation: Implementation | None = "python"
+    tls: Tls = "none"
+    #: Of each worker; None is the service's own number.
+    store_connections: int | None = None
+    #: Its name in the application file; None of the built-in application.
+    variant: str | None = None
+    #: None where its replicas aren't spread over zones.
+    traffic_distribution: TrafficDistribution | None = None
+
+    def __str__(self) -> str:
+        threads = f"-t{self.threads}" if self.threads else ""
+        connections = f"-p{self.store_connections}" if self.store_connections else ""
+        limits = f"-{self.cpu_limit_millicores}m-{self.memory_limit_mib}Mi" if self.cpu_limit_millicores else ""
+        replicas = f"-x{self.replicas}" if (self.replicas or 1) > 1 else ""
+        tls = f"-{self.tls}-tls" if self.tls != "none" else ""
+        zones = f"-{self.traffic_distribution}-zone" if self.traffic_distribution else ""
+        name = f"{self.variant}-w{self.workers}"
+        if not self.variant:
+            name = f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{connections}"
+        return f"{name}{replicas}{limits}{tls}{zones}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a proxy does to all that passes between generator and server.
+
+    `delay_ms` is added to every round trip, more or less by at most `jitter_ms`; `bandwidth_kib_s` limits each
+    connection in each direction. None, or no delay: nothing of the kind is done.
+    """
+
+    delay_ms: int
+    jitter_ms: int | None = None
+    bandwidth_kib_s: int | None = None
+
+    def __str__(self) -> str:
+        jitter = f"j{self.jitter_ms}" if self.jitter_ms else ""
+        bandwidth = f"b{self.bandwidth_kib_s}" if self.bandwidth_kib_s else ""
+        return f"d{self.delay_ms}{jitter}{bandwidth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of factors.
+
+    `operation` is one of the application's, or the name of a workload. `rate_per_s` is None under a closed load and a
+    replay; under a ramp it is what the rate grows to. `shape` is None under a load that is steady, `connections` where
+    each of the load's users has its own, outside clusters what only they have, and `delay_ms` where the load goes
+    straight to the service. What has a default here came later than the first records.
+    """
+
+    transport: Transport
+    runtime: str | None
+    driver: Driver
+    operation: str
+    concurrency: int
+    rate_per_s: int | None
+    workers: int
+    threads: int | None
+    store: Store | None
+    codec: Codec
+    connection: Connection
+    connections: int | None = None
+    implementation: Implementation | None = "python"
+    #: None is the operation's own.
+    payload: str | int | None = None
+    shape: Shape | None = None
+    #: Of each stream, where the operation is one, or 0 where that isn't asked for.
+    stream_items: int | None = None
+    #: The rate that its items are asked for at; None for no limit.
+    stream_rate_limit_per_s: int | None = None
+    replicas: int | None = 1
+    placement: Placement | None = None
+    balancing: Balancing | None = None
+    disruption: Disruption | None = None
+    cpu_limit_millicores: int | None = None
+    memory_limit_mib: int | None = None
+    delay_ms: int | None = None
+    jitter_ms: int | None = None
+    bandwidth_kib_s: int | None = None
+    tls: Tls = "none"
+    store_connections: int | None = None
+    #: None for the built-in application; otherwise runtime, implementation and store are None.
+    variant: str | None = None
+    #: None where replicas aren't spread over zones.
+    traffic_distribution: TrafficDistribution | None = None
+
+    @property
+    def service(self) -> ServiceSpec:
+        return ServiceSpec(
+            self.transport,
+            self.runtime,
+            self.workers,
+            self.threads,
+            self.store,
+            self.replicas,
+            self.cpu_limit_millicores,
+            self.memory_limit_mib,
+            disrupted=self.is_disrupted,
+            beside_load=self.placement == "same-pod",
+            implementation=self.implementation,
+            tls=self.tls,
+            store_connections=self.store_connections,
+            variant=self.variant,
+            traffic_distribution=self.traffic_distribution,
+        )
+
+    @property
+    def link(self) -> Link | None:
+        """The link that its load goes through; None if it goes straight to the service."""
+        return None if self.delay_ms is None else Link(self.delay_ms, self.jitter_ms, self.bandwidth_kib_s)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether its requests are answered with many items each."""
+        return self.stream_items is not None
+
+    @property
+    def is_disrupted(self) -> bool:
+        """Whether something happens to its replicas while it is measured."""
+        return self.disruption not in (None, "none")
+
+    @property
+    def factors(self) -> dict[str, str | int | float | None]:
+        return dataclasses.asdict(self)
+
+    @property
+    def id(self) -> str:
+        """A name that is unique in its plan, and fit for a file."""
+        rate = f"r{self.rate_per_s}" if self.rate_per_s else None
+        load = "-".join(filter(None, (self.shape, rate, f"c{self.concurrency}")))
+        connections = f"n{self.connections}" if self.connections else None
+        disruption = self.disruption if self.is_disrupted else None
+        parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
+        items = f"i{self.stream_items}" if self.stream_items else None
+        limit = f"l{self.stream_rate_limit_per_s}" if self.stream_rate_limit_per_s else None
+        others = (self.payload, items, limit, connections, self.placement, self.balancing, disruption, self.link)
+        return "-".join(map(str, (*parts, *filter(None, others))))
+
+
+#: The names of all factors.
+FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
+
+
+def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[str, Collection[str]]) -> bool:
+    """Return whether a cell has one of the levels of each factor that is named; levels are texts, None is `none`."""
+    return all(str("none" if factors.get(name) is None else factors[name]) in wanted for name, wanted in levels.items())
+
+
+def complete_factors(factors: Mapping[str, str | int | float | None]) -> dict[str, str | int | float | None]:
+    """Add the factors that came after a cell was stored, with the level that it had."""
+    return {**_LATER_FACTORS, **factors}
+
+
+_LATER_FACTORS = {
+    field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
+}

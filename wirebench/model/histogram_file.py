@@ -1,0 +1,364 @@
+"""The histogram file: what every driver hands back for one cell. docs/histogram-file.md describes it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from wirebench.errors import WirebenchError
+from wirebench.model.frozen import FrozenModel
+from wirebench.model.histogram import Histogram
+from wirebench.system.files import write_atomic
+
+#: What a series times: whole requests on two clocks, and the items of streams.
+Clock = Literal["service", "response", "first_item", "gap"]
+
+OK = "ok"
+ERROR_TEXTS_MAX = 10
+
+
+class DriverVersion(FrozenModel):
+    """Which tool wrote the file."""
+
+    name: str
+    version: str
+
+
+class Window(FrozenModel):
+    """The measured part of the load, in nanoseconds since 1970."""
+
+    start_unix_ns: int
+    end_unix_ns: int
+
+    @property
+    def duration_s(self) -> float:
+        return (self.end_unix_ns - self.start_unix_ns) / 1e9
+
+
+class Series(FrozenModel):
+    """One operation, code and clock of the window."""
+
+    operation: str
+    code: str
+    clock: Clock
+    count: int
+    histogram: str
+
+
+class PerSecond(FrozenModel):
+    """How many requests of the window ended in each of its seconds."""
+
+    operation: str
+    code: str
+    counts: tuple[int, ...]
+
+
+class Streams(FrozenModel):
+    """What there was of streams, beside the times of their items.
+
+    `items_total` are those of the whole load, `items_per_second` of each second of the window; `cancelled` streams were
+    on their way when the load was over.
+    """
+
+    items_total: int
+    items_per_second: tuple[int, ...]
+    cancelled: int
+
+
+class Calls(FrozenModel):
+    """The service time of each request of an operation and outcome, in the order of their ends, in nanoseconds."""
+
+    operation: str
+    code: str
+    latencies_ns: tuple[int, ...]
+
+
+class Slices(FrozenModel):
+    """Histograms of the successful requests that were due in each equal slice of the window, on the response clock.
+
+    An empty text is a slice without any.
+    """
+
+    operation: str
+    histograms: tuple[str, ...]
+
+
+class ErrorText(FrozenModel):
+    """What the requests of one outcome failed with, and how many did."""
+
+    code: str
+    message: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message} ({self.count}×)"
+
+
+class Handshakes(FrozenModel):
+    """What TLS handshakes agreed on, and how many came to the same; a resumed one continued an earlier session."""
+
+    version: str
+    cipher_suite: str
+    key_exchange: str
+    resumed: bool
+    handshakes: int
+
+
+class HistogramFile(FrozenModel):
+    """What one driver run measured."""
+
+    schema_version: Literal["wirebench.histograms/1"] = Field(default="wirebench.histograms/1", alias="schema")
+    driver: DriverVersion
+    window: Window | None
+    series: tuple[Series, ...]
+    per_second: tuple[PerSecond, ...]
+    slices: tuple[Slices, ...] = ()
+    requests_total: dict[str, int]
+    mismatches: int
+    dropped_iterations: int
+    #: Sent again because they had provably not been processed; each counts once in `requests_total`.
+    retried: int = 0
+    bytes_sent: int | None = None
+    bytes_received: int | None = None
+    bytes_requests: int | None = None
+    #: None for a load without streams.
+    streams: Streams | None = None
+    errors: tuple[ErrorText, ...] = ()
+    #: Failures without a reply by class (refused, reset, cut_short, …), of the whole load; not by all drivers.
+    error_classes: dict[str, int] = Field(default_factory=dict)
+    #: From the end of the first failed request to that of the last one, if any failed.
+    failures: Window | None = None
+    #: Where the load is a number of calls.
+    calls: tuple[Calls, ...] = ()
+    #: Of the whole load; empty in plain text, and where the driver doesn't report it.
+    tls: tuple[Handshakes, ...] = ()
+    #: Histograms of the successful requests of each window of a search, on the response clock, in its order.
+    search: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> HistogramFile:
+        """Read a file. Raises WirebenchError that names it if it can't be read."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise WirebenchError(f"can't read {path}: {error.strerror}", "the driver wrote no histograms") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise WirebenchError(f"{path}: {field}: {first['msg']}", "it is not a histogram file") from None
+
+    def write(self, path: Path) -> None:
+        """Write the file, whole or not at all. Raises WirebenchError."""
+        write_atomic(path, self.model_dump_json(by_alias=True, exclude_none=True))
+
+    def merge_histograms(self, clock: Clock, operation: str | None = None) -> Histogram:
+        """Merge the successful requests' histograms of a clock, or of one operation's; empty if there are none."""
+        return _sum_histograms(
+            each.histogram
+            for each in self.series
+            if each.clock == clock and each.code == OK and operation in (None, each.operation)
+        )
+
+    def count_by_code(self, operation: str | None = None) -> dict[str, int]:
+        """Return the number of the window's requests, or of one operation's, by outcome."""
+        counts: Counter[str] = Counter()
+        for series in self.series:
+            if series.clock == "service" and operation in (None, series.operation):
+                counts[series.code] += series.count
+        return dict(counts)
+
+    @property
+    def sent(self) -> int:
+        """All requests of the load, whatever came of them: as many as the service has seen."""
+        return sum(self.requests_total.values()) + (self.streams.cancelled if self.streams else 0)
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        return tuple(sorted({series.operation for series in self.series}))
+
+    @property
+    def latency_sum_s(self) -> float:
+        """How long the window's requests took, all together and whatever their outcome, in seconds."""
+        return self._sum_s("service")
+
+    @property
+    def items(self) -> int:
+        """How many items of streams came in the window."""
+        return sum(each.count for each in self.series if each.clock in ("first_item", "gap"))
+
+    @property
+    def items_sum_s(self) -> float:
+        """How long the window's items were waited for, each since the one before it or its stream's request."""
+        return self._sum_s("first_item", "gap")
+
+    def _sum_s(self, *clocks: Clock) -> float:
+        return sum(Histogram.decode(each.histogram).sum_ns for each in self.series if each.clock in clocks) / 1e9
+
+    def require_window(self) -> Window:
+        """Return the window. Raises WirebenchError if not one request was sent, or none after the warm-up."""
+        if self.window is None and self.requests_total:
+            hint = "lengthen load.window_s, which is the longest that all calls together may take"
+            raise WirebenchError("the warm-up by calls did not end", hint)
+        if self.window is None:
+            raise WirebenchError("the driver sent no request", "see its log")
+        return self.window
+
+    def count_full_seconds(self) -> tuple[int, ...]:
+        """Return how many requests succeeded, or items of streams came, in each full second of the window."""
+        seconds = int(self.window.duration_s) if self.window else 0
+        if self.streams:
+            return (*self.streams.items_per_second, *([0] * seconds))[:seconds]
+        totals = [0] * seconds
+        for each in self.per_second:
+            if each.code == OK:
+                for second, count in enumerate(each.counts[:seconds]):
+                    totals[second] += count
+        return tuple(totals)
+
+    @property
+    def over_time(self) -> tuple[Histogram, ...]:
+        """The histograms of the window's equal slices, all operations together; none under a steady load."""
+        return tuple(map(_sum_histograms, zip(*(each.histograms for each in self.slices), strict=True)))
+
+
+def _sum_histograms(texts: Iterable[str]) -> Histogram:
+    """Merge encoded histograms; an empty text is one without values."""
+    return sum((Histogram.decode(text) for text in texts if text), start=Histogram.empty())
+
+
+def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
+    """Merge what one driver measured in parts that follow each other; exact, since histograms and counts add up.
+
+    The window spans from the first part's start to the last one's end.
+    """
+    seconds = [int(part.require_window().duration_s) for part in parts]
+
+    def join(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        padded = ((*own, *([0] * length))[:length] for own, length in zip(counts, seconds, strict=True))
+        return tuple(itertools.chain.from_iterable(padded))
+
+    return _merge(parts, join)
+
+
+def merge_parallel(files: Sequence[HistogramFile]) -> HistogramFile:
+    """Merge what generators measured side by side, in windows that are equally long; exact, as `merge` is.
+
+    The window spans from the first one's start to the last one's end: they start when the slowest of them is ready.
+    """
+    return _merge(files, _add_up)
+
+
+def _merge(
+    parts: Sequence[HistogramFile], merge_seconds: Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
+) -> HistogramFile:
+    """Merge files; `merge_seconds` merges what each of them counts second by second."""
+    first, *others = parts
+    if not others:
+        return first
+    histograms = defaultdict[tuple[str, str, Clock], list[str]](list)
+    for series in (series for part in parts for series in part.series):
+        histograms[series.operation, series.code, series.clock].append(series.histogram)
+    merged = {key: _sum_histograms(texts) for key, texts in histograms.items()}
+    seconds = [{(each.operation, each.code): each.counts for each in part.per_second} for part in parts]
+    totals: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    for part in parts:
+        totals.update(part.requests_total)
+        classes.update(part.error_classes)
+    return HistogramFile(
+        driver=first.driver,
+        window=_join_windows([part.require_window() for part in parts]),
+        series=tuple(
+            Series(operation=operation, code=code, clock=clock, count=each.count, histogram=each.encode())
+            for (operation, code, clock), each in merged.items()
+        ),
+        per_second=tuple(
+            PerSecond(operation=key[0], code=key[1], counts=merge_seconds([own.get(key, ()) for own in seconds]))
+            for key in dict.fromkeys(itertools.chain.from_iterable(seconds))
+        ),
+        slices=_merge_slices(parts),
+        requests_total=dict(totals),
+        mismatches=sum(part.mismatches for part in parts),
+        dropped_iterations=sum(part.dropped_iterations for part in parts),
+        retried=sum(part.retried for part in parts),
+        bytes_sent=_sum_known(part.bytes_sent for part in parts),
+        bytes_received=_sum_known(part.bytes_received for part in parts),
+        bytes_requests=_sum_known(part.bytes_requests for part in parts),
+        streams=_merge_streams([part.streams for part in parts if part.streams]),
+        errors=choose_most_frequent(error for part in parts for error in part.errors),
+        error_classes=dict(classes),
+        failures=_join_windows([part.failures for part in parts if part.failures]),
+        tls=add_handshakes(each for part in parts for each in part.tls),
+    )
+
+
+def _merge_streams(streams: Sequence[Streams]) -> Streams | None:
+    """Add up streams that were read in parallel; they are never read in consecutive parts."""
+    if not streams:
+        return None
+    return Streams(
+        items_total=sum(each.items_total for each in streams),
+        items_per_second=_add_up(each.items_per_second for each in streams),
+        cancelled=sum(each.cancelled for each in streams),
+    )
+
+
+def _join_windows(windows: Sequence[Window]) -> Window | None:
+    """Return the window from the first one's start to the last one's end; None of none."""
+    if not windows:
+        return None
+    return Window(
+        start_unix_ns=min(window.start_unix_ns for window in windows),
+        end_unix_ns=max(window.end_unix_ns for window in windows),
+    )
+
+
+def choose_most_frequent(errors: Iterable[ErrorText]) -> tuple[ErrorText, ...]:
+    """Add up errors of the same code and text, and return the most frequent, the first ones first."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for error in errors:
+        counts[error.code, error.message] += error.count
+    return tuple(
+        ErrorText(code=code, message=message, count=count)
+        for (code, message), count in counts.most_common(ERROR_TEXTS_MAX)
+    )
+
+
+def add_handshakes(each: Iterable[Handshakes]) -> tuple[Handshakes, ...]:
+    """Add up handshakes that came to the same, and return the most frequent first."""
+    counts: Counter[Handshakes] = Counter()
+    for one in each:
+        counts[one.model_copy(update={"handshakes": 0})] += one.handshakes
+    return tuple(alike.model_copy(update={"handshakes": count}) for alike, count in counts.most_common())
+
+
+def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """Add up the counts of each second; some may have fewer seconds than others."""
+    return tuple(map(sum, itertools.zip_longest(*counts, fillvalue=0)))
+
+
+def _merge_slices(files: Sequence[HistogramFile]) -> tuple[Slices, ...]:
+    """Merge the slices of files that have them, place by place: of generators side by side, whose windows are equal."""
+    by_operation = defaultdict[str, list[Slices]](list)
+    for each in (each for file in files for each in file.slices):
+        by_operation[each.operation].append(each)
+    return tuple(
+        Slices(
+            operation=operation,
+            histograms=tuple(
+                _sum_histograms(texts).encode() if any(texts) else ""
+                for texts in zip(*(each.histograms for each in found), strict=True)
+            ),
+        )
+        for operation, found in by_operation.items()
+    )
+
+
+def _sum_known(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,259 @@
+"""Names for cells, factors and their levels, for the terminal and the report alike.
+
+What a name leaves out is the default: "gRPC" is gRPC on its first runtime, with its first codec, by its first driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import cast, get_args
+
+from wirebench.model.contract import CLUSTER_DEFAULTS, COMES_WITH, Driver, Implementation, Transport, find_defaults
+
+Factors = Mapping[str, str | int | float | None]
+
+#: Factors that are named after a cell's transport where they aren't the default. The load is named separately.
+WITH_TRANSPORT = (
+    "implementation", "runtime", "codec", "threads", "workers", "store", "store_connections", "connection", "tls",
+    "replicas", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "traffic_distribution",
+    "disruption", "driver",
+    "delay_ms", "jitter_ms", "bandwidth_kib_s",
+)  # fmt: skip
+
+#: Those that may differ between two transports that are compared: they are part of the transport's name.
+OF_TRANSPORT = ("runtime", "codec", "threads")
+
+_TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
+
+_COUNTABLE = frozenset({"workers", "threads", "store_connections", "replicas"})
+
+_LEVELS = {
+    "python": "in Python",
+    "go": "in Go",
+    "keep": "connections kept",
+    "reopen": "connections reopened",
+    "same-pod": "load from the same pod",
+    "same-node": "load from the same node",
+    "cross-node": "load from another node",
+    "service": "balanced by the Service",
+    "headless": "balanced by the client",
+    "pod": "on one of the pods",
+    "any": "to replicas in any zone",
+    "prefer-close": "to replicas in the load's zone",
+    "none": "left alone",
+    "rolling-restart": "during a rolling restart",
+    "kill-pod": "when a pod is killed",
+}
+
+_TLS = {"none": "plain text", "server": "TLS", "mutual": "mutual TLS"}
+
+#: The same as subjects of a sentence.
+NOUNS = {
+    "python": "Python",
+    "go": "Go",
+    "service": "balancing by the Service",
+    "headless": "balancing by the client",
+    "pod": "one pod alone",
+    "any": "routing to any zone",
+    "prefer-close": "routing to the load's zone",
+    "none": "no disruption",
+    "rolling-restart": "a rolling restart",
+    "kill-pod": "the loss of a pod",
+}
+
+#: How factors are called below a plot over their levels, where it isn't by their name.
+_FACTOR_LABELS = {
+    "concurrency": "connections",
+    "rate_per_s": "requests/s asked for",
+    "payload": "payload",
+    "stream_items": "items of a stream",
+    "stream_rate_limit_per_s": "items/s asked for of a stream",
+    "cpu_limit_millicores": "CPU limit, millicores",
+    "memory_limit_mib": "memory limit, MiB",
+    "delay_ms": "delay of a round trip, ms",
+    "jitter_ms": "jitter, ms",
+    "bandwidth_kib_s": "bandwidth of a connection, KiB/s",
+}
+
+_SAYINGS = {
+    "runtime": "on {}",
+    "driver": "by {}",
+    "cpu_limit_millicores": "{}m CPU",
+    "memory_limit_mib": "{} MiB",
+    "delay_ms": "{} ms away",
+    "jitter_ms": "±{} ms",
+    "bandwidth_kib_s": "at {} KiB/s",
+}
+
+#: The same as subjects of a sentence, and what it is where there is none.
+_OF_LINK = {
+    "delay_ms": ("a delay of {} ms", "no proxy"),
+    "jitter_ms": ("a jitter of {} ms", "no jitter"),
+    "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
+}
+
+
+def name_cell(factors: Factors, without: Collection[str] = ()) -> str:
+    """Name a cell among those of the same operation and load: its transport, and what isn't the default.
+
+    `without` are factors that are left out.
+    """
+    return name_by_factors(factors, [name for name in WITH_TRANSPORT if name not in without])
+
+
+def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
+    """Describe an operation and its load: what one cell shares with those that it can be compared with.
+
+    `without` are factors that are left out.
+    """
+    return ", ".join(filter(None, (_describe_work(factors, without), _describe_connections(factors, without))))
+
+
+def name_cell_fully(factors: Factors, without: Collection[str] = ()) -> str:
+    """Name a cell among others of any operation and load; `without` are factors that are left out."""
+    return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without))))
+
+
+def describe_settings(factors: Factors, without: Collection[str] = ()) -> tuple[str, ...]:
+    """Describe what isn't the default in a cell, except `without`, its transport and its load."""
+    return tuple(
+        describe_level(name, factors)
+        for name in WITH_TRANSPORT
+        if name not in without and not is_default(name, factors)
+    )
+
+
+def describe_common_factors(factors: Factors, factor: str = "") -> str:
+    """Name what cells share that differ in a factor: the operation, the load, and what else isn't the default.
+
+    Without a factor, it is a cell by itself that is named: `gRPC users.get, 16 connections, 2 workers`.
+    """
+    comes_with = {"transport": OF_TRANSPORT, "variant": COMES_WITH["variant"]}
+    own = {factor, *comes_with.get(factor, ())}
+    owner = "" if factor in comes_with else f"{name_transport(factors)} "
+    return owner + ", ".join((describe_situation(factors, {factor}), *describe_settings(factors, own)))
+
+
+def pluralise(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def format_error(interval: tuple[float, float] | None) -> str:
+    """Write the ends of an error, in any unit: `-0.01 to +0.3`; a dash for none."""
+    return " to ".join(f"{_round_error(end):+,.10g}" for end in interval) if interval else "–"
+
+
+def _round_error(value: float) -> float:
+    """Round to two digits, and to ten-thousandths: nothing smaller or larger is written with an exponent."""
+    return round(float(f"{value:.2g}"), 4)
+
+
+def capitalise(text: str) -> str:
+    """Begin a sentence with a capital, unless its first word is a name that has its own way (gRPC, k6, users.get)."""
+    first = text.split(" ", maxsplit=1)[0]
+    is_word = first.isalpha() and first.islower() and first not in get_args(Driver)
+    return text[:1].upper() + text[1:] if is_word else text
+
+
+def label_factor(factor: str) -> str:
+    return _FACTOR_LABELS.get(factor, factor.replace("_", " "))
+
+
+def name_transport(factors: Factors) -> str:
+    """Write a cell's variant, or its transport as people do."""
+    level = str(factors.get("variant") or factors["transport"])
+    return _TRANSPORTS.get(level, level)
+
+
+def name_gate(name: str) -> str:
+    return name.replace("_", " ").replace("cpu", "CPU")
+
+
+def name_by_factors(factors: Factors, names: Iterable[str]) -> str:
+    """Name a cell by its transport and, of these factors, those that aren't at their default."""
+    others = ", ".join(describe_level(name, factors) for name in names if not is_default(name, factors))
+    return f"{name_transport(factors)} {others}".strip()
+
+
+def is_default(name: str, factors: Factors) -> bool:
+    """Return whether a cell has a factor's default level, here or in a cluster."""
+    implementation = cast("Implementation | None", factors["implementation"])
+    default = find_defaults(cast("Transport", factors["transport"]), implementation)[name]
+    # What a run can't set of a variant is None.
+    return factors[name] in (None, default, CLUSTER_DEFAULTS.get(name, default))
+
+
+def describe_level(name: str, factors: Factors) -> str:
+    """Describe a cell's level of a factor, to follow its transport: `with sqlite`, `2 workers`."""
+    level = factors[name]
+    if name == "tls":
+        return _TLS[str(level)]
+    if name in _COUNTABLE:
+        noun = label_factor(name)
+        return f"{level or 'default'} {noun if level != 1 else noun.removesuffix('s')}"
+    return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
+
+
+def describe_link(factor: str, level: object) -> str:
+    """Name a level of the link between generator and server as a noun: `a delay of 5 ms`."""
+    some, none = _OF_LINK[factor]
+    return none if level is None else some.format(level)
+
+
+def name_machine(machine: Mapping[str, str]) -> str:
+    """Name what a run was measured on in one short line, the same for the same hardware: `Some CPU, 4 cores`.
+
+    `machine` is from run.json; the nodes of a cluster that are machines of their own are named by what they
+    run and by their CPU.
+    """
+    cores = machine.get("cores", "")
+    if cores.isdecimal():
+        return f"{machine.get('cpu', 'unknown CPU')}, {pluralise(int(cores), 'core')}"
+    return ", ".join(filter(None, (machine.get("cluster"), cores))) or "unknown"
+
+
+def _describe_work(factors: Factors, without: Collection[str]) -> str:
+    operation = "" if "operation" in without else str(factors["operation"])
+    if factors["stream_items"]:
+        details = _describe_items(factors, without)
+    elif factors["payload"] and "payload" not in without:
+        details = _format_payload(factors["payload"]) if operation else describe_payload(factors["payload"])
+    else:
+        details = ""
+    return f"{operation} ({details})" if operation and details else operation or details
+
+
+def _describe_items(factors: Factors, without: Collection[str]) -> str:
+    items = "" if "stream_items" in without else pluralise(int(factors["stream_items"] or 0), "item")
+    limit = factors["stream_rate_limit_per_s"]
+    at = f"{limit:,}/s each" if limit else "as fast as they are read"
+    return ", ".join(filter(None, (items, "" if "stream_rate_limit_per_s" in without else at)))
+
+
+def describe_payload(level: object) -> str:
+    """Name a payload as a noun."""
+    return f"a payload of {_format_payload(level)}" if level else "the payload that is usual"
+
+
+def _format_payload(level: object) -> str:
+    return f"{level:,}" if isinstance(level, int) else str(level)
+
+
+def _describe_connections(factors: Factors, without: Collection[str]) -> str:
+    shared = factors["connections"]
+    users = pluralise(int(factors["concurrency"] or 0), "user" if shared else "connection")
+    asked = " over ".join(filter(None, (_describe_rate(factors, without), "" if "concurrency" in without else users)))
+    on = f"on {pluralise(int(shared), 'connection')}" if shared and "connections" not in without else ""
+    return " ".join(filter(None, (asked, on)))
+
+
+def _describe_rate(factors: Factors, without: Collection[str]) -> str:
+    shape = "" if "shape" in without else factors["shape"]
+    if shape == "replay":
+        return "a recording"
+    if shape == "capacity":
+        return "the capacity"
+    if not factors["rate_per_s"] or "rate_per_s" in without:
+        return "a ramp" if shape else ""
+    return f"{'a ramp to ' if shape else ''}{factors['rate_per_s']:g} requests/s"

@@ -1,0 +1,305 @@
+"""What a measurement comes to: the record of one cell in one block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from wirebench.model.cell import FACTORS, complete_factors
+from wirebench.model.contract import TRANSPORTS
+from wirebench.model.frozen import FrozenModel
+from wirebench.model.histogram_file import ErrorText, Handshakes
+
+Factor = str | int | float | None
+#: The lowest and the highest.
+Interval = tuple[float, float]
+
+
+def join_intervals(intervals: Iterable[Interval | None]) -> Interval | None:
+    """Return the interval that holds all of these; None if there are none, or one of them isn't known."""
+    known = list(intervals)
+    lows, highs = [each[0] for each in known if each], [each[1] for each in known if each]
+    return (min(lows), max(highs)) if lows and len(lows) == len(known) else None
+
+
+class Latency(FrozenModel):
+    """One clock's distribution over the successful requests of a window, in milliseconds."""
+
+    count: int
+    min_ms: float
+    mean_ms: float
+    stdev_ms: float
+    p50_ms: float
+    p90_ms: float
+    p95_ms: float
+    p99_ms: float
+    p99_9_ms: float
+    max_ms: float
+
+
+class OperationFigures(FrozenModel):
+    """One of several operations of a load: its requests that ended in the window, and its own distributions."""
+
+    requests: int
+    errors: dict[str, int]
+    service: Latency | None
+    response: Latency | None
+
+
+class StreamFigures(FrozenModel):
+    """What there was of streams: items that came in the window, and when.
+
+    `first_item` is from the moment that a stream was due, or else asked for; `gap` from one item to the next of the
+    same stream. `items_per_stream` and `bytes_received_per_item` are of the whole load, warm-up and `cancelled` streams
+    included: those that were on their way when the load was over.
+    """
+
+    items: int
+    items_total: int
+    item_rate_per_s: float
+    items_per_stream: float
+    bytes_received_per_item: float | None
+    cpu_us_per_item: float | None
+    cancelled: int
+    first_item: Latency | None
+    gap: Latency | None
+
+
+class _WithCpu(FrozenModel):
+    cpu_us_per_request: float | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _convert_milliseconds(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is in a file
+        """Read the field of records that were written when its unit was milliseconds."""
+        if not isinstance(data, dict) or "cpu_ms_per_request" not in data:
+            return data
+        others = {name: value for name, value in data.items() if name != "cpu_ms_per_request"}
+        cpu_ms = data["cpu_ms_per_request"]
+        return {**others, "cpu_us_per_request": cpu_ms * 1e3 if isinstance(cpu_ms, int | float) else cpu_ms}
+
+
+class Server(_WithCpu):
+    """What the service used; None where it can't be seen."""
+
+    cpu_s: float | None
+    memory_bytes: int | None
+    throttled_periods: int | None
+    #: Requests that the service itself counted during the whole load, by worker, and how even they are
+    #: (Jain's fairness index: 1 is even, 1/n is all on one of n); within the replica where they are least even.
+    requests_by_worker: dict[str, int] | None
+    fairness: float | None
+    requests_by_replica: dict[str, int] | None = None
+    replica_fairness: float | None = None
+    #: Share of them that replicas in the load's zone had; None where replicas aren't spread over zones.
+    same_zone_share: float | None = None
+
+
+class Generator(FrozenModel):
+    """What the load driver and a proxy used: their share of the CPU time that their cores or limit gave them."""
+
+    cpu_share: float | None
+    cores: tuple[int, ...] | None
+    shares_cores_with_server: bool | None
+
+
+class Instrument(FrozenModel):
+    """What the driver's figures are worth at such a load on this machine: from its calibration.
+
+    Errors are measured minus truth, on the clock of what users wait; None where too few requests were beyond the
+    percentile. The ceiling is the most requests/s that the driver makes on so many connections, 16 at least; None of
+    streams.
+    `coarse` ones were measured in a hurry, at the start of a run. Nothing is subtracted from the figures.
+    """
+
+    coarse: bool
+    p50_error_ms: Interval | None
+    p99_error_ms: Interval | None
+    ceiling_per_s: float | None
+    ceiling_share: float | None
+
+
+class Proxy(_WithCpu):
+    """The proxy that the load went through, with a delay or without, and its own cost.
+
+    By `added_ms` it made a call longer before it delayed any: the median of pairs, straight and through. Its CPU time
+    is part of the generator's share.
+    """
+
+    added_ms: float
+    pairs: int
+
+
+class Slice(FrozenModel):
+    """A part of a window whose load changes: what was due in it, in requests a second, and how long that took.
+
+    Times are from the window's start. Latencies are of the successful requests, on the response clock.
+    """
+
+    start_s: float
+    end_s: float
+    rate_asked_per_s: float
+    requests_ok: int
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+class SearchWindow(FrozenModel):
+    """One window of a search for the capacity: an open load, and whether it kept the objective.
+
+    `failed` are the requests that failed or were never sent. Latencies are on the response clock.
+    """
+
+    rate_asked_per_s: int
+    rate_achieved_per_s: float
+    requests: int
+    failed: int
+    p50_ms: float | None
+    p99_ms: float | None
+    generator_cpu_share: float | None
+    ceiling_share: float | None
+    kept: bool
+
+
+class CapacitySearch(FrozenModel):
+    """A search for the highest rate that keeps an objective: its windows in their order, and what they come to.
+
+    `rate_kept_per_s` is the highest rate that was kept, `rate_missed_per_s` the lowest that wasn't; None where there is
+    none. `closed_rate_per_s` is what a closed load reached first, for a rate to begin with.
+    """
+
+    p99_ms: float
+    error_share: float
+    resolution: float
+    closed_rate_per_s: float | None
+    rate_kept_per_s: int | None
+    rate_missed_per_s: int | None
+    windows: tuple[SearchWindow, ...]
+
+    @property
+    def bracket(self) -> float:
+        """How far the lowest rate that was missed is above the highest that was kept, as a share; 1 without both."""
+        if not self.rate_kept_per_s or not self.rate_missed_per_s:
+            return 1.0
+        return self.rate_missed_per_s / self.rate_kept_per_s - 1
+
+    @property
+    def bracket_max(self) -> float:
+        """How far it may be: rates are whole numbers."""
+        return max(self.resolution, 1 / self.rate_kept_per_s) if self.rate_kept_per_s else self.resolution
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether both rates are known, and near enough to each other."""
+        return self.bracket <= self.bracket_max
+
+    @property
+    def capacity_per_s(self) -> float | None:
+        """The middle of both rates, on a logarithmic scale; the one that was kept where the search didn't settle."""
+        if self.is_settled and self.rate_kept_per_s and self.rate_missed_per_s:
+            return math.sqrt(self.rate_kept_per_s * self.rate_missed_per_s)
+        return self.rate_kept_per_s
+
+    @property
+    def nearest(self) -> tuple[SearchWindow, ...]:
+        """The windows at both ends of the bracket: what the answer rests on."""
+        ends = (self.rate_kept_per_s, self.rate_missed_per_s)
+        return tuple(window for window in self.windows if window.rate_asked_per_s in ends)
+
+
+class DisruptionRecord(FrozenModel):
+    """What was done to the replicas while they were loaded, and what came of it.
+
+    It lasts until all replicas are ready again. `recovery_s` is from its start to the end of the last request that
+    failed: 0 if none failed after it.
+    """
+
+    kind: str
+    start_unix_ns: int
+    end_unix_ns: int
+    failed_requests: int
+    recovery_s: float
+
+
+class Gate(FrozenModel):
+    """A check that a measurement is fit to be used; a failed one withholds verdicts on `metrics`."""
+
+    name: str
+    passed: bool
+    value: float
+    limit: float
+    unit: str
+    #: The metrics that can't be trusted if the gate fails.
+    metrics: tuple[str, ...]
+    advice: str
+
+
+class Record(FrozenModel):
+    """One cell in one block; of a search for the capacity, the last window at the highest rate that was kept."""
+
+    schema_version: Literal["wirebench.record/1"] = "wirebench.record/1"
+    run: str
+    scenario: str
+    id: str
+    cell: str
+    block: int
+    order: int
+    factors: dict[str, Factor]
+    window_start_unix_ns: int
+    window_end_unix_ns: int
+    window_s: float
+    #: Requests that ended in the window, whatever their outcome; and all that were sent, warm-up included.
+    requests: int
+    requests_total: int
+    rate_achieved_per_s: float
+    rate_asked_per_s: float | None
+    errors: dict[str, int]
+    #: The most frequent errors of the whole load, warm-up included, the most frequent first.
+    error_texts: tuple[ErrorText, ...]
+    dropped_iterations: int
+    mismatches: int
+    service: Latency | None
+    response: Latency | None
+    #: By operation, where a load has several of them.
+    operations: dict[str, OperationFigures] = Field(default={})
+    #: Where the requests are streams; `requests`, `service` and `response` are then of whole streams.
+    streams: StreamFigures | None = None
+    histogram_file: str
+    server: Server
+    generator: Generator
+    #: None where the driver wasn't calibrated.
+    instrument: Instrument | None = None
+    bytes_sent_per_request: float | None
+    bytes_received_per_request: float | None
+    disruption: DisruptionRecord | None = None
+    proxy: Proxy | None = None
+    #: What the load's connections agreed on; empty in plain text, and where the driver doesn't report it.
+    tls: tuple[Handshakes, ...] = ()
+    #: The window in equal parts, under a load that changes.
+    over_time: tuple[Slice, ...] = ()
+    #: Under the load model `capacity`.
+    search: CapacitySearch | None = None
+    gates: tuple[Gate, ...]
+    versions: dict[str, str]
+    machine: dict[str, str]
+    commit: str | None
+
+    def compute_load_s(self, warmup_s: float) -> float:
+        """Return how long its warm-ups and windows took, where each warm-up has that many seconds."""
+        windows = len(self.search.windows) + (self.search.closed_rate_per_s is not None) if self.search else 1
+        return windows * (warmup_s + self.window_s)
+
+    @field_validator("factors")
+    @classmethod
+    def _check_factors(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        complete = complete_factors(factors)
+        missing = [name for name in FACTORS if name not in complete]
+        if missing:
+            raise ValueError(f"lacks {', '.join(missing)}")
+        if factors["transport"] not in TRANSPORTS:
+            raise ValueError(f"no transport {factors['transport']!r}")
+        return complete

@@ -1,0 +1,353 @@
+"""The scenario file as typed data: what may be written in it, with limits and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
+
+from wirebench.errors import UsageError
+from wirebench.model.application import Application, Context, load_builtin
+from wirebench.model.contract import (
+    STREAM_ITEMS_MAX,
+    STREAM_RATE_LIMIT_MAX,
+    TRANSPORTS,
+    Balancing,
+    Codec,
+    Comparable,
+    Connection,
+    Disruption,
+    Driver,
+    Implementation,
+    LoadModel,
+    Placement,
+    Shape,
+    Store,
+    Tls,
+    TrafficDistribution,
+    Transport,
+)
+from wirebench.model.frozen import StrictModel
+from wirebench.model.recording import Recording
+from wirebench.model.source import FieldPath, Source, join_field
+from wirebench.model.variant import CONNECTIONS_MAX, RATE_MAX, Variant
+from wirebench.model.workload import Workload, Workloads
+
+SWEEP_MAX = 4096
+#: What a payload of base64 in JSON may come to under the services' limit of 4 MiB.
+PAYLOAD_BYTES_MAX = 3_000_000
+CALLS_MAX = 100_000
+#: The most seconds that a number of calls may take, by default.
+CALLS_LIMIT_S = 60.0
+#: More would fail the gate `error_rate`: errors are often faster than answers.
+ERROR_SHARE_MAX = 0.001
+#: Of a search for the capacity.
+RESOLUTION = 0.03
+SEARCH_WINDOWS = 20
+SEARCH_WINDOWS_MAX = 100
+#: Histograms go no further.
+TIMEOUT_S_MAX = 60.0
+DELAY_MS_MAX = 5_000
+#: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
+BANDWIDTH_KIB_S_MIN = 8
+BANDWIDTH_KIB_S_MAX = 16_384
+WINDOW_S_MIN = 0.5
+WINDOW_S_MAX = 3600
+BLOCKS_MAX = 1000
+QUESTION_CHARACTERS_MAX = 500
+EVERY_TRANSPORT: Final = "*"
+
+T = TypeVar("T")
+
+
+def _check_payload(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - untrusted
+    names = info.context.application.payloads if info.context else (value,)
+    if value in names or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= PAYLOAD_BYTES_MAX):
+        return value
+    known = f"one of {', '.join(names)}, or " if names else ""
+    raise ValueError(f"must be {known}a number of bytes or users up to {PAYLOAD_BYTES_MAX:,}")
+
+
+def _convert_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    if value in ([], None):
+        raise ValueError("needs at least one level")
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _group_by_transport(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    if not isinstance(value, dict):
+        return {EVERY_TRANSPORT: _convert_levels(value)}
+    for key in value:
+        if key not in TRANSPORTS:
+            raise ValueError(f"no transport {key!r}; levels by transport are for {', '.join(TRANSPORTS)}")
+    if not value:
+        raise ValueError("needs at least one level")
+    return {key: _convert_levels(levels) for key, levels in value.items()}
+
+
+def _read_before(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - untrusted, checked next
+    return info.context.application if info.context else value
+
+
+def _read_none(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    return None if value == "none" else value
+
+
+#: A factor's levels: written as one value, as a list, or as either for each transport by name.
+Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], BeforeValidator(_group_by_transport)]
+_LEFT_OUT: Any = Field(default={})
+
+
+class Network(StrictModel):
+    """What lies between generator and server; `wirebench.model.cell.Link` describes the keys.
+
+    A `delay_ms` of `none` goes straight to the service, and not through the proxy that does all this.
+    """
+
+    delay_ms: Levels[Annotated[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] | None, BeforeValidator(_read_none)]] = (
+        _LEFT_OUT
+    )
+    jitter_ms: Levels[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)]] = _LEFT_OUT
+    bandwidth_kib_s: Levels[
+        Annotated[
+            Annotated[int, Field(ge=BANDWIDTH_KIB_S_MIN, le=BANDWIDTH_KIB_S_MAX)] | None,
+            BeforeValidator(_read_none),
+        ]
+    ] = _LEFT_OUT
+
+
+class Factors(StrictModel):
+    """The dimensions of the question; one with several levels is varied.
+
+    A factor that is left out has no levels here: `contract.defaults` has them. `transport` is for the built-in
+    application, `variant` for others (default: all variants).
+    """
+
+    transport: Annotated[tuple[Transport, ...], BeforeValidator(_convert_levels)] = ()
+    variant: Annotated[tuple[str, ...], BeforeValidator(_convert_levels)] = ()
+    operation: Levels[str] = _LEFT_OUT
+    #: A name or a number that the application file has a value for.
+    payload: Levels[Annotated[str | int, BeforeValidator(_check_payload)]] = _LEFT_OUT
+    stream_items: Levels[Annotated[int, Field(ge=1, le=STREAM_ITEMS_MAX)]] = _LEFT_OUT
+    stream_rate_limit_per_s: Levels[
+        Annotated[Annotated[int, Field(ge=1, le=STREAM_RATE_LIMIT_MAX)] | None, BeforeValidator(_read_none)]
+    ] = _LEFT_OUT
+    concurrency: Levels[Annotated[int, Field(ge=1, le=CONNECTIONS_MAX)]] = _LEFT_OUT
+    rate_per_s: Levels[Annotated[int, Field(ge=1, le=RATE_MAX)]] = _LEFT_OUT
+    implementation: Levels[Implementation] = _LEFT_OUT
+    runtime: Levels[str] = _LEFT_OUT
+    driver: Levels[Driver] = _LEFT_OUT
+    workers: Levels[Annotated[int, Field(ge=1, le=64)]] = _LEFT_OUT
+    threads: Levels[Annotated[int, Field(ge=1, le=1024)]] = _LEFT_OUT
+    store: Levels[Store] = _LEFT_OUT
+    store_connections: Levels[Annotated[int, Field(ge=1, le=1000)]] = _LEFT_OUT
+    codec: Levels[Codec] = _LEFT_OUT
+    connection: Levels[Connection] = _LEFT_OUT
+    connections: Levels[Annotated[int, Field(ge=1, le=CONNECTIONS_MAX)]] = _LEFT_OUT
+    tls: Levels[Tls] = _LEFT_OUT
+    replicas: Levels[Annotated[int, Field(ge=1, le=100)]] = _LEFT_OUT
+    placement: Levels[Placement] = _LEFT_OUT
+    balancing: Levels[Balancing] = _LEFT_OUT
+    traffic_distribution: Levels[TrafficDistribution] = _LEFT_OUT
+    disruption: Levels[Disruption] = _LEFT_OUT
+    cpu_limit_millicores: Levels[Annotated[int, Field(ge=10, le=256_000)]] = _LEFT_OUT
+    memory_limit_mib: Levels[Annotated[int, Field(ge=64, le=1_048_576)]] = _LEFT_OUT
+    network: Network = Network()
+
+    @classmethod
+    def list_names(cls) -> tuple[str, ...]:
+        """Return the names of all factors, those in `network` among them."""
+        return tuple(name for name in (*cls.model_fields, *Network.model_fields) if name != "network")
+
+    def find_levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
+        """Return the levels of a factor by transport, whether it stands by itself or in `network`."""
+        section = self.network if name in Network.model_fields else self
+        levels: Mapping[str, tuple[Any, ...]] = getattr(section, name)
+        return levels
+
+    def list_implementations(self, transport: Transport) -> tuple[Implementation, ...]:
+        """Return those of a transport, whose runtimes and defaults differ."""
+        return self.implementation.get(transport) or self.implementation.get(EVERY_TRANSPORT) or ("python",)
+
+
+def locate_factor(factor: str) -> FieldPath:
+    return ("factors", "network", factor) if factor in Network.model_fields else ("factors", factor)
+
+
+class Objective(StrictModel):
+    """What a rate has to keep: a p99 response time, and the greatest share of requests that fail or aren't sent."""
+
+    p99_ms: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX * 500)]
+    error_share: Annotated[float, Field(ge=0, le=ERROR_SHARE_MAX)] = ERROR_SHARE_MAX
+
+
+class Load(StrictModel):
+    """How requests are sent.
+
+    `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `calls`: the
+    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate. `ramp`: at
+    a rate that grows over the window. `replay`: at the times of a recording. `capacity`: open loads, each at a rate of
+    its own, in search of the highest that keeps an objective.
+    """
+
+    model: LoadModel = "closed"
+    #: What each connection sends under `calls`.
+    calls: Annotated[int, Field(ge=10, le=CALLS_MAX)] | None = None
+    #: What each sends before them; these don't count.
+    warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
+    #: The last number of connections of a sweep.
+    concurrency_max: Annotated[int, Field(ge=2, le=CONNECTIONS_MAX)] | None = None
+    #: How many users of a closed load start in a second of the warm-up. None: all start at once.
+    spawn_rate_per_s: Annotated[float, Field(gt=0, le=RATE_MAX)] | None = None
+    warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    window_s: Annotated[float, Field(ge=WINDOW_S_MIN, le=WINDOW_S_MAX)] = 5.0
+    #: A request that takes longer has failed. None is the driver's own: 10 s, and 20 s of ghz.
+    timeout_s: Annotated[float, Field(ge=0.001, le=TIMEOUT_S_MAX)] | None = None
+    #: Pods that share the load, in a cluster.
+    generators: Annotated[int, Field(ge=1, le=64)] = 1
+    #: Compositions of operations, by the names that they have as levels of `operation`.
+    workloads: Workloads = Field(default={})
+    #: What the capacity has to keep, how near to each other the highest rate that does and the lowest that doesn't are
+    #: to be, as a share, and how many windows the search may take.
+    objective: Objective | None = None
+    resolution: Annotated[float, Field(ge=0.005, le=0.5)] = RESOLUTION
+    windows_max: Annotated[int, Field(ge=8, le=SEARCH_WINDOWS_MAX)] = SEARCH_WINDOWS
+    #: The rate that a ramp begins with, or a search for the capacity.
+    from_rate_per_s: Annotated[int, Field(ge=1, le=RATE_MAX)] | None = None
+    #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
+    timing: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    speedup: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    _recording: Recording | None = PrivateAttr(default=None)
+    _timing_path: Path | None = PrivateAttr(default=None)
+
+    @property
+    def shape(self) -> Shape | None:
+        """How the rate changes in the window; None if it doesn't."""
+        return self.model if self.model in ("ramp", "replay", "capacity") else None
+
+    @property
+    def recording(self) -> Recording | None:
+        """What the timing file holds, once it has been read."""
+        return self._recording
+
+    @property
+    def timing_path(self) -> Path | None:
+        return self._timing_path
+
+    @property
+    def windows(self) -> int:
+        """How many windows a cell has at most, each with its warm-up: a search begins with one of a closed load."""
+        return self.windows_max + 1 if self.model == "capacity" else 1
+
+    def compute_spawn_s(self, users: int) -> float:
+        """Return how long after the first user the last one starts."""
+        return (users - 1) / self.spawn_rate_per_s if self.spawn_rate_per_s else 0.0
+
+    def replay(self, recording: Recording | None, timing_path: Path | None = None) -> Load:
+        """Return this load with what its timing file holds, and where that is."""
+        made = self.model_copy()
+        # pydantic's way to keep what isn't in a file
+        made._recording, made._timing_path = recording, timing_path  # noqa: SLF001
+        return made
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_every_call(cls, given: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+        """Have a number of calls begin without a warm-up, and give it time."""
+        if isinstance(given, dict) and given.get("model") == "calls":
+            return {"warmup_s": 0, "window_s": CALLS_LIMIT_S, **given}
+        return given
+
+    @property
+    def swept(self) -> tuple[int, ...]:
+        """The numbers of connections of a sweep: powers of two, and the last one; empty of other loads."""
+        if self.model != "sweep":
+            return ()
+        last = self.concurrency_max or SWEEP_MAX
+        return (*(2**power for power in range((last - 1).bit_length())), last)
+
+    def find_workload(self, operation: str) -> Workload:
+        """Return what a level of `operation` stands for: a workload, or the operation alone."""
+        return self.workloads.get(operation) or Workload.model_construct(sequence=(operation,))
+
+
+class CrossCheck(StrictModel):
+    """Other drivers that measure some of the cells as well: those of these operations and concurrencies, or all."""
+
+    driver: Levels[Driver]
+    operation: Annotated[tuple[str, ...], BeforeValidator(_convert_levels)] = ()
+    concurrency: Annotated[tuple[int, ...], BeforeValidator(_convert_levels)] = ()
+
+
+def _choose_main_factor(read: dict[str, Any]) -> Comparable:
+    application = read.get("application")
+    return "variant" if application and application.variants else "transport"
+
+
+class Scenario(StrictModel):
+    """A question, and what is measured to answer it."""
+
+    question: Annotated[str, Field(min_length=1, max_length=QUESTION_CHARACTERS_MAX)]
+    #: In the file, the path of the application file relative to it, or the name of one that comes with wirebench.
+    application: Annotated[Application, BeforeValidator(_read_before)] = Field(default_factory=load_builtin)
+    factors: Factors
+    load: Load = Load()
+    cross_check: CrossCheck | None = None
+    blocks: Annotated[int, Field(ge=1, le=BLOCKS_MAX)] = 5
+    #: The factor whose levels are compared with each other.
+    compare: Comparable = Field(default_factory=_choose_main_factor)
+    #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
+    equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    _source: Source | None = PrivateAttr(default=None)
+
+    def model_post_init(self, context: Context | None, /) -> None:
+        """Keep the source that it is read from, so that errors name its lines."""
+        self._source = context.source if context else None
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """The variants that are measured, by name; none of the built-in application."""
+        every = self.application.variants
+        return {name: every[name] for name in self.factors.variant or every if name in every}
+
+    @property
+    def transports(self) -> tuple[Transport, ...]:
+        return tuple(dict.fromkeys(each.transport for each in self.variants.values())) or self.factors.transport
+
+    @property
+    def drivers(self) -> dict[FieldPath, Driver]:
+        """The drivers that the scenario names, by where it does so."""
+        sections = {"factors": self.factors.driver, "cross_check": self.cross_check.driver if self.cross_check else {}}
+        return {
+            (section, "driver", *(() if transport == EVERY_TRANSPORT else (transport,)), place): driver
+            for section, by_transport in sections.items()
+            for transport, levels in by_transport.items()
+            for place, driver in enumerate(levels)
+        }
+
+    @property
+    def source(self) -> Source:
+        """The YAML that it was read from. Raises UsageError for a scenario that was built otherwise."""
+        if self._source is None:
+            raise UsageError("the scenario wasn't read from a file, which a run records", "use read_scenario(FILE)")
+        return self._source
+
+    def add_earlier_overrides(self, overrides: tuple[str, ...]) -> Scenario:
+        """Return this scenario with what had been overridden in its file before it was read from the text of a run."""
+        made = self.model_copy()
+        made._source = replace(self.source, overrides=(*overrides, *self.source.overrides))  # noqa: SLF001
+        return made
+
+    def suggest_removal(self, field: FieldPath) -> str:
+        """Return the option that removes a factor which overrides don't fit; empty for other fields."""
+        is_factor = field[0] == "factors" and len(field) > 1 and field[1] not in ("transport", "variant")
+        if not (is_factor and self._source and self._source.overrides) or self._source.find_option(field):
+            return ""
+        return f"--set {join_field(field)}=null removes the key"
+
+    def locate(self, field: FieldPath) -> str:
+        """Return a field's name, and before it the file and line, if it was read from a file."""
+        return self._source.locate(field) if self._source else join_field(field)

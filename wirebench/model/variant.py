@@ -1,0 +1,184 @@
+"""A variant: one implementation of an application, and how it is started or reached. docs/own-services.md."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+
+from wirebench.model.frozen import StrictModel
+from wirebench.model.headers import check_headers, check_metadata
+from wirebench.model.variables import find_variables
+
+CONNECTIONS_MAX = 10_000
+RATE_MAX = 1_000_000
+#: The factors whose levels values of a chart may take.
+SETTABLE = ("workers", "replicas", "cpu_limit_millicores", "memory_limit_mib")
+PodSecurity = Literal["restricted", "baseline", "privileged"]
+_EMPTY: Any = Field(default={})
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+
+
+def _check_port(address: str) -> str:
+    """Return HOST:PORT or a URL. Raises ValueError if there is no such port."""
+    if urlsplit(address if "://" in address else f"//{address}").port == 0:
+        raise ValueError("Port out of range 1-65535")
+    return address
+
+
+_Address = Annotated[
+    str,
+    StringConstraints(pattern=r"^(\[[0-9a-fA-F:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}$", max_length=260),
+    AfterValidator(_check_port),
+]
+_Url = Annotated[str, StringConstraints(pattern=r"^https?://[!-~]+$", max_length=4096), AfterValidator(_check_port)]
+_Port = Annotated[int, Field(ge=1, le=65_535)]
+
+
+def _convert_items(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+#: For a tuple that is written as a list, or as its only item.
+ONE_OR_MORE = BeforeValidator(_convert_items)
+
+
+class Limit(StrictModel):
+    """The most load that a run may send to a service that it hasn't started."""
+
+    rate_per_s: Annotated[int, Field(ge=1, le=RATE_MAX)]
+    connections: Annotated[int, Field(ge=1, le=CONNECTIONS_MAX)]
+
+    def __str__(self) -> str:
+        return f"{self.rate_per_s:,} requests/s on {self.connections:,} connections"
+
+
+class TlsFiles(StrictModel):
+    """What clients need for TLS: files, relative to the application file.
+
+    Without an authority, the system's are trusted. Certificate and key make the TLS mutual.
+    """
+
+    authority: _Text | None = None
+    certificate: _Text | None = None
+    key: _Text | None = None
+
+    @model_validator(mode="after")
+    def _check_pair(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key go together")
+        return self
+
+
+class InCluster(StrictModel):
+    """A variant in Kubernetes: a Service, or the pods of a Deployment.
+
+    The run installs `chart` or `manifest` into its own namespace; without them, the service runs in `namespace`.
+    """
+
+    #: What requests go to: the Service, or the pods of the Deployment in turn.
+    service: _Text | None = None
+    deployment: _Text | None = None
+    port: _Port
+    namespace: _Text | None = None
+    chart: _Text | None = None
+    #: Values of the chart. Names of factors in braces, such as `{replicas}`, stand for the cell's levels.
+    values: dict[str, Any] = _EMPTY
+    manifest: _Text | None = None
+    #: The pod security standard of the run's namespace, where the installed pods don't fit `restricted`.
+    security: PodSecurity = "restricted"
+
+    @model_validator(mode="after")
+    def _check_place(self) -> Self:
+        if (self.service is None) == (self.deployment is None):
+            raise ValueError("needs either service or deployment: what requests go to")
+        if sum(each is not None for each in (self.namespace, self.chart, self.manifest)) != 1:
+            raise ValueError("needs one of namespace (it runs there), chart and manifest (the run installs it)")
+        if self.values and self.chart is None:
+            raise ValueError("values are for a chart")
+        if self.namespace is not None and "security" in self.model_fields_set:
+            raise ValueError("security is for what the run installs")
+        return self
+
+    @property
+    def settable(self) -> frozenset[str]:
+        """The factors whose levels the run can give it."""
+        written = json.dumps(self.values)
+        scaled = {"replicas"} if self.deployment and self.namespace is None else set()
+        return frozenset(scaled | {name for name in SETTABLE if f"{{{name}}}" in written})
+
+
+class Variant(StrictModel):
+    """One implementation of an application: a command, an address or `kubernetes`, or several for several targets.
+
+    `${NAME}` in headers and environment is an environment variable, whose value is never written anywhere.
+    """
+
+    transport: Literal["rest", "grpc", "socket"]
+    #: A command without a shell; `{port}`, `{admin_port}` and `{workers}` stand for what the run chooses.
+    start: _Text | None = None
+    folder: _Text | None = None
+    environment: dict[str, str] = _EMPTY
+    #: When it is ready: `GET /path` answers 2xx, on the port or, as `GET {admin_port}/path`, on the other one; `health`
+    #: is gRPC's health service. Without it, the port accepts connections.
+    ready: Annotated[str, StringConstraints(pattern=r"^(GET (\{admin_port\})?/[!-~]*|health)$")] | None = None
+    ready_timeout_s: Annotated[float, Field(gt=0, le=600)] = 30.0
+    #: HOST:PORT.
+    address: _Address | None = None
+    limit: Limit | None = None
+    kubernetes: InCluster | None = None
+    #: gRPC's messages: `reflection`, proto files, or a compiled set of descriptors (.binpb); relative to this file.
+    schema_: Annotated[tuple[_Text, ...], ONE_OR_MORE, Field(alias="schema")] = ()
+    #: Folders that imports in proto files are relative to; the folder of the application file, if none is given.
+    imports: Annotated[tuple[_Text, ...], ONE_OR_MORE] = ()
+    tls: TlsFiles | None = None
+    #: Sent with each request: headers of REST, metadata of gRPC.
+    headers: dict[str, str] = _EMPTY
+    #: The URL of Prometheus metrics with `process_cpu_seconds_total`, where CPU time can't be read from outside.
+    metrics: _Url | None = None
+
+    @property
+    def takes_workers(self) -> bool:
+        """Whether a run can set its number of workers."""
+        is_settable = self.kubernetes is not None and "workers" in self.kubernetes.settable
+        return is_settable or "{workers}" in "".join((self.start or "", *self.environment.values()))
+
+    def find_foreign(self, target: str) -> str:
+        """Return where on a target it runs that isn't this machine, nor started by the run; empty if it doesn't.
+
+        There its limit holds.
+        """
+        if target == "external" and self.address and not is_loopback(self.address):
+            return f"is at {self.address}, not on this machine"
+        namespace = self.kubernetes.namespace if target == "kubernetes" and self.kubernetes else None
+        return f"runs in the namespace {namespace} already" if namespace else ""
+
+    @model_validator(mode="after")
+    def _check_access(self) -> Self:
+        if self.start is None and self.address is None and self.kubernetes is None:
+            raise ValueError("needs start (a command), address (HOST:PORT) or kubernetes")
+        written = "".join((self.start or "", *self.environment.values()))
+        if self.start is not None and "{port}" not in written:
+            raise ValueError("start: needs {port}, here or in environment: the port that requests go to")
+        if variable := next(find_variables(self.start or ""), None):
+            raise ValueError(f"start: ${{{variable}}} would stand in an argument list; use environment")
+        if self.start is not None and "{admin_port}" in (self.ready or "") and "{admin_port}" not in written:
+            raise ValueError("ready: {admin_port} isn't in start or environment, so nothing listens there")
+        if self.schema_ and self.transport != "grpc":
+            raise ValueError("schema is for gRPC")
+        if self.transport == "socket" and self.headers:
+            raise ValueError("headers are for REST and gRPC")
+        (check_metadata if self.transport == "grpc" else check_headers)(self.headers)
+        return self
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether HOST:PORT is loopback: `localhost` or an IP address. Other names may change their meaning."""
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

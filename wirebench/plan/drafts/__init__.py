@@ -1,0 +1,1 @@
+"""Drafts of application files, from protos, reflection and OpenAPI documents."""

@@ -1,0 +1,168 @@
+"""What each driver can do, and why it can't do the rest: for errors before anything starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wirebench.model.application import Operation
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.template import find_placeholders
+from wirebench.model.variables import find_variables
+
+
+def _can_be_numbered(operation: Operation) -> bool:
+    """Return whether a count of requests is all that it takes to make each request a new one."""
+    return not (operation.stream or operation.deletes or (operation.creates and operation.find_input("repeat")))
+
+
+def _only_reads(operation: Operation) -> bool:
+    """Return whether it can be the same request again and again."""
+    return not (operation.stream or operation.writes)
+
+
+def _differs_by_url(operation: Operation) -> bool:
+    """Return whether its requests differ by nothing but the URL."""
+    return _only_reads(operation) and not (operation.rest and operation.rest.body and operation.varies)
+
+
+def _check_k6_request(operation: Operation, transport: Transport) -> str:
+    """Return why k6 can't send an operation, or doesn't count it as others do."""
+    if transport == "socket" and operation.socket and operation.socket.line is not None:
+        return "it sends frames over sockets, and no lines"
+    if transport == "rest" and operation.rest and operation.rest.expect.status // 100 != 2:  # noqa: PLR2004 - 2xx
+        return f"it counts status {operation.rest.expect.status} as a failure"
+    return ""
+
+
+def _check_ghz_metadata(operation: Operation, transport: Transport) -> str:
+    """Return why ghz can't send an operation's metadata, which it reads from a file and sends with all calls."""
+    metadata = operation.grpc.metadata if transport == "grpc" and operation.grpc else {}
+    if any(any(find_variables(text)) for text in metadata.values()):
+        return "values of environment variables would stand in a file"
+    if any(any(find_placeholders(text)) for text in metadata.values()):
+        return "it sends the same metadata with all calls"
+    return "it sends no binary metadata" if any(key.lower().endswith("-bin") for key in metadata) else ""
+
+
+def _check_plain_json(operation: Operation, transport: Transport) -> str:
+    """Return why a driver can't send an operation that sends neither headers nor anything but JSON."""
+    if (transport == "rest" and operation.rest and operation.rest.headers) or (
+        transport == "grpc" and operation.grpc and operation.grpc.metadata
+    ):
+        return "it sends no headers of an application"
+    return "it sends JSON alone" if transport == "rest" and operation.sends_text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverFacts:
+    """What a driver can do; a reason is why it can't, and empty if it can.
+
+    `sends` is whether it can send an operation, and `no_request` why not its request on a transport. It reopens
+    connections on the transports of `reopens`. `json_only` is about REST.
+    """
+
+    sends: Callable[[Operation], bool] = lambda _: True
+    no_other_operation: str = ""
+    no_request: Callable[[Operation, Transport], str] = lambda _, __: ""
+    no_open_load: str = ""
+    reopens: frozenset[Transport] = frozenset()
+    json_only: bool = True
+    #: Whether it takes a schedule of single requests.
+    takes_arrivals: bool = False
+    #: Whether it sends workloads of several operations, and a number of calls.
+    sends_workloads: bool = False
+    #: What it sends otherwise than the others do, where they choose at random.
+    not_random: str = ""
+    #: Whether it is in the image of a cluster's load pods.
+    in_clusters: bool = False
+    #: Memory that a user takes, in KiB; nothing where it wasn't measured.
+    user_kib: Mapping[Transport, int] = field(default_factory=dict)
+
+
+#: Memory of a driver without users.
+_DRIVER_MIB = 60
+
+DRIVER_FACTS: dict[Driver, DriverFacts] = {
+    "wireload": DriverFacts(
+        reopens=frozenset(TRANSPORTS),
+        json_only=False,
+        takes_arrivals=True,
+        sends_workloads=True,
+        in_clusters=True,
+        # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
+        user_kib={"rest": 40, "grpc": 60, "socket": 32},
+    ),
+    "k6": DriverFacts(
+        no_request=_check_k6_request,
+        reopens=frozenset(TRANSPORTS),
+        json_only=False,
+        takes_arrivals=True,
+        sends_workloads=True,
+        in_clusters=True,
+        user_kib={"rest": 640, "grpc": 800, "socket": 560},
+    ),
+    "ghz": DriverFacts(
+        sends=_can_be_numbered,
+        no_other_operation="it sends one call over and over, and numbers what it creates",
+        no_request=_check_ghz_metadata,
+        no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
+        in_clusters=True,
+    ),
+    "fortio": DriverFacts(
+        sends=_only_reads,
+        no_other_operation="it sends the same request over and over",
+        no_request=_check_plain_json,
+        not_random="fortio requests the same user each time, where others choose one at random",
+        no_open_load="measures a fixed rate from the actual send, so an open load by it has no response time",
+        reopens=frozenset({"rest"}),
+    ),
+    "oha": DriverFacts(
+        sends=_differs_by_url,
+        no_other_operation="of a request, it varies the URL alone",
+        no_request=_check_plain_json,
+        reopens=frozenset({"rest"}),
+    ),
+    "locust": DriverFacts(
+        sends=_can_be_numbered,
+        no_other_operation="its users send one request over and over, and number what they create",
+        no_request=_check_plain_json,
+        no_open_load="paces its users by their replies, so an open load by it has no response time",
+    ),
+}
+
+
+def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int:
+    """Return how much memory so many users take, with the driver itself; 0 where it isn't known."""
+    user_kib = DRIVER_FACTS[driver].user_kib.get(transport, 0)
+    return math.ceil(user_kib * users / 1024) + _DRIVER_MIB if user_kib else 0
+
+
+def count_fitting_users(memory_mib_free: float, driver: Driver, transport: Transport) -> int | None:
+    """Return how many users fit into so much memory; None where what they take isn't known."""
+    user_kib = DRIVER_FACTS[driver].user_kib.get(transport)
+    return max(0, int((memory_mib_free - _DRIVER_MIB) * 1024 / user_kib)) if user_kib else None
+
+
+def name_able_drivers(
+    transport: Transport, *, rate: bool = False, reopen: bool = False, operations: Sequence[Operation] = ()
+) -> str:
+    """Name the drivers of a transport that can do all that is asked for."""
+    able = (
+        name
+        for name in TRANSPORTS[transport].drivers
+        if not (rate and DRIVER_FACTS[name].no_open_load)
+        and not (reopen and transport not in DRIVER_FACTS[name].reopens)
+        and not explain_unsupported(name, transport, operations)
+    )
+    return " or ".join(able)
+
+
+def explain_unsupported(driver: Driver, transport: Transport, operations: Sequence[Operation]) -> str:
+    """Return why a driver can't send an operation, or a workload of several; empty if it can."""
+    can = DRIVER_FACTS[driver]
+    able = can.sends_workloads or (len(operations) == 1 and can.sends(operations[0]))
+    if operations and not able:
+        return can.no_other_operation
+    return next(filter(None, (can.no_request(each, transport) for each in operations)), "")

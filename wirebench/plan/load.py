@@ -1,0 +1,151 @@
+"""Reading a scenario file: every mistake is named with its line and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from wirebench.errors import UsageError
+from wirebench.model.application import Application, Context, load_builtin, read_application
+from wirebench.model.recording import read_recording
+from wirebench.model.scenario import (
+    EVERY_TRANSPORT,
+    WINDOW_S_MAX,
+    WINDOW_S_MIN,
+    Factors,
+    Load,
+    Network,
+    Objective,
+    Scenario,
+)
+from wirebench.model.source import FieldPath, Source, read_yaml
+from wirebench.model.validation_messages import describe_error
+from wirebench.plan.overrides import Override, apply_overrides
+from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS
+
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "": Scenario,
+    "factors": Factors,
+    "factors.network": Network,
+    "load": Load,
+    "load.objective": Objective,
+}
+
+
+def read_scenario(file: str | Path, timing: Path | None = None, overrides: Sequence[Override] = ()) -> Scenario:
+    """Read and check a scenario file, and the application file that it names.
+
+    `file` is a path, or the name of a scenario that comes with wirebench. `timing` replaces the timing file that the
+    scenario names; `overrides` change its keys. Raises UsageError, with the line or option and the fix.
+    """
+    path = file if isinstance(file, Path) else find_scenario(file)
+    data, source = read_yaml(path, "a scenario", "`wirebench list` shows the scenarios that come with wirebench")
+    return check_scenario(data, source, timing, overrides=overrides)
+
+
+def check_scenario(
+    data: dict[str, Any],
+    source: Source,
+    timing: Path | None = None,
+    application: Path | None = None,
+    overrides: Sequence[Override] = (),
+) -> Scenario:
+    """Return the scenario in a file's data. `application` replaces the application file that it names.
+
+    Raises UsageError, as `read_scenario` does.
+    """
+    if "operations" in data:
+        name = source.path.name
+        hint = f"write a scenario with `application: {name}` (docs/own-services.md), then: wirebench run SCENARIO"
+        raise UsageError(f"{source.name}: this is an application file, not a scenario", hint)
+    data, source = apply_overrides(data, source, overrides)
+    context = Context(source, _find_application(data.get("application"), source, application))
+    try:
+        return _add_recording(Scenario.model_validate(data, context=context), source.path, timing)
+    except ValidationError as error:
+        # A default that depends on other fields has none where these are mistaken: that is no mistake of its own.
+        mistakes = [each for each in error.errors() if each["type"] != "default_factory_not_called"]
+        first, *others = (_describe_mistake(source, each) for each in mistakes)
+        hint = "docs/scenarios.md describes every key; nothing was started"
+        raise UsageError(first, hint, "\n".join(others)) from None
+
+
+def _describe_mistake(source: Source, mistake: ErrorDetails) -> str:
+    """Describe a mistake in one line: where it is, what is wrong, and what is there."""
+    field = tuple(part for part in mistake["loc"] if part != EVERY_TRANSPORT)
+    if mistake["type"] == "extra_forbidden":
+        return f"{source.locate(field)}: no such key{_suggest_key(field)}"
+    return f"{source.locate(field)}: {describe_error(mistake)}"
+
+
+def _suggest_key(field: FieldPath) -> str:
+    model = _SECTIONS.get(".".join(map(str, field[:-1])))
+    if model is None:
+        return ""
+    close = difflib.get_close_matches(str(field[-1]), model.model_fields, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; the keys are {', '.join(model.model_fields)}"
+
+
+def find_scenario(name: str) -> Path:
+    """Return the scenario file of a path, or of the name of one that comes with wirebench. Raises UsageError."""
+    for path in (Path(name), SCENARIOS / name, SCENARIOS / f"{name}.yaml", SCENARIOS / "examples" / f"{name}.yaml"):
+        if path.is_file():
+            return path
+    raise UsageError(f"no scenario {name!r}", "`wirebench list` shows the scenarios that come with wirebench")
+
+
+def _find_application(name: object, source: Source, given: Path | None) -> Application:
+    """Return the application that a scenario names; the built-in one, if it names none. Raises UsageError."""
+    if name is None:
+        return load_builtin()
+    where, packaged = source.locate(("application",)), (APPLICATIONS, APPLICATIONS / "examples")
+    places = [given] if given else [source.path.parent / str(name), *(folder / f"{name}.yaml" for folder in packaged)]
+    path = next((each for each in places if each.is_file()), None)
+    if path is None:
+        known = ", ".join(sorted(each.stem for folder in packaged for each in folder.glob("*.yaml")))
+        hint = f"name a file relative to the scenario's folder, or one that comes with wirebench: {known}"
+        raise UsageError(f"{where}: there is no application {str(given or name)!r}", hint)
+    if path.resolve() == APPLICATION.resolve():
+        return load_builtin()
+    application = read_application(path)
+    if not application.variants:
+        hint = "add a variant: `variants: {mine: {transport: rest, start: …}}`; docs/applications.md describes them"
+        raise UsageError(f"{application.locate(('variants',))}: there is none, and so nothing to measure", hint)
+    return application
+
+
+def _add_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scenario:
+    """Return a scenario with its recording, if it has one, and the window that this fills. Raises UsageError."""
+    load = scenario.load
+    if load.model != "replay" or load.timing is None:
+        return scenario
+    timing_path = timing or path.parent / load.timing
+    try:
+        recording = read_recording(timing_path)
+    except UsageError as error:
+        raise UsageError(f"{scenario.locate(('load', 'timing'))}: {error.message}", error.hint) from None
+    length_s = recording.length_s / load.speedup
+    asked = "window_s" in load.model_fields_set
+    window_s = load.window_s if asked else length_s
+    if asked and window_s > length_s:
+        field, problem, hint = (
+            "window_s",
+            f"the recording is over after {length_s:.3f} s",
+            "remove the key, or lower it",
+        )
+    elif window_s > WINDOW_S_MAX:
+        problem = f"it would take {window_s:,.0f} s, and a window has {WINDOW_S_MAX} at most"
+        field, hint = "timing", "raise load.speedup, or replay a part of it: load.window_s"
+    elif window_s < WINDOW_S_MIN:
+        problem = f"it is over after {window_s:.3f} s, and a window has {WINDOW_S_MIN} at least"
+        field, hint = "timing", "lower load.speedup, or record for longer"
+    else:
+        part = recording.cut(window_s * load.speedup)
+        replayed = load.model_copy(update={"window_s": window_s}).replay(part, timing_path)
+        return scenario.model_copy(update={"load": replayed})
+    raise UsageError(f"{scenario.locate(('load', field))}: {problem}", hint)

@@ -1,0 +1,220 @@
+"""The plan: every cell in every block, in a random order that a seed repeats."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from wirebench.errors import UsageError
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.contract import (
+    CLUSTER_ONLY,
+    STREAM_ITEMS,
+    TRANSPORTS,
+    Implementation,
+    TargetName,
+    Transport,
+    find_defaults,
+)
+from wirebench.model.run_info import Looks
+from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario
+from wirebench.model.variant import SETTABLE, Variant
+from wirebench.plan.validation.cells import validate_cell
+from wirebench.plan.validation.findings import Finding, Findings
+from wirebench.plan.validation.levels import (
+    validate_comparison,
+    validate_cross_check,
+    validate_levels,
+    validate_runtimes,
+)
+from wirebench.plan.validation.loads import validate_load
+from wirebench.plan.validation.targets import validate_cluster, validate_cpu_limit, validate_target, validate_variants
+
+CELLS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """One cell in one block. `order` counts from 0 within the block, `block` from 1."""
+
+    block: int
+    order: int
+    cell: Cell
+
+    @property
+    def id(self) -> str:
+        """A name that is unique in the run, and fit for a file."""
+        return f"b{self.block:03d}-{self.cell.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a run will do."""
+
+    scenario: Scenario
+    seed: int
+    cells: tuple[Cell, ...]
+    blocks: tuple[tuple[PlannedCell, ...], ...]
+    #: Factors that the scenario sets and the target doesn't have.
+    left_out: tuple[str, ...] = ()
+    #: The ids of cells that were measured before, where a run is resumed.
+    done: frozenset[str] = frozenset()
+    #: The target that it was made for.
+    target: TargetName = "local"
+    #: Where blocks are repeated until verdicts are settled: `blocks` are then those of its limit.
+    looks: Looks | None = None
+
+    def describe_block(self, block: int) -> str:
+        """Say which block of how many it is."""
+        return f"block {block} of {'at most ' if self.looks else ''}{len(self.blocks)}"
+
+    @property
+    def cells_total(self) -> int:
+        return len(self.cells) * len(self.blocks)
+
+    def list_cells_left(self, block: tuple[PlannedCell, ...]) -> tuple[PlannedCell, ...]:
+        return tuple(planned for planned in block if planned.id not in self.done)
+
+    @property
+    def services(self) -> tuple[ServiceSpec, ...]:
+        """The distinct services, in the order of the cells."""
+        return tuple(dict.fromkeys(cell.service for cell in self.cells))
+
+    @property
+    def measured_s(self) -> float:
+        """How long warm-ups and windows that are left take, in seconds; at most, if they are calls or a search."""
+        load = self.scenario.load
+        return (self.cells_total - len(self.done)) * load.windows * (load.warmup_s + load.window_s)
+
+
+def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", looks: Looks | None = None) -> Plan:
+    """Plan all cells and blocks for a target, on which the possible levels and the defaults of factors depend.
+
+    Raises UsageError, with line and field, for what can't be measured or compared, before anything starts.
+    """
+    _raise_first(
+        scenario,
+        validate_variants(scenario, target),
+        validate_load(scenario),
+        validate_target(scenario, target),
+        validate_cluster(scenario) if target == "kubernetes" else (),
+        validate_levels(scenario),
+        validate_runtimes(scenario.factors),
+        _validate_size(scenario, target),
+    )
+    cells = tuple(_build_cells(scenario, target))
+    _raise_first(scenario, *(validate_cell(cell, scenario) for cell in cells))
+    if scenario.cross_check:
+        cells = _add_cross_check(scenario, scenario.cross_check, cells)
+    _raise_first(
+        scenario,
+        validate_cpu_limit(scenario, cells, target),
+        validate_comparison(scenario, cells, is_needed=looks is not None),
+    )
+    shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
+    blocks = []
+    for block in range(1, (looks.blocks[-1] if looks else scenario.blocks) + 1):
+        order = shuffle.sample(cells, k=len(cells))
+        blocks.append(tuple(PlannedCell(block, place, cell) for place, cell in enumerate(order)))
+    left_out = (
+        () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if scenario.factors.find_levels(name))
+    )
+    return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target, looks=looks)
+
+
+def _raise_first(scenario: Scenario, *findings: Iterable[Finding]) -> None:
+    """Raise UsageError for the first finding, if there is one."""
+    for field, message, hint in itertools.chain.from_iterable(findings):
+        hints = filter(None, (hint, scenario.suggest_removal(field)))
+        raise UsageError(f"{scenario.locate(field)}: {message}", "; ".join(hints))
+
+
+def _validate_size(scenario: Scenario, target: TargetName) -> Findings:
+    """Reject too many cells before they are built."""
+    cells = sum(math.prod(map(len, levels.values())) for _, levels in _list_combinations(scenario, target))
+    if cells > CELLS_MAX:
+        yield ("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario"
+
+
+def _build_cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
+    shape, operations = scenario.load.shape, scenario.application.operations
+    for transport, levels in _list_combinations(scenario, target):
+        for values in itertools.product(*levels.values()):
+            chosen = cast("dict[str, Any]", dict(zip(levels, values, strict=True)))
+            operation = operations.get(chosen["operation"])
+            if operation and operation.stream and chosen["stream_items"] is None:
+                chosen["stream_items"] = STREAM_ITEMS if operation.asks_for("items") else 0
+            yield Cell(transport=transport, shape=shape, **chosen)
+
+
+def _add_cross_check(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return the cells, and after them those that other drivers measure as well. Raises UsageError."""
+    factors = scenario.factors.model_copy(update={"driver": check.driver})
+    checked = scenario.model_copy(update={"factors": factors})
+    _raise_first(scenario, validate_cross_check(check, scenario, cells))
+    added = [
+        dataclasses.replace(cell, driver=driver)
+        for cell in cells
+        if cell.operation in (check.operation or (cell.operation,))
+        and cell.concurrency in (check.concurrency or (cell.concurrency,))
+        for driver in check.driver.get(cell.transport) or check.driver.get(EVERY_TRANSPORT) or ()
+    ]
+    _raise_first(scenario, *(map(_blame_cross_check, validate_cell(cell, checked)) for cell in added))
+    if not set(added) - set(cells):
+        hint = "name drivers that factors.driver doesn't have, and levels that some cells have together"
+        _raise_first(scenario, [(("cross_check",), "it adds no cell", hint)])
+    return tuple(dict.fromkeys((*cells, *added)))
+
+
+def _blame_cross_check(finding: Finding) -> Finding:
+    """Return the finding with the field of the cross-check that names an invalid driver."""
+    (section, name, *place), message, hint = finding
+    return ("cross_check" if name == "driver" else section, name, *place), message, hint
+
+
+def _list_combinations(
+    scenario: Scenario, target: TargetName
+) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:
+    """Yield each variant, or each transport in each of its implementations, with its levels of all factors by name."""
+    for name, variant in scenario.variants.items():
+        levels = _choose_levels(scenario, variant.transport, None, target)
+        tls = scenario.application.find_tls(name)
+        levels |= {"variant": (name,), "tls": (tls.level if tls else "none",)}
+        yield variant.transport, levels | (_choose_own_levels(scenario, variant) if target == "kubernetes" else {})
+    for transport in scenario.factors.transport:
+        for implementation in scenario.factors.list_implementations(transport):
+            yield transport, _choose_levels(scenario, transport, implementation, target)
+
+
+def _choose_own_levels(scenario: Scenario, variant: Variant) -> dict[str, tuple[Any, ...]]:
+    """Return the levels that differ from a cluster's defaults: what a scenario doesn't name is what the service has."""
+    named = {name: scenario.factors.find_levels(name) for name in (*SETTABLE, "balancing")}
+    own = {name for name, levels in named.items() if not levels.keys() & {variant.transport, EVERY_TRANSPORT}}
+    return dict.fromkeys(own - {"workers"}, (None,))
+
+
+def _choose_levels(
+    scenario: Scenario, transport: Transport, implementation: Implementation | None, target: TargetName
+) -> dict[str, tuple[Any, ...]]:
+    levels: dict[str, tuple[Any, ...]] = {}
+    factors, otherwise = scenario.factors, find_defaults(transport, implementation, target)
+    otherwise["operation"] = next(iter(scenario.application.operations))
+    if factors.network.model_fields_set:
+        # What is compared takes the same way: without a delay in the scenario it is 0, through the proxy.
+        otherwise["delay_ms"] = 0
+    for name, default in otherwise.items():
+        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else factors.find_levels(name)
+        levels[name] = written.get(transport) or written.get(EVERY_TRANSPORT) or (default,)
+    if implementation:
+        # Of the runtimes that the scenario names, each implementation takes its own; one that has none, its default.
+        runtimes = TRANSPORTS[transport].runtimes[implementation]
+        own = tuple(name for name in levels["runtime"] if name in runtimes)
+        levels |= {"implementation": (implementation,), "runtime": own or runtimes[:1]}
+    if scenario.load.swept:
+        levels["concurrency"] = scenario.load.swept
+    return levels

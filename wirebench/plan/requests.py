@@ -1,0 +1,165 @@
+"""An application and a scenario from requests on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from wirebench.errors import UsageError
+from wirebench.model.address import parse_address
+from wirebench.model.template import find_placeholders
+from wirebench.model.variant import Limit, is_loopback
+from wirebench.plan.drafts.draft import make_address_keys, to_yaml
+from wirebench.plan.grpc_schema import REFLECTION
+from wirebench.system.tls import ClientTls, split_scheme
+
+#: The file of the application, its name, and its only operation.
+APPLICATION_NAME = "requests-application.yaml"
+_NAME = "requests"
+_OPERATION = "request"
+_REST = re.compile(r"(?:(GET|POST|PUT|PATCH|DELETE) +)?(https?://\S+)(?: +(.+))?", re.DOTALL)
+_GRPC = re.compile(r"(\S+) +([\w.]+/\w+)(?: +(.+))?", re.DOTALL)
+_SOCKET = re.compile(r"(\S+) +([^\r\n]+)")
+#: Defaults of the load.
+_CONCURRENCY = 8
+_WINDOW_S = 5.0
+_BLOCKS = 5
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    transport: str
+    #: The address, perhaps with a scheme before it.
+    address: str
+    #: As in an application file.
+    request: dict[str, Any]
+    #: Keys of its variant.
+    variant: dict[str, Any]
+
+
+def compare_requests(  # noqa: PLR0913 - requests by transport, and what all have
+    rest: Sequence[str],
+    grpc: Sequence[str],
+    socket: Sequence[str],
+    *,
+    status: int | None = None,
+    tls: ClientTls | None = None,
+    limit: Limit | None = None,
+) -> tuple[str, str]:
+    """Return the texts of an application file and of a scenario that compares these requests.
+
+    `status` is the expected status of REST replies. `limit` limits the load on services on other machines, which need
+    one. Raises UsageError.
+    """
+    requests = [
+        *(_parse_rest(each, status) for each in rest),
+        *map(_parse_grpc, grpc),
+        *map(_parse_socket, socket),
+    ]
+    named = dict(_assign_names(requests))
+    foreign = {each.address for each in requests if not is_loopback(split_scheme(each.address)[1])}
+    if foreign and limit is None:
+        hint = "add --rate N and --concurrency N, which limit the load on these services"
+        raise UsageError(f"{', '.join(sorted(foreign))}: not on this machine, so a limit is required", hint)
+    operation: dict[str, Any] = {}
+    for name, each in named.items():
+        if operation.setdefault(each.transport, each.request) != each.request:
+            operation.setdefault("variants", {})[name] = each.request
+    variants = {
+        name: {
+            "transport": each.transport,
+            **make_address_keys(each.address, tls),
+            **({"limit": limit.model_dump()} if limit and each.address in foreign else {}),
+            **each.variant,
+        }
+        for name, each in named.items()
+    }
+    application = {"application": _NAME, "operations": {_OPERATION: operation}, "variants": variants}
+    return _render_yaml(application), _render_yaml(_build_scenario(list(named)))
+
+
+def _build_scenario(variants: Sequence[str]) -> dict[str, Any]:
+    return {
+        "question": f"Which answers faster: {' or '.join(variants)}?" if len(variants) > 1 else "How fast is it?",
+        "application": APPLICATION_NAME,
+        "factors": {"variant": list(variants), "operation": _OPERATION, "concurrency": _CONCURRENCY},
+        "load": {"model": "closed", "warmup_s": 1.0, "window_s": _WINDOW_S},
+        "blocks": _BLOCKS,
+        **({"compare": "variant"} if len(variants) > 1 else {}),
+    }
+
+
+def _render_yaml(mapping: dict[str, Any]) -> str:
+    return "\n".join(("# Written by `wirebench run` from requests of its command line.", *to_yaml(mapping, ""))) + "\n"
+
+
+def _assign_names(requests: Sequence[_Request]) -> Iterator[tuple[str, _Request]]:
+    """Yield names of variants: the transport, and `rest-2` for its second one."""
+    count: dict[str, int] = {}
+    for each in requests:
+        count[each.transport] = count.get(each.transport, 0) + 1
+        yield (each.transport if count[each.transport] == 1 else f"{each.transport}-{count[each.transport]}"), each
+
+
+def _parse_rest(text: str, status: int | None) -> _Request:
+    match = _REST.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--rest {text!r}: not a request", "write --rest 'GET http://127.0.0.1:8080/items/1'")
+    method, url, body = match.groups()
+    parts = urlsplit(url)
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    try:
+        port = parts.port or _PORTS[parts.scheme]
+    except ValueError as error:
+        raise UsageError(f"--rest {text!r}: {error}", "correct the URL") from None
+    if not parts.hostname or parts.username is not None:
+        raise UsageError(f"--rest {text!r}: not a URL of a host alone", "write http://HOST:PORT/PATH")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    request: dict[str, Any] = {"request": f"{method or ('POST' if body else 'GET')} {target}"}
+    if body:
+        value = _read_json(body)
+        request |= {"body": value} if isinstance(value, dict | list) else {"body": body}
+    if status:
+        request["expect"] = {"status": status}
+    return _check_request("--rest", _Request("rest", f"{parts.scheme}://{host}:{port}", request, {}))
+
+
+def _parse_grpc(text: str) -> _Request:
+    match = _GRPC.fullmatch(text.strip())
+    message = _read_json(match[3]) if match and match[3] else {}
+    if match is None or not isinstance(message, dict):
+        hint = """write --grpc '127.0.0.1:50051 shop.Catalog/GetItem {"id": 1}'"""
+        raise UsageError(f"--grpc {text!r}: not a call with a message in JSON", hint)
+    request = {"call": match[2], **({"message": message} if message else {})}
+    return _check_request("--grpc", _Request("grpc", match[1], request, {"schema": REFLECTION}))
+
+
+def _parse_socket(text: str) -> _Request:
+    match = _SOCKET.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--socket {text!r}: not an address and a line", "write --socket '127.0.0.1:9000 get 1'")
+    return _check_request("--socket", _Request("socket", match[1], {"line": match[2]}, {}))
+
+
+def _check_request(flag: str, request: _Request) -> _Request:
+    """Return a request, if its address is one and it has no placeholders. Raises UsageError."""
+    try:
+        parse_address(split_scheme(request.address)[1])
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error.message}", error.hint) from None
+    if found := next(find_placeholders(request.request), None):
+        hint = "requests with inputs need an application file: `wirebench init` writes a first one"
+        raise UsageError(f"{flag}: {{{found[0]}}} stands for an input, and there is none", hint)
+    return request
+
+
+def _read_json(text: str) -> Any:  # noqa: ANN401 - any JSON
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Validation of a scenario: each function yields the fields that are invalid, with a hint."""

@@ -1,0 +1,225 @@
+"""Cells whose answers, or whose figures, would be wrong."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Sequence
+from typing import Literal
+
+from wirebench.model.application import Operation
+from wirebench.model.cell import Cell
+from wirebench.model.contract import CLOSING_RUNTIMES, THREADED_RUNTIMES, TRANSPORTS
+from wirebench.model.scenario import Load, Scenario
+from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported, name_able_drivers
+from wirebench.plan.validation.findings import CellFindings, Findings, locate_level
+from wirebench.plan.validation.loads import A_LOAD
+
+#: The factors of streams, and what an operation's input asks for by each.
+_STREAM_FACTORS: dict[str, Literal["items", "rate_limit_per_s"]] = {
+    "stream_items": "items",
+    "stream_rate_limit_per_s": "rate_limit_per_s",
+}
+
+
+def validate_cell(cell: Cell, scenario: Scenario) -> Findings:
+    """Reject a cell whose answers, or whose figures, would be wrong."""
+    sent = scenario.application.select_variant(cell.variant).operations
+    operations = [sent[name] for name in scenario.load.find_workload(cell.operation).operations]
+    for factor, message, hint in itertools.chain(
+        _validate_choices(cell),
+        _validate_variant(cell, scenario),
+        _validate_service(cell, operations),
+        _validate_payload(cell, scenario, operations),
+    ):
+        yield locate_level(scenario.factors, factor, cell), message, hint
+    yield from _validate_stream_factors(cell, scenario, operations)
+    yield from _validate_users(cell, scenario.load)
+    for factor, message, hint in itertools.chain(
+        _validate_placement(cell),
+        _validate_zones(cell) if cell.traffic_distribution else (),
+        _validate_driver(cell, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
+        _validate_disruption(cell, operations) if cell.is_disrupted else (),
+        _validate_link(cell),
+    ):
+        yield locate_level(scenario.factors, factor, cell), message, hint
+
+
+def _validate_choices(cell: Cell) -> CellFindings:
+    facts = TRANSPORTS[cell.transport]
+    for name, possible in (("driver", facts.drivers), ("codec", facts.codecs)):
+        if getattr(cell, name) not in possible:
+            hint = f"choose from {', '.join(possible)}; for one transport alone: {name}: {{{cell.transport}: …}}"
+            yield name, f"{cell.transport} has no {name} {getattr(cell, name)!r}", hint
+
+
+def _validate_variant(cell: Cell, scenario: Scenario) -> CellFindings:
+    """Reject workers that can't be set on a variant, and operations without a request for it."""
+    application = scenario.application
+    if cell.variant is None:
+        return
+    if cell.workers > 1 and not application.variants[cell.variant].takes_workers:
+        hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
+        yield "workers", f"it can't be set on the variant {cell.variant}", hint
+    for name in scenario.load.find_workload(cell.operation).operations:
+        if getattr(application.select_variant(cell.variant).operations[name], cell.transport) is None:
+            hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.variant"
+            yield "operation", f"{name} has no {cell.transport} request, which the variant {cell.variant} takes", hint
+
+
+def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
+    writes = any(each.writes for each in operations)
+    if cell.implementation == "go" and cell.workers > 1:
+        message = f"{cell.workers} workers in Go, where a service is one process that uses many cores"
+        yield "workers", message, "set factors.workers to 1, and factors.threads to the cores that it is to use at once"
+    if writes and cell.store == "memory" and cell.workers > 1:
+        message = (
+            f"{cell.operation} on {cell.workers} workers with a store in each one's memory: "
+            "a worker would not know what another one stored, and its answers would be wrong"
+        )
+        yield "workers", message, "set factors.store to sqlite or postgres, which workers share, or workers to 1"
+    if writes and (cell.replicas or 1) > 1 and cell.store not in ("postgres", None):
+        message = (
+            f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
+            "a replica would not know what another one stored, and its answers would be wrong"
+        )
+        yield "replicas", message, "set factors.store to postgres, which replicas share, or replicas to 1"
+    if cell.threads is not None and cell.runtime not in THREADED_RUNTIMES:
+        hint = f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}"
+        yield "threads", f"the runtime {cell.runtime!r} has no thread pool", hint
+    if cell.store_connections is not None and cell.store == "memory":
+        hint = "set factors.store to postgres or sqlite, or remove store_connections"
+        yield "store_connections", "the store 'memory' has no connections", hint
+    if cell.runtime in CLOSING_RUNTIMES and cell.connection == "keep":
+        message = f"{cell.runtime} closes the connection after each reply, so that none is kept"
+        yield "runtime", message, "set factors.connection to reopen, for all that is compared with it"
+
+
+def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellFindings:
+    if cell.payload is not None and not any(each.takes(cell.payload) for each in operations):
+        taking = [name for name, each in scenario.application.operations.items() if each.takes(cell.payload)]
+        hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"
+        yield "payload", f"{cell.operation} has no payload {cell.payload!r}", hint
+    if cell.is_stream and cell.transport == "rest" and cell.codec == "protobuf":
+        hint = "leave factors.codec out, or give it to the socket alone: codec: {socket: protobuf}"
+        yield "codec", "REST streams are Server-Sent Events, which are JSON text", hint
+
+
+def _validate_stream_factors(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> Findings:
+    """Reject factors of streams for an operation that is none."""
+    for name, given in _STREAM_FACTORS.items():
+        if getattr(scenario.factors, name) and not all(each.asks_for(given) for each in operations):
+            asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
+            alone = f"set factors.operation to {' or '.join(asking)} alone, or " if asking else ""
+            what = "asks for no such thing" if all(each.stream for each in operations) else "is no stream"
+            yield ("factors", name), f"{cell.operation} {what}", f"{alone}remove {name}"
+
+
+def _validate_users(cell: Cell, load: Load) -> Findings:
+    """Reject kinds of clients that get no user, users that start too late, and streams that are due one by one."""
+    kinds = load.find_workload(cell.operation).clients
+    weights = [each.users for each in kinds.values()]
+    # As k6/lib/work.js shares users out among the kinds.
+    places = ((user + 0.5) / cell.concurrency * sum(weights) for user in range(cell.concurrency))
+    taken = {bisect.bisect_right(list(itertools.accumulate(weights)), place) for place in places}
+    for index, name in enumerate(kinds):
+        if index not in taken:
+            message = f"none of {cell.concurrency} users is one of the {name} of {cell.operation}"
+            hint = "raise factors.concurrency, or the kind's share of the users"
+            yield ("load", "workloads", cell.operation, "clients", name), message, hint
+    if (spawn_s := load.compute_spawn_s(cell.concurrency)) > load.warmup_s:
+        message = (
+            f"the last of {cell.concurrency} users starts after {spawn_s:g} s, the window after {load.warmup_s:g} s"
+        )
+        yield ("load", "spawn_rate_per_s"), message, "raise it, or lengthen load.warmup_s"
+    if cell.is_stream and load.shape:
+        message = f"{A_LOAD[load.model]} is of requests that end soon, and not of streams"
+        yield ("load", "model"), message, "use a closed or an open load, or another operation"
+
+
+def _validate_placement(cell: Cell) -> CellFindings:
+    alone = "a load in the same pod has one service to go to, and"
+    if cell.placement == "same-pod" and (cell.replicas or 1) > 1:
+        yield "placement", f"{alone} not {cell.replicas}", "set factors.replicas to 1, or another placement"
+    if cell.placement == "same-pod" and cell.balancing != "service":
+        hint = "set factors.balancing to service, or another placement"
+        yield "placement", f"{alone} nothing to balance by {cell.balancing}", hint
+    if cell.connections in (None, cell.concurrency):
+        return
+    if cell.driver != "ghz":
+        hint = "leave connections out; to share them among users is for the driver ghz"
+        yield "connections", f"each user of {cell.driver} has a connection of its own", hint
+    if (cell.connections or 0) > cell.concurrency:
+        message = f"{cell.connections} connections are more than one for each of {cell.concurrency}"
+        yield "connections", message, "raise factors.concurrency, or leave connections out"
+
+
+def _validate_zones(cell: Cell) -> CellFindings:
+    """Reject a choice of zones that a Service doesn't have, or that the run can't give it."""
+    name = "traffic_distribution"
+    if cell.variant:
+        message = f"a run doesn't change the Service of {cell.variant}"
+        yield name, message, "remove it, and set spec.trafficDistribution in the Service"
+    if (cell.replicas or 1) < 2:  # noqa: PLR2004
+        yield name, "one replica is in one zone, which leaves no choice", "set factors.replicas to 2 or more"
+    if cell.balancing != "service":
+        message = f"a load balanced by {cell.balancing} goes to addresses of pods, whatever their zone"
+        yield name, message, "set factors.balancing to service"
+    if cell.placement != "same-node":
+        message = f"a load from {cell.placement} has no replica that is sure to be in its zone"
+        yield name, message, "set factors.placement to same-node"
+
+
+def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
+    """Reject what the driver can't do, or can't do right."""
+    can = DRIVER_FACTS[cell.driver]
+    if cell.shape == "capacity" and cell.driver != "wireload":
+        message = f"{cell.driver} uses too much CPU time to find what a service serves at most"
+        yield "driver", message, "search for the capacity by wireload"
+    elif cell.shape and not can.takes_arrivals:
+        message = f"{cell.driver} takes no schedule of single requests"
+        yield "driver", message, "drive ramps and replays by wireload or k6"
+    if cell.rate_per_s is not None and can.no_open_load:
+        able = name_able_drivers(cell.transport, rate=True)
+        yield "driver", f"{cell.driver} {can.no_open_load}", f"drive open loads by {able}"
+    if cell.connection == "reopen" and cell.transport not in can.reopens:
+        able = name_able_drivers(cell.transport, reopen=True)
+        yield "connection", f"{cell.driver} keeps its connections", f"drive reopened connections by {able}"
+    if cell.transport == "rest" and cell.codec == "protobuf" and can.json_only:
+        yield "driver", f"{cell.driver} sends JSON over REST", "drive protobuf over REST by wireload or k6"
+    if reason := explain_unsupported(cell.driver, cell.transport, operations):
+        able = name_able_drivers(cell.transport, operations=operations)
+        yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
+
+
+def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
+    if cell.placement == "same-pod":
+        message = "a load in the same pod would be disrupted along with its service"
+        yield "disruption", message, "choose another placement"
+    if cell.balancing not in ("service", None):
+        message = f"replicas get new addresses, and a load balanced by {cell.balancing} goes to the old ones"
+        yield "disruption", message, "set factors.balancing to service"
+    if cell.driver == "ghz":
+        yield "disruption", "ghz doesn't report when requests failed", "drive it by wireload or k6"
+    if any(each.writes for each in operations) and cell.store not in ("postgres", None):
+        message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
+        yield "disruption", message, "set factors.store to postgres, or choose an operation that only reads"
+
+
+def _validate_link(cell: Cell) -> CellFindings:
+    if cell.jitter_ms and not cell.delay_ms:
+        message = f"a jitter of {cell.jitter_ms} ms needs a delay that it can take from and add to"
+        yield "jitter_ms", message, "leave out the jitter, or the levels of delay_ms without a delay"
+    elif (cell.jitter_ms or 0) > (cell.delay_ms or 0):
+        message = (
+            f"a jitter of {cell.jitter_ms} ms is more than the delay of {cell.delay_ms} ms, and none can be negative"
+        )
+        yield "jitter_ms", message, "lower the jitter, or leave out the smaller levels of delay_ms"
+    if cell.bandwidth_kib_s is not None and cell.link is None:
+        message = "a load that goes straight to the service has all the bandwidth there is"
+        hint = "set delay_ms to 0 in place of none: through the proxy, but without a delay"
+        yield "bandwidth_kib_s", message, hint
+    if (cell.link or cell.variant) and cell.driver == "ghz" and cell.balancing == "headless":
+        nameless = "the proxies before them" if cell.link else "these"
+        message = f"ghz finds the replicas by their common name, and {nameless} have none"
+        yield "driver", message, "drive it by wireload or k6, or choose another balancing"

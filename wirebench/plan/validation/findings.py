@@ -1,0 +1,33 @@
+"""What validation finds in a scenario, and where."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from wirebench.model.cell import Cell
+from wirebench.model.scenario import EVERY_TRANSPORT, Factors, locate_factor
+from wirebench.model.source import FieldPath
+
+T = TypeVar("T")
+
+#: An invalid field, what is wrong with it, and the next step.
+Finding = tuple[FieldPath, str, str]
+Findings = Iterator[Finding]
+#: The same of a cell, by the name of a factor.
+CellFindings = Iterator[tuple[str, str, str]]
+
+
+def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
+    """Return the levels of a factor, whatever their transport."""
+    return set(itertools.chain(*by_transport.values()))
+
+
+def locate_level(factors: Factors, name: str, cell: Cell) -> FieldPath:
+    """Return where the level is written that a cell has of a factor, or would be."""
+    levels = factors.find_levels(name)
+    if getattr(cell, name) not in collect_levels(levels):
+        return locate_factor(name)
+    owner = (cell.transport,) if cell.transport in levels else ()
+    return (*locate_factor(name), *owner, levels[owner[0] if owner else EVERY_TRANSPORT].index(getattr(cell, name)))

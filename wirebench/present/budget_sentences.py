@@ -1,0 +1,121 @@
+"""What a budget comes to, as sentences: for the terminal, programs and builds alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wirebench.analysis.budget import FALSE_ALARMS, BudgetCheck, BudgetVerdict, LimitCheck
+from wirebench.model.labels import describe_common_factors, pluralise
+from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
+from wirebench.present.numbers import ABSENT, format_metric, format_number
+from wirebench.present.sentences import explain_withheld, format_interval
+
+#: The columns of `tabulate_check`.
+HEADINGS = ("cell", "limit", "measured", "verdict")
+
+_COUNTED: tuple[BudgetVerdict, ...] = ("met", "broken", "undecided")
+_OUTCOMES: dict[BudgetVerdict, Outcome] = {"met": "passed", "broken": "failed"}
+
+
+def tabulate_check(check: LimitCheck) -> tuple[str, ...]:
+    """Return a row of a table."""
+    return describe_common_factors(check.cell.factors), name_limit(check), format_figure(check), check.verdict
+
+
+def name_limit(check: LimitCheck) -> str:
+    """Name a limit: `p99 at most 20.0 ms`."""
+    metric = check.metric
+    if check.bound == "slower":
+        return f"at most {check.limit * 100:g} % slower than base by {metric.label}"
+    unit = f" {metric.unit_label}" if metric.unit_label else ""
+    return f"{metric.label} {'at most' if check.bound == 'max' else 'at least'} {check.limit:,.12g}{unit}"
+
+
+def format_figure(check: LimitCheck) -> str:
+    """Write what was measured, with its interval and unit."""
+    metric, figure = check.metric, check.figure
+    if figure is None:
+        return ABSENT
+    if check.bound == "slower":
+        return format_interval(figure)
+    unit = f" {metric.unit_label}" if metric.unit_label else ""
+    interval = ""
+    if figure.low is not None and figure.high is not None:
+        interval = f" (95 % CI {format_number(figure.low)}–{format_number(figure.high)})"
+    return f"{format_metric(metric, figure.estimate)}{unit}{interval}"
+
+
+def describe_check(check: LimitCheck) -> str:
+    """Say in one sentence what has become of a limit."""
+    return f"{describe_common_factors(check.cell.factors)}: {describe_limit(check)}"
+
+
+def describe_limit(check: LimitCheck) -> str:
+    """Say what has become of a limit, without its cell; a whole sentence."""
+    why = explain_verdict(check)
+    return f"{name_limit(check)}: {check.verdict}{f' ({why})' if why else ''}; measured {format_figure(check)}."
+
+
+def explain_verdict(check: LimitCheck) -> str:
+    """Say why a limit is neither met nor broken; nothing of one that is."""
+    if check.verdict == "withheld":
+        return "; ".join(filter(None, (*check.reasons, explain_withheld(check.failed_gates)))) or "not measured"
+    if check.verdict != "undecided":
+        return ""
+    if check.p_broken is None:
+        return "one block has no interval: run two or more (--blocks)"
+    if check.p_broken <= FALSE_ALARMS:
+        return "alone it would be broken, but not as one of several limits: add blocks"
+    error = "" if check.bound == "slower" else _describe_error(check)
+    return f"the limit lies within the interval{error}: add blocks"
+
+
+def _describe_error(check: LimitCheck) -> str:
+    return ", or within the driver's error of it" if check.cell.instrument_error_ms(check.metric) else ""
+
+
+def summarise_check(found: BudgetCheck) -> str:
+    """Say in one sentence what all limits together come to."""
+    counts = [f"{count} {verdict}" for verdict in _COUNTED if (count := len(found.with_verdict(verdict)))]
+    if withheld := len(found.with_verdict("withheld")):
+        counts.append(f"no verdict on {withheld}")
+    cells = len({check.cell.cell for check in found.checks})
+    return f"{pluralise(len(found.checks), 'limit')} of {pluralise(cells, 'cell')}: {', '.join(counts)}."
+
+
+def list_budget_caveats(found: BudgetCheck) -> Iterator[str]:
+    """Yield what to know beside the verdicts."""
+    run = found.run
+    if run.status != "complete":
+        why = f" ({run.reason})" if run.reason else ""
+        yield f"{run.id} is {run.status}{why}: limits are checked by what it has."
+    if found.tested > 1:
+        yield (
+            f"Broken limits hold together, as {found.tested} are tested (Holm): where all are kept, "
+            f"any is called broken in at most {FALSE_ALARMS * 100:g} % of runs."
+        )
+
+
+def make_budget_build_summary(found: BudgetCheck) -> BuildSummary:
+    """Return what a build shows: a broken limit failed, and one that is neither met nor broken was skipped."""
+    return BuildSummary(
+        command="check",
+        run=found.run,
+        base=found.base,
+        headings=HEADINGS,
+        rows=tuple(map(_make_build_row, found.checks)),
+        sentence=summarise_check(found),
+        caveats=tuple(list_budget_caveats(found)),
+    )
+
+
+def _make_build_row(check: LimitCheck) -> BuildRow:
+    *figures, verdict = tabulate_check(check)
+    why = explain_verdict(check)
+    return BuildRow(
+        name=f"{describe_common_factors(check.cell.factors)}: {name_limit(check)}",
+        outcome=_OUTCOMES.get(check.verdict, "skipped"),
+        figures=(*figures, f"{verdict} ({why})" if why else verdict),
+        sentence=describe_limit(check),
+        measured_s=check.cell.measured_s,
+    )

@@ -1,0 +1,175 @@
+"""Rows of figures on one scale: a bar for each cell, and a ladder, whose bars show what each step added or took."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from wirebench.present.charts.scale import Scale
+from wirebench.present.charts.style import Style
+from wirebench.present.charts.svg import WIDTH, Drawing, Point, element, line, mark, text
+from wirebench.present.numbers import format_number
+
+#: Below the rows are the scale's numbers.
+AXIS_HEIGHT = 20
+
+_CHARACTER_WIDTH = 6.6
+_ARROW_LENGTH, _ARROW_WIDTH = 7, 5
+_ROW_HEIGHT, _LINE_HEIGHT, _GAP = 19, 16, 6
+_BAR_HEIGHT = 9
+#: Names of so many characters stand beside their bars, longer ones above, in lines of so many.
+_NAME_BESIDE_MAX, _NAME_ABOVE_MAX, _TITLE_MAX = 14, 50, 60
+_NAME_WIDTH, _FIGURE_WIDTH = 96, 52
+_TICKS_MAX = 5
+#: An interval that is much wider than all figures are great is cut off.
+_INTERVAL_MAX = 1.25
+_STEP_HEIGHT, _STEP_BAR_HEIGHT = 56, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Where a scale lies: from its left to its right end."""
+
+    scale: Scale
+    left: float
+    right: float
+
+    def x(self, value: float) -> float:
+        """Place a value."""
+        return self.left + (self.right - self.left) * self.scale.at(value)
+
+    def draw_axis(self, ticks: Mapping[float, str], top: float, bottom: float) -> Iterator[Markup]:
+        """Draw the grid from top to bottom, and below it the numbers."""
+        for value, label in ticks.items():
+            half = _CHARACTER_WIDTH * len(label) / 2
+            yield line("grid", (self.x(value), top), (self.x(value), bottom))
+            yield text(min(max(self.x(value), half), WIDTH - half), bottom + 14, label, anchor="middle")
+
+    def draw_interval(self, ends: Point, y: float, stroke: str = "currentColor") -> Iterator[Markup]:
+        """Draw an interval, with an arrow at an end of the scale beyond which it continues."""
+        low, high = ends
+        yield line("interval", (self.x(low), y), (self.x(high), y), stroke)
+        for is_cut, x, length in (
+            (low < self.scale.low, self.left, _ARROW_LENGTH),
+            (high > self.scale.high, self.right, -_ARROW_LENGTH),
+        ):
+            if is_cut:
+                path = f"M{x:g} {y:g}l{length} {-_ARROW_WIDTH}v{2 * _ARROW_WIDTH}z"
+                yield element("path", class_="cut", d=path, fill=stroke)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One cell: its typical figure, those of its blocks, its interval, and the gates that failed for it."""
+
+    style: Style
+    value: float
+    blocks: Sequence[float] = ()
+    interval: Point | None = None
+    failed_gates: Sequence[str] = ()
+
+
+def make_bar_scale(bars: Sequence[Bar]) -> Scale:
+    """Return the scale that holds all bars: what pictures of a kind share, so that they compare."""
+    figures = [figure for bar in bars for figure in (bar.value, *bar.blocks)]
+    most = _INTERVAL_MAX * max(figures, default=0.0)
+    return Scale.of([*figures, *(min(bar.interval[1], most) for bar in bars if bar.interval)])
+
+
+def draw_bars(title: str, groups: Mapping[str, Sequence[Bar]], on: Scale | None = None) -> Drawing:
+    """Draw each group's bars below its title, unless that is empty; on a logarithmic scale, marks alone."""
+    bars = [bar for group in groups.values() for bar in group]
+    on = on or make_bar_scale(bars)
+    is_beside = all(len(bar.style.name) <= _NAME_BESIDE_MAX for bar in bars)
+    track = Track(on, _NAME_WIDTH if is_beside else _GAP, WIDTH - _FIGURE_WIDTH)
+    rows: list[Markup] = []
+    y = 0.0
+    for heading, group in groups.items():
+        for words in textwrap.wrap(heading, _TITLE_MAX):
+            y += _LINE_HEIGHT
+            rows.append(text(0, y - 2, words, "title"))
+        y += _GAP / 2
+        for bar in group:
+            lines = [bar.style.name] if is_beside else textwrap.wrap(bar.style.name, _NAME_ABOVE_MAX)
+            bottom = y + (0 if is_beside else _LINE_HEIGHT * len(lines)) + _ROW_HEIGHT
+            rows.append(element("g", *_draw_bar(bar, lines, track, y + 13, bottom - _ROW_HEIGHT / 2), class_="bar"))
+            y = bottom
+        y += _GAP
+    axis = track.draw_axis(on.ticks(_TICKS_MAX), 0, y)
+    return Drawing("bars", title, _describe(groups), (WIDTH, y + AXIS_HEIGHT), (*axis, *rows))
+
+
+def _draw_bar(bar: Bar, name: Sequence[str], track: Track, baseline: float, y: float) -> Iterator[Markup]:
+    if bar.failed_gates:
+        yield element("title", f"failed: {', '.join(bar.failed_gates)}")
+    for index, words in enumerate(name):
+        failed = element("tspan", " !", class_="failed") if bar.failed_gates and index + 1 == len(name) else Markup()
+        yield text(0, baseline + index * _LINE_HEIGHT, Markup("{}{}").format(words, failed), "name")
+    yield text(WIDTH, baseline, format_number(bar.value), "value", "end")
+    colour = bar.style.colour
+    if track.scale.is_log:
+        yield line("grid", (track.left, y), (track.right, y))
+    else:
+        size = {"width": track.x(bar.value) - track.left, "height": _BAR_HEIGHT}
+        yield element("rect", class_="area", x=track.left, y=y - _BAR_HEIGHT / 2, fill=colour, **size)
+    if bar.interval:
+        yield from track.draw_interval(bar.interval, y, colour)
+    yield mark(bar.style, track.x(bar.value), y, fit=not bar.failed_gates)
+    for block in bar.blocks:
+        yield element("circle", class_="block", cx=track.x(block), cy=y, r=1.6)
+
+
+def _describe(groups: Mapping[str, Sequence[Bar]]) -> str:
+    described = []
+    for heading, bars in groups.items():
+        figures = (
+            f"{bar.style.name} {format_number(bar.value)}{', where a gate failed' if bar.failed_gates else ''}"
+            for bar in bars
+        )
+        described.append(f"{f'{heading}: ' if heading else ''}{'; '.join(figures)}")
+    return ". ".join(described)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rung: its name is that of its style; `change` says what is different from the rung before."""
+
+    style: Style
+    value: float
+    change: str
+
+
+def draw_steps(title: str, steps: Sequence[Step]) -> Drawing:
+    """Draw the rungs from the top; the filled part of a bar is what its step added, the dashed one what it took."""
+    track = Track(Scale.linear(step.value for step in steps), 0, WIDTH)
+    bottom = _STEP_HEIGHT * len(steps)
+    befores = [steps[0].value, *(step.value for step in steps)]
+    rows = [
+        part
+        for index, (step, before) in enumerate(zip(steps, befores, strict=False))
+        for part in _draw_step(step, before, track, index * _STEP_HEIGHT)
+    ]
+    description = "; ".join(f"{step.style.name} {format_number(step.value)}, {step.change}" for step in steps)
+    axis = track.draw_axis(track.scale.ticks(_TICKS_MAX), 0, bottom)
+    return Drawing("steps", title, description, (WIDTH, bottom + AXIS_HEIGHT), (*axis, *rows))
+
+
+def _draw_step(step: Step, before: float, track: Track, top: float) -> Iterator[Markup]:
+    yield text(0, top + 14, step.style.name, "name")
+    change = f"  ({step.value / before - 1:+.0%})" if top else ""
+    yield text(WIDTH, top + 14, f"{format_number(step.value)}{change}", "value", "end")
+    yield text(0, top + 29, step.change)
+    low, high = sorted((before, step.value))
+    yield _draw_part(track, 0, low, top, class_="area", fill=step.style.colour)
+    if step.value > before:
+        yield _draw_part(track, low, high, top, class_="added", fill=step.style.colour)
+    elif step.value < before:
+        yield _draw_part(track, low, high, top, class_="taken", stroke=step.style.colour)
+
+
+def _draw_part(track: Track, low: float, high: float, top: float, **look: str) -> Markup:
+    x = track.x(low)
+    return element("rect", x=x, y=top + 35, width=track.x(high) - x, height=_STEP_BAR_HEIGHT, **look)

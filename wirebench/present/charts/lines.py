@@ -1,0 +1,166 @@
+"""What is drawn as lines: latency by percentile, figures over levels, over a number that only grows, and over time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from wirebench.present.charts.plot import Mark, Plot, PlotFrame, PlotSeries
+from wirebench.present.charts.scale import Scale
+from wirebench.present.charts.style import Style
+from wirebench.present.charts.svg import Chart, Drawing, Point
+from wirebench.present.numbers import format_number
+from wirebench.results.progress import HISTORY_MAX, ProgressPoint
+
+#: The percentiles, and which share of the requests is slower: one in so many. The first have room for their labels.
+ONE_IN = {"p50": 2, "p99": 100, "p99.9": 1000, "p90": 10, "p99.99": 10_000, "p99.999": 100_000, "p95": 20}
+
+_PERCENTILES = {math.log10(one_in): name for name, one_in in ONE_IN.items()}
+_DESCRIBED = ("p50", "p99")
+_THOUSAND = 1000
+_LIVE_FRAME = PlotFrame(height=130, inset=0)
+_LIVE_STYLE = Style("", "var(--accent)", "m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0z")
+_LIVE_LABELS = {0.0: "now", -float(HISTORY_MAX): "2 min ago"}
+
+
+def make_latency_series(  # noqa: PLR0913 - what there may be of a cell
+    style: Style,
+    percentiles_ms: Mapping[str, float | None],
+    *,
+    fit: bool = True,
+    curve: Sequence[Point] = (),
+    blocks: Sequence[Sequence[Point]] = (),
+    errors_ms: Mapping[str, Point] | None = None,
+) -> PlotSeries:
+    """Return a cell's latencies in milliseconds, at percentiles where they are known.
+
+    `curve`, and that of each block, goes through (one in so many requests is slower, latency); `errors_ms` are the
+    driver's at percentiles: measured minus truth, from, to.
+    """
+    marks = []
+    for place, name in sorted(_PERCENTILES.items()):
+        if value := percentiles_ms.get(name):
+            low, high = (errors_ms or {}).get(name, (None, None))
+            truth = None if low is None or high is None else (value - high, value - low)
+            marks.append(Mark(place, value, fit, truth=truth))
+    line, *behind = ([(math.log10(one_in), latency_ms) for one_in, latency_ms in each] for each in (curve, *blocks))
+    return PlotSeries(style, marks, line, behind)
+
+
+def make_latency_plot(cells: Iterable[PlotSeries], frame: PlotFrame | None = None) -> Plot | None:
+    """Return the plot that holds all of these: pictures on it compare. None if none has any latency."""
+    points = [
+        point
+        for cell in cells
+        for points in ([(each.x, each.y) for each in cell.marks], cell.points, *cell.behind)
+        for point in points
+    ]
+    if not points:
+        return None
+    first, last = min(points)[0], max(points)[0]
+    labels = {place: name for place, name in _PERCENTILES.items() if first <= place <= last}
+    return Plot(Scale.logarithmic(latency_ms for _, latency_ms in points), (first, last), labels, frame or PlotFrame())
+
+
+def draw_latencies(title: str, cells: Sequence[PlotSeries], plot: Plot) -> Drawing:
+    """Draw latency by percentile: the curve of each cell, and behind it, thin, that of each of its blocks."""
+    return plot.draw(title, "; ".join(f"{cell.style.name} {_describe_latencies(cell.marks)}" for cell in cells), cells)
+
+
+def _describe_latencies(marks: Sequence[Mark]) -> str:
+    named = {_PERCENTILES[mark.x]: mark.y for mark in marks}
+    figures = ", ".join(f"{name} {format_number(named[name])} ms" for name in _DESCRIBED if name in named)
+    return (figures or "not measured") + ("" if all(mark.fit for mark in marks) else ", where a gate failed")
+
+
+def make_level_scale(lines: Iterable[PlotSeries]) -> Scale:
+    """Return the scale that holds all lines: what pictures of a kind share, so that they compare."""
+    return Scale.of(value for line in lines for mark in line.marks for value in (mark.y, *mark.blocks))
+
+
+def draw_levels(title: str, lines: Sequence[PlotSeries], on: Scale | None = None) -> Drawing:
+    """Draw marks over levels that are numbers, as far apart as their ratios; 0 is where a half would be."""
+    levels = sorted({mark.x for line in lines for mark in line.marks}, reverse=True)
+    least = min((level for level in levels if level > 0), default=1.0)
+    places = {level: math.log2(level / least) if level > 0 else -1.0 for level in levels}
+    placed = [replace(line, marks=[replace(mark, x=places[mark.x]) for mark in line.marks]) for line in lines]
+    labels = {
+        # Many have to fit side by side.
+        place: f"{level / _THOUSAND:.4g}k" if level >= 10 * _THOUSAND else f"{level:.6g}"
+        for level, place in places.items()
+    }
+    description = "; ".join(f"{line.style.name} {_describe_ends(line.marks)}" for line in lines)
+    return Plot(on or make_level_scale(lines), (min(labels), max(labels)), labels).draw(title, description, placed)
+
+
+def _describe_ends(marks: Sequence[Mark]) -> str:
+    ends = (marks[0], marks[-1]) if len(marks) > 1 else marks
+    return ", ".join(
+        f"{format_number(mark.y)} at {mark.x:.12g}{'' if mark.fit else ', where a gate failed'}" for mark in ends
+    )
+
+
+def draw_load_curves(title: str, curves: Sequence[PlotSeries], limit: float | None = None) -> Drawing:
+    """Draw latencies over rates, both on logarithmic scales, and a straight line at a limit that they may have.
+
+    There is at least one curve, with marks at positive places.
+    """
+    rates = Scale.logarithmic(mark.x for curve in curves for mark in curve.marks)
+    limits = [limit] if limit else []
+    ends = (math.log10(rates.low), math.log10(rates.high))
+    placed = [
+        replace(
+            curve,
+            marks=[replace(mark, x=math.log10(mark.x)) for mark in curve.marks],
+            points=[(math.log10(x), y) for x, y in curve.points],
+        )
+        for curve in curves
+    ]
+    straight = [
+        PlotSeries(Style("", "var(--muted)", "", "2 3"), points=[(end, value) for end in ends]) for value in limits
+    ]
+    labels = {math.log10(rate): label for rate, label in rates.ticks().items()}
+    described = [f"{curve.style.name} {_describe_ends(curve.marks)}" for curve in curves]
+    described += [f"the limit is {format_number(value)}" for value in limits]
+    scale = Scale.logarithmic([*limits, *(mark.y for curve in curves for mark in curve.marks)])
+    return Plot(scale, ends, labels).draw(title, "; ".join(described), [*straight, *placed])
+
+
+def draw_curves(title: str, curves: Sequence[PlotSeries], *, is_log: bool) -> Drawing:
+    """Draw points and bands over a number that only grows, as of calls; there is at least one curve.
+
+    `is_log` is of the scale of their values.
+    """
+    values = [value for curve in curves for _, *values in (*curve.points, *curve.band) for value in values]
+    scale = Scale.logarithmic(values) if is_log else Scale.linear(values)
+    last = max(curve.points[-1][0] for curve in curves)
+    ends = (
+        f"{curve.style.name} {format_number(curve.points[-1][1])} at {curve.points[-1][0]:,.6g}" for curve in curves
+    )
+    return Plot(scale, (0, last), Scale(0, last).ticks()).draw(title, "; ".join(ends), curves)
+
+
+def draw_live(
+    title: str, unit: str, history: Sequence[ProgressPoint], of: Callable[[ProgressPoint], float | None], now: datetime
+) -> Chart:
+    """Draw a figure of a run's last two minutes, from 0 on: a line for each cell; one with a single point is a dot."""
+    points = [
+        (point.cell, min((point.at - now).total_seconds(), 0.0), value)
+        for point in history
+        if (now - point.at).total_seconds() <= HISTORY_MAX and (value := of(point)) is not None
+    ]
+    cells = [[point[1:] for point in cell] for _, cell in itertools.groupby(points, key=lambda point: point[0])]
+    series = [
+        PlotSeries(_LIVE_STYLE, points=cell) if len(cell) > 1 else PlotSeries(_LIVE_STYLE, [Mark(*cell[0])])
+        for cell in cells
+    ]
+    values = [value for _, _, value in points]
+    description = "nothing yet"
+    if values:
+        low, high, last = map(format_number, (min(values), max(values), values[-1]))
+        description = f"{low} to {high} {unit}, at last {last}"
+    plot = Plot(Scale.linear(values), (-HISTORY_MAX, 0), _LIVE_LABELS, _LIVE_FRAME)
+    return Chart(title, unit, plot.draw(f"{title} in the last two minutes", description, series))

@@ -1,0 +1,70 @@
+"""How each transport looks, in every chart alike: a colour, a marker, and a line for each of its variants.
+
+The colours are safe for colour-blind readers (after M. Okabe, K. Ito: Color Universal Design, 2008);
+the marker and the line say the same once more. A hollow mark is, in every chart, of a cell for which a gate failed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wirebench.analysis.summary import CellSummary
+
+#: Markers: the outline of each around its place, as the path of an SVG.
+_CIRCLE = "m-3.8 0a3.8 3.8 0 1 0 7.6 0a3.8 3.8 0 1 0-7.6 0z"
+_SQUARE = "m-3.5-3.5h7v7h-7z"
+_TRIANGLE = "m0-4.4l4.4 7.8h-8.8z"
+_DIAMOND = "m0-4.8l4.8 4.8-4.8 4.8-4.8-4.8z"
+_DOWN = "m0 4.4l4.4-7.8h-8.8z"
+_PLUS = "m-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z"
+_OUTLINES = (_CIRCLE, _SQUARE, _TRIANGLE, _DIAMOND, _DOWN, _PLUS)
+_OTHER = ("var(--other)", _DIAMOND)
+_TRANSPORTS = {
+    "rest": ("var(--rest)", _CIRCLE),
+    "grpc": ("var(--grpc)", _SQUARE),
+    "socket": ("var(--socket)", _TRIANGLE),
+}
+#: Where all lines are of one transport, colours tell the lines apart.
+_COLOURS = tuple(f"var(--{name})" for name in ("rest", "grpc", "socket", "other", "rose", "gold"))
+_DASHES = ("", "7 4", "2 3", "10 3 3 3", "14 5", "10 3 3 3 3 3")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the cells of one name look: colours and dashes as in an SVG; without dashes, lines are solid."""
+
+    name: str
+    colour: str
+    outline: str
+    dashes: str = ""
+
+
+def assign_styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
+    """Give each name of a cell its look."""
+    return assign_styles_to_names((cell.name, str(cell.factors["transport"])) for cell in cells)
+
+
+def assign_styles_to_names(names: Iterable[tuple[str, str]]) -> dict[str, Style]:
+    """Give each name, which comes with its transport, a look: a transport's variants differ by line."""
+    looks: dict[str, Style] = {}
+    variants: dict[str, itertools.count[int]] = {}
+    for name, transport in names:
+        if name not in looks:
+            variant = next(variants.setdefault(transport, itertools.count()))
+            looks[name] = Style(name, *_TRANSPORTS.get(transport, _OTHER), _DASHES[variant % len(_DASHES)])
+    return looks
+
+
+def assign_styles_to_lines(names: Iterable[str]) -> dict[str, Style]:
+    """Give each line of one transport a look of its own, a mark without a line among them.
+
+    Colour and marker differ, and once the colours are through, they come with other markers and another line.
+    """
+    looks: dict[str, Style] = {}
+    for index, name in enumerate(dict.fromkeys(names)):
+        rounds, place = divmod(index, len(_COLOURS))
+        outline = _OUTLINES[(place + rounds) % len(_OUTLINES)]
+        looks[name] = Style(name, _COLOURS[place], outline, _DASHES[rounds % len(_DASHES)])
+    return looks

@@ -1,0 +1,143 @@
+"""Histories as programs get them: from the API, and from `wirebench history --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from wirebench.analysis.change_points import LevelChange, LineChanges
+from wirebench.analysis.compare_runs import CellChange
+from wirebench.analysis.history import History, HistoryPoint, Line
+from wirebench.analysis.pair import Verdict
+from wirebench.analysis.ratio import Ratio
+from wirebench.model.labels import describe_common_factors
+from wirebench.model.metric import Metric
+from wirebench.present.level_changes import describe_level_change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChangeData:
+    """What has become of a cell since the run before on the same line: the ratio, and the verdict of `compare`."""
+
+    verdict: Verdict
+    ratio: Ratio
+    failed_gates: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRunData:
+    """A cell in one run: the geometric mean of its blocks, with the ends of its interval."""
+
+    run: str
+    started_at: datetime
+    status: str
+    commit: str | None
+    versions: dict[str, str]
+    cell: str
+    blocks: int
+    figure: float
+    low: float | None
+    high: float | None
+    failed_gates: tuple[str, ...]
+    change: RunChangeData | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelChangeData:
+    """A change of level: the first run of the new one, the last of the old one, and new / old.
+
+    `p_value` is the chance of so clear a change, were there none.
+    """
+
+    first: str
+    last_before: str
+    ratio: float
+    p_value: float
+    runs_before: int
+    runs_after: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLineData:
+    """What was measured on one machine and target, the oldest run first; `changes` are null if not asked for."""
+
+    target: str
+    machine: str
+    runs: tuple[HistoryRunData, ...]
+    changes: tuple[LevelChangeData, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryData:
+    """A cell over its runs, by machine and target."""
+
+    name: str
+    factors: dict[str, str | int | float | None]
+    metric: str
+    unit: str
+    higher_is_better: bool
+    lines: tuple[HistoryLineData, ...]
+
+
+def make_history_data(found: History, changes: Sequence[LineChanges] | None = None) -> HistoryData:
+    """Return a history, with the changes of its lines where they are asked for."""
+    metric = found.metric
+    of_lines = [None] * len(found.lines) if changes is None else [each.changes for each in changes]
+    return HistoryData(
+        name=describe_common_factors(found.factors),
+        factors=dict(found.factors),
+        metric=metric.name,
+        unit=metric.unit,
+        higher_is_better=metric.higher_is_better,
+        lines=tuple(_make_line(line, of_line, metric) for line, of_line in zip(found.lines, of_lines, strict=True)),
+    )
+
+
+def _make_line(line: Line, changes: Sequence[LevelChange] | None, metric: Metric) -> HistoryLineData:
+    return HistoryLineData(
+        target=line.target,
+        machine=line.machine,
+        runs=tuple(map(_make_run, line.points)),
+        changes=None if changes is None else tuple(_make_level_change(each, metric) for each in changes),
+    )
+
+
+def _make_level_change(change: LevelChange, metric: Metric) -> LevelChangeData:
+    return LevelChangeData(
+        first=change.first.run.id,
+        last_before=change.before[-1].run.id,
+        ratio=change.ratio,
+        p_value=change.p_value,
+        runs_before=len(change.before),
+        runs_after=len(change.after),
+        sentence=describe_level_change(change, metric),
+    )
+
+
+def _make_run(point: HistoryPoint) -> HistoryRunData:
+    return HistoryRunData(
+        run=point.run.id,
+        started_at=point.started_at,
+        status=point.run.status,
+        commit=point.run.commit,
+        versions=point.run.versions,
+        cell=point.cell.cell,
+        blocks=point.figure.blocks,
+        figure=point.figure.estimate,
+        low=point.figure.low,
+        high=point.figure.high,
+        failed_gates=tuple(gate.name for gate in point.failed_gates),
+        change=_make_run_change(point.change) if point.change else None,
+    )
+
+
+def _make_run_change(change: CellChange) -> RunChangeData:
+    return RunChangeData(
+        verdict=change.verdict,
+        ratio=change.ratios[change.metric.name],
+        failed_gates=tuple(gate.name for gate in change.failed_gates),
+        reasons=change.reasons,
+    )

@@ -1,0 +1,55 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from wirebench.model.metric import Metric
+
+ABSENT = "–"
+
+_DIGITS = 3
+
+
+def format_number(value: float | None) -> str:
+    """Write a figure with three digits that count, and thousands apart; a dash for one that is absent."""
+    if value is None:
+        return ABSENT
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    _, _, exponent = f"{value:.{_DIGITS - 1}e}".partition("e")  # after rounding: 9.996 has two digits before the point
+    decimals = max(_DIGITS - 1 - int(exponent), 0)
+    return f"{value:,.{decimals}f}"
+
+
+def format_count(value: int | None) -> str:
+    """Write a count, with thousands apart; a dash for one that is absent."""
+    return ABSENT if value is None else f"{value:,}"
+
+
+def format_metric(metric: Metric, value: float | None) -> str:
+    """Write a metric's value: a count in full, any other with three digits that count."""
+    return format_count(None if value is None else int(value)) if metric.over_blocks == "sum" else format_number(value)
+
+
+def describe_errors(counts: Mapping[str, int]) -> str:
+    """Write the number of failed requests by class: `3 unavailable, 1 timeout`; a dash without any."""
+    return ", ".join(f"{format_count(failed)} {name}" for name, failed in counts.items()) or ABSENT
+
+
+def format_moment(text: str) -> str:
+    """Write a moment given in ISO 8601 to the minute, in UTC; what is no such moment stays as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
+
+
+def format_duration(seconds: float | None) -> str:
+    """Write a duration in minutes and seconds."""
+    if seconds is None:
+        return ABSENT
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{format_number(seconds)} s"

@@ -1,0 +1,284 @@
+"""What can be said of runs and cells beside comparisons: answers, loads, disruptions, sweeps, proxies, workers, TLS."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from wirebench.analysis.compare_cells import Comparison
+from wirebench.analysis.ratio import LEVEL, Ratio, mean
+from wirebench.analysis.scaling import find_scalings
+from wirebench.analysis.series import LIMITING, FactorSeries, find_series
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.measure.gates import FAIRNESS_MIN
+from wirebench.model.histogram_file import Handshakes
+from wirebench.model.labels import (
+    NOUNS,
+    capitalise,
+    describe_settings,
+    describe_situation,
+    name_cell,
+    name_gate,
+    name_transport,
+    pluralise,
+)
+from wirebench.model.metric import METRICS
+from wirebench.model.record import DisruptionRecord
+from wirebench.model.run_info import RunInfo
+from wirebench.model.scenario import Load
+from wirebench.present import sentences
+from wirebench.present.charts.svg import interval_of
+from wirebench.present.numbers import format_duration, format_number
+from wirebench.present.scaling import describe_scalings
+from wirebench.results.runs import Run
+
+#: Latencies over this, in milliseconds, are said without tenths.
+_TENTHS_MS_MAX = 100
+
+#: What gave way where one of `series.BREAKING` failed.
+_BROKEN = {
+    "error_rate": "requests failed",
+    "conformance": "replies were wrong",
+    "counts": "driver and service counted differently",
+    "connections": "some of them got no reply",
+    "generator_cpu": "the load generator's CPU was full",
+    "ceiling": "the load generator was near what it makes at most",
+    "dropped_iterations": "requests were due that no connection was free for",
+}
+
+_DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
+
+
+def describe_common_factors(cells: Sequence[CellSummary]) -> str:
+    """Say what all cells of a run are alike in, and their names don't tell: operation, load, what isn't the default."""
+    if not cells:
+        return ""
+    factors, varied = cells[0].factors, cells[0].factors.keys() - cells[0].shared
+    return ", ".join(filter(None, (describe_situation(factors, varied), *describe_settings(factors, varied))))
+
+
+def describe_looks(info: RunInfo) -> str:
+    """Say how a run was repeated until its verdicts were settled, and what that costs them; or nothing."""
+    looks = info.looks
+    if looks is None:
+        return ""
+    limit = f"{looks.blocks[-1]} blocks"
+    if looks.duration_max_s is not None:
+        limit = f"{limit} or {format_duration(looks.duration_max_s)}"
+    method = (
+        f"{pluralise(len(looks.blocks), 'look')} planned, so p-values are multiplied by {len(looks.blocks)} "
+        "(group-sequential, constant nominal level)"
+    )
+    if not looks.ended:
+        return f"Blocks are repeated until no verdict is inconclusive, up to {limit}: {method}."
+    # One that ended by time between two looks had its last look then.
+    made = sorted({*(blocks for blocks in looks.blocks if blocks < info.blocks), info.blocks})
+    ended = {"settled": "no verdict is inconclusive", "blocks": "that is its limit", "time": "its time was up"}
+    return (
+        f"Blocks were repeated until no verdict is inconclusive, up to {limit}: ended after {info.blocks}, as "
+        f"{ended[looks.ended]}. {method}; after {pluralise(len(made), 'look')} (blocks {', '.join(map(str, made))}), "
+        f"{100 * LEVEL * len(made) / len(looks.blocks):.2g} % of {100 * LEVEL:g} % are spent."
+    )
+
+
+def describe_disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """Say of each cell whose replicas were disrupted what that cost."""
+    return tuple(sentence for cell in cells if (sentence := _disruption(cell)))
+
+
+def describe_sweep(series: FactorSeries) -> str:
+    """Say of a series over the concurrency what served the most, and what gave way first."""
+    first = series.cells[0]
+    what = f"{name_cell(first.factors, first.shared)}, {describe_situation(first.factors, {'concurrency'})}"
+    greatest = pluralise(int(series.levels[-1]), "connection")
+    if series.most is None:
+        return f"{what}: not one request succeeded, up to {greatest}."
+    at = pluralise(int(series.most.factors["concurrency"] or 0), "connection")
+    most = f"{what}: serves the most from {at} on ({_served(series.most)})"
+    if series.first_broken is None:
+        return f"{most}; nothing gave way up to {greatest}."
+    cell, gate = series.first_broken
+    where = pluralise(int(cell.factors["concurrency"] or 0), "connection")
+    error = f" ({cell.errors[0]})" if cell.errors and gate.name == "error_rate" else ""
+    return f"{most}; first, at {where}, {_BROKEN[gate.name]}{error}."
+
+
+def describe_capacities(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """Say of each cell that was searched for its capacity what it is, and of what objective."""
+    return tuple(sentence for cell in cells if (sentence := _describe_capacity(cell)))
+
+
+def _describe_capacity(cell: CellSummary) -> str:
+    searches = [record.search for record in cell.records if record.search]
+    if not searches:
+        return ""
+    asked = searches[0]
+    objective = f"a p99 of at most {asked.p99_ms:g} ms and at most {100 * asked.error_share:g} % errors"
+    figures = tuple(cell.by_block(METRICS["capacity"]).values())
+    if not figures:
+        lowest = min(window.rate_asked_per_s for each in searches for window in each.windows)
+        return f"{cell.full_name} keeps {objective} at no rate that was tried, down to {lowest:,} requests/s."
+    limits = [name_gate(gate.name) for gate in cell.failed_gates(METRICS["capacity"]) if gate.name in LIMITING]
+    per_unit = [
+        f"{format_number(value)} per {unit}"
+        for name, unit in (("capacity_core", "core that it keeps busy"), ("capacity_memory", "GB of memory"))
+        if (value := cell.typical(METRICS[name]))
+    ]
+    least = "at least " if limits else ""
+    why = f" (the search was limited: {', '.join(limits)})" if limits else ""
+    serves = f"{cell.full_name} serves {least}{_format_mean(mean(figures))} requests/s{why} with {objective}"
+    return f"{'; '.join((serves, *per_unit))}."
+
+
+def _format_mean(of: Ratio) -> str:
+    interval = interval_of(of)
+    ci = f" (95 % CI {'–'.join(map(format_number, interval))})" if interval else ""
+    return f"{format_number(of.estimate)}{ci}"
+
+
+def _served(cell: CellSummary) -> str:
+    rate = cell.typical(cell.rate) or 0.0
+    ms = cell.typical(METRICS["first_item" if cell.has_streams else "p99"]) or 0.0
+    time = f"{ms:,.{1 if ms < _TENTHS_MS_MAX else 0}f} ms"
+    return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
+
+
+def _disruption(cell: CellSummary) -> str:
+    seen = [record.disruption for record in cell.records if record.disruption]
+    if not seen:
+        return ""
+    factors = cell.factors
+    replicas = pluralise(int(factors["replicas"] or 1), "replica")
+    what = (
+        f"{name_transport(factors)}, {_DISRUPTIONS[seen[0].kind].format(replicas)} under {describe_situation(factors)}"
+    )
+    requests = sum(record.requests_total for record in cell.records)
+    failed = sum(each.failed_requests for each in seen)
+    lost = f"none of {requests:,} requests failed"
+    if failed:
+        recovery = _from_to([each.recovery_s for each in seen])
+        lost = f"{failed:,} of {requests:,} requests failed, the last of them {recovery} s after it began"
+    slowest_ms = max(
+        (latency.max_ms for record in cell.records if (latency := record.response or record.service)), default=0
+    )
+    ready = _from_to([_lasted_s(each) for each in seen])
+    return (
+        f"{what}: {lost}; the slowest answer took {slowest_ms:,.0f} ms; all replicas were ready again after {ready} s."
+    )
+
+
+def _lasted_s(disruption: DisruptionRecord) -> float:
+    return (disruption.end_unix_ns - disruption.start_unix_ns) / 1e9
+
+
+def _from_to(values: Sequence[float], digits: int = 1) -> str:
+    return "–".join(dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values))))
+
+
+def describe_proxy_cost(cells: Iterable[CellSummary]) -> str:
+    """Say what the proxy that loads went through costs by itself; nothing if there was none."""
+    seen = [(name_transport(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]
+    if not seen:
+        return ""
+    by_transport: dict[str, list[float]] = {}
+    for transport, proxy in seen:
+        by_transport.setdefault(transport, []).append(proxy.added_ms)
+    added = ", ".join(f"{statistics.median(added_ms):.2f} ms on {name}" for name, added_ms in by_transport.items())
+    cpu_us = [proxy.cpu_us_per_request for _, proxy in seen if proxy.cpu_us_per_request is not None]
+    cpu = f", and {statistics.median(cpu_us):.0f} µs of CPU time on the load generator's cores" if cpu_us else ""
+    return f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
+
+
+def describe_zones(cells: Iterable[CellSummary]) -> str:
+    """Say which share of the requests stayed in the load's zone, by traffic distribution; nothing without zones."""
+    by_level: dict[str, list[float]] = {}
+    for cell in cells:
+        shares = (record.server.same_zone_share for record in cell.records)
+        seen = by_level.setdefault(str(cell.factors["traffic_distribution"]), [])
+        seen.extend(100 * share for share in shares if share is not None)
+    told = [f"{_from_to(shares, 0)} % with {NOUNS[level]}" for level, shares in by_level.items() if shares]
+    return f"Of the requests, replicas in the load's zone had {', and '.join(told)}." if told else ""
+
+
+def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
+    """Say where some workers of a service had far more requests than others; nothing if nowhere.
+
+    This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
+    """
+    several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
+    least = [(fairness, cell) for cell in several if (fairness := _least_fairness(cell)) is not None]
+    uneven = [each for each in least if each[0] < FAIRNESS_MIN]
+    if not uneven:
+        return ""
+    index, worst = min(uneven, key=lambda each: each[0])
+    return (
+        f"Workers had uneven shares of the requests in {len(uneven)} of {pluralise(len(several), 'cell')} with several "
+        f"workers. The least even is {worst.full_name}: Jain's index {index:.2f}, where 1 is even. "
+        "A connection stays with the worker that accepted it; with more connections, shares are more even."
+    )
+
+
+def _least_fairness(cell: CellSummary) -> float | None:
+    known = (record.server.fairness for record in cell.records)
+    return min((each for each in known if each is not None), default=None)
+
+
+def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Say what a run comes to: what gave way first in a sweep, who is faster, whether and how far drivers agree.
+
+    `comparisons` are those of the run; a running one has no answer yet.
+    """
+    if run.info.status == "running":
+        return ()
+    cells = summarise(run.records)
+    sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
+    told = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
+    capacities = describe_capacities(cells)
+    return tuple(map(capitalise, (*capacities, *sweeps, *sentences.summarise_comparisons(comparisons), *told)))
+
+
+def describe_load(load: Load) -> str:
+    """Name the model of a load, and what it sets besides rates, warm-up and window."""
+    return ", ".join(_list_settings(load))
+
+
+def _list_settings(load: Load) -> Iterator[str]:
+    yield f"{load.calls:,} calls a connection" if load.calls else load.model
+    if load.warmup_calls:
+        yield f"{load.warmup_calls:,} to warm up"
+    if load.spawn_rate_per_s is not None:
+        yield f"{load.spawn_rate_per_s:g} users start a second"
+    if load.objective is not None:
+        yield f"p99 at most {load.objective.p99_ms:g} ms, errors at most {100 * load.objective.error_share:g} %"
+    if load.timeout_s is not None:
+        yield f"timeout {load.timeout_s:g} s"
+
+
+def describe_handshakes(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """Say what cells with TLS agreed on with their services, who didn't tell, and whether sessions were resumed."""
+    with_tls = [cell for cell in cells if cell.factors["tls"] != "none"]
+    return tuple(_describe_tls(with_tls)) if with_tls else ()
+
+
+def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:
+    agreed: dict[str, dict[str, None]] = {}
+    resumed: Counter[bool] = Counter()
+    for cell in cells:
+        for each in (each for record in cell.records for each in record.tls):
+            agreed.setdefault(_agreement(each), {})[name_transport(cell.factors)] = None
+            resumed[each.resumed] += each.handshakes
+    if len(agreed) == 1:
+        yield f"All connections with TLS agreed on {next(iter(agreed))}."
+    elif agreed:
+        said = "; ".join(f"{', '.join(transports)} on {agreement}" for agreement, transports in agreed.items())
+        yield f"Not all connections with TLS agreed on the same, which is part of what is compared: {said}."
+    if resumed:
+        yield f"{resumed[True]:,} of {resumed.total():,} handshakes resumed an earlier session."
+    silent = dict.fromkeys(str(cell.factors["driver"]) for cell in cells if not any(each.tls for each in cell.records))
+    if silent:
+        yield f"{capitalise(', '.join(silent))} can't tell what its connections with TLS agreed on."
+
+
+def _agreement(each: Handshakes) -> str:
+    return f"{each.version}, {each.cipher_suite}, {each.key_exchange}"

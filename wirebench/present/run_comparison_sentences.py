@@ -1,0 +1,165 @@
+"""What two runs come to, as sentences: for the terminal, the API and the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wirebench.analysis.compare_runs import CellChange, RunComparison
+from wirebench.analysis.differences import Difference
+from wirebench.analysis.pair import Verdict
+from wirebench.model.labels import describe_common_factors, pluralise
+from wirebench.model.run_info import RunInfo
+from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
+from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.sentences import (
+    describe_correction,
+    describe_detectable_ratio,
+    explain_withheld,
+    format_interval,
+    format_ratios,
+)
+
+#: So many cells that one run lacks are named.
+_NAMED_MAX = 6
+
+#: The columns of `tabulate_change`.
+HEADINGS = ("cell", "figure", "base", "head", "ratio", "verdict")
+
+_COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive")
+
+
+def describe_change(change: CellChange) -> str:
+    """Say in one sentence what has become of a cell."""
+    return f"{describe_common_factors(change.subject.factors)}: {describe_verdict(change)}"
+
+
+def describe_verdict(change: CellChange) -> str:
+    """Say what has become of a cell, without its name; a whole sentence."""
+    measured = format_ratios(change)
+    match change.verdict:
+        case "withheld":
+            return f"no verdict ({explain_withheld_change(change)}); measured {measured}."
+        case "equivalent":
+            return f"head and base are equivalent: {measured}."
+        case "inconclusive":
+            return f"inconclusive: {measured}.{describe_detectable_ratio(change, _blocks(change), ' in each run')}"
+        case verdict:
+            return f"head is {verdict}{', beyond the margin' if change.regressed else ''}: {measured}."
+
+
+def summarise_change(change: CellChange) -> str:
+    """Say what has become of a cell in a table: the ratio of what is judged, and the verdict or why there is none."""
+    verdict = f"no verdict ({explain_withheld_change(change)})" if change.verdict == "withheld" else change.verdict
+    ratio = change.ratios.get(change.metric.name)
+    return f"{format_interval(ratio)}: {verdict}" if ratio else verdict
+
+
+def tabulate_change(change: CellChange) -> tuple[str, ...]:
+    """Return a row of a table: what is judged of a cell, what is typical of it in each run, the ratio, the verdict."""
+    metric = change.metric
+    ratio = change.ratios.get(metric.name)
+    return (
+        describe_common_factors(change.subject.factors),
+        metric.heading,
+        *(format_number(cell.typical(metric)) for cell in (change.baseline, change.subject)),
+        format_interval(ratio) if ratio else ABSENT,
+        f"{change.verdict}{', beyond the margin' if change.regressed else ''}",
+    )
+
+
+def make_build_summary(found: RunComparison) -> BuildSummary:
+    """Return what a build shows: a cell that has regressed failed, and one without a verdict was skipped."""
+    return BuildSummary(
+        command="compare",
+        run=found.head,
+        base=found.base,
+        headings=HEADINGS,
+        rows=tuple(map(_make_build_row, found.changes)),
+        sentence=summarise_comparison(found),
+        caveats=tuple(list_caveats(found)),
+    )
+
+
+def _make_build_row(change: CellChange) -> BuildRow:
+    has_verdict = change.verdict not in ("withheld", "inconclusive")
+    outcome: Outcome = "failed" if change.regressed else "passed" if has_verdict else "skipped"
+    *figures, verdict = tabulate_change(change)
+    why = explain_withheld_change(change) if change.verdict == "withheld" else ""
+    return BuildRow(
+        name=describe_common_factors(change.subject.factors),
+        outcome=outcome,
+        figures=(*figures, f"{verdict} ({why})" if why else verdict),
+        sentence=describe_verdict(change),
+        measured_s=change.subject.measured_s,
+    )
+
+
+def explain_withheld_change(change: CellChange) -> str:
+    """Say why there is no verdict."""
+    return "; ".join(filter(None, (*change.reasons, explain_withheld(change.failed_gates)))) or "nothing to compare"
+
+
+def summarise_comparison(found: RunComparison) -> str:
+    """Say in one sentence what all cells together come to."""
+    withheld = len(found.with_verdict("withheld"))
+    both = f"{pluralise(len(found.changes), 'cell')} in both runs"
+    if withheld == len(found.changes):
+        return f"Nothing could be judged: of {both}, no verdict in {withheld}."
+    counts = [f"{verdict} in {count}" for verdict in _COUNTED if (count := len(found.with_verdict(verdict)))]
+    said = [f"head is {', '.join(counts)}"] if counts else []
+    if withheld:
+        said.append(f"no verdict in {withheld}")
+    slower = pluralise(len(found.regressions), "is", "are") if found.regressions else "none is"
+    beyond = f"{slower} slower by more than {found.margin * 100:g} % with certainty"
+    return f"Of {both}, {', '.join(said)}; {beyond}."
+
+
+def list_caveats(found: RunComparison) -> Iterator[str]:
+    """Yield what to know beside the verdicts: their correction, missing cells, what the runs differ in."""
+    for name, run in (("base", found.base), ("head", found.head)):
+        yield from _not_whole(found, name, run)
+    if correction := describe_correction(found.changes):
+        yield correction
+    if single := _with_one_block(found):
+        yield f"One block says nothing of its own spread: for verdicts, give {single} two or more (--blocks)."
+    for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
+        if cells:
+            named = [describe_common_factors(cell.factors) for cell in cells[:_NAMED_MAX]]
+            more = [f"{len(cells) - _NAMED_MAX} more"] if len(cells) > _NAMED_MAX else []
+            yield f"Only in {name}: {'; '.join((*named, *more))}."
+    for each in found.differences:
+        yield describe_difference(each)
+
+
+def describe_difference(of: Difference) -> str:
+    """Say what two runs differ in, and whether it keeps their figures apart."""
+    apart = f": no verdict where it counts, as {of.reason}" if of.reason else ""
+    return f"{of.name}: {of.base} in base, {of.head} in head{apart}."
+
+
+def _not_whole(found: RunComparison, name: str, run: RunInfo) -> Iterator[str]:
+    """Say that a run lacks records, and how many: by what it has, it may be another run than it would be whole."""
+    if run.status == "complete":
+        return
+    if name == "base":
+        cells = (*(change.baseline for change in found.changes), *found.only_in_base)
+    else:
+        cells = (*(change.subject for change in found.changes), *found.only_in_head)
+    measured = f"{sum(len(cell.records) for cell in cells)} of {run.cells * run.blocks} windows are measured"
+    why = f" ({run.reason})" if run.reason else ""
+    yield f"{name} is {'still running' if run.status == 'running' else run.status}{why}: {measured}."
+
+
+def _with_one_block(found: RunComparison) -> str:
+    """Name the runs with cells that only their single block keeps from a verdict."""
+    judged = [change for change in found.changes if change.verdict != "withheld"]
+    sides = {
+        "base": [len(change.baseline.by_block(change.metric)) for change in judged],
+        "head": [len(change.subject.by_block(change.metric)) for change in judged],
+    }
+    return " and ".join(name for name, blocks in sides.items() if 1 in blocks)
+
+
+def _blocks(change: CellChange) -> str:
+    head, base = (len(cell.by_block(change.metric)) for cell in (change.subject, change.baseline))
+    return f"{head} against {base}"

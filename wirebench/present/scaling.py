@@ -1,0 +1,147 @@
+"""Scaling laws in words and as pictures: the points with the law, where adding stops helping, and the residuals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from wirebench.analysis.scaling import Scaling
+from wirebench.analysis.scaling_law import BLOCKS_MIN, LEVELS_MIN, Estimate, Model, ScalingLaw
+from wirebench.model.labels import capitalise, describe_situation, label_factor, name_cell, name_gate, pluralise
+from wirebench.present.charts.scaling import draw_law, draw_residuals
+from wirebench.present.charts.style import Style, assign_styles_to_names
+from wirebench.present.charts.svg import Chart
+from wirebench.present.numbers import format_number
+
+_MODELS: dict[Model, str] = {
+    "linear": "grows linearly",
+    "amdahl": "follows Amdahl's law",
+    "usl": "follows the universal scalability law",
+}
+#: More than this is as good as without end.
+_COUNT_MAX = 10_000
+
+
+def describe_scalings(scalings: Iterable[Scaling]) -> tuple[str, ...]:
+    """Say of each series which law it follows and where adding stops helping; and once a reason, which have none."""
+    told, without = [], dict[str, list[str]]()
+    for each in scalings:
+        if each.law:
+            told.append(capitalise(_describe_law(each, each.law)))
+        else:
+            without.setdefault(_explain_missing_law(each), []).append(name_scaling(each))
+    missing = (f"{reason}: {'; '.join(names)}." for reason, names in without.items())
+    return (*told, *missing)
+
+
+def name_scaling(scaling: Scaling) -> str:
+    """Name a series: its service, operation and load."""
+    first = scaling.series.cells[0]
+    return f"{_name_line(scaling)}, {describe_situation(first.factors, {scaling.series.factor})}"
+
+
+def draw_scalings(scalings: Iterable[Scaling]) -> tuple[Chart, ...]:
+    """Draw the laws of a run: of each factor and situation, the points with their laws, and the residuals."""
+    by_title: dict[tuple[str, str], list[Scaling]] = {}
+    looks = dict[str, Style]()
+    with_law = [each for each in scalings if each.law]
+    for each in with_law:
+        factor = each.series.factor
+        title = describe_situation(each.series.cells[0].factors, {factor})
+        by_title.setdefault((factor, title), []).append(each)
+    looks = assign_styles_to_names(
+        (_name_line(each), str(each.series.cells[0].factors["transport"])) for each in with_law
+    )
+    return tuple(
+        chart
+        for (factor, title), together in by_title.items()
+        for chart in _draw(label_factor(factor), title, [(looks[_name_line(each)], each) for each in together])
+    )
+
+
+def _draw(label: str, title: str, styled: Sequence[tuple[Style, Scaling]]) -> Iterator[Chart]:
+    laws = [(style, each.law) for style, each in styled if each.law]
+    rate = styled[0][1].series.cells[0].rate.label
+    yield Chart(
+        f"{rate} and scaling law: {title}",
+        f"over {label}; bands: 95 % intervals, dotted: extrapolated",
+        draw_law(f"Scaling law of {rate} over {label}, {title}", laws),
+    )
+    yield Chart(
+        f"Residuals: {title}",
+        f"measured {rate} as a ratio to the law, over {label}",
+        draw_residuals(f"Residuals of {rate} over {label}, {title}", laws),
+    )
+
+
+def _name_line(scaling: Scaling) -> str:
+    cell = scaling.series.cells[0]
+    return name_cell(cell.factors, {scaling.series.factor, *cell.shared})
+
+
+def _describe_law(scaling: Scaling, law: ScalingLaw) -> str:
+    label = label_factor(scaling.series.factor)
+    unit = scaling.series.cells[0].rate.label
+    parts = [f"{name_scaling(scaling)}: {unit} {_MODELS[law.model]} with {label}"]
+    if law.model == "linear":
+        parts.append(f"{format_estimate(law.one)} for each")
+    if law.model != "linear":
+        parts.append(f"σ {format_estimate(law.sigma)}")
+    if law.model == "usl":
+        parts.append(f"κ {format_estimate(law.kappa)}")
+    sentence = f"{', '.join(parts)}; {_describe_best(law, label)}."
+    if law.is_misfit:
+        worst = max(abs(each - 1) for each in law.residuals)
+        sentence += f" Points are up to {100 * worst:.2g} % off the law, more than their noise explains."
+    return sentence
+
+
+def _describe_best(law: ScalingLaw, label: str) -> str:
+    """Say where adding stops helping."""
+    most, best = max(law.levels), law.best
+    if math.isinf(best.estimate):
+        low = math.floor(min(best.low, _COUNT_MAX))
+        limit = (
+            f", to at most {format_number(1 / law.sigma.estimate)} times that of one" if law.model == "amdahl" else ""
+        )
+        return f"adding helps up to {low:,} {label} at least{_mark_extrapolated(low, most)}{limit}"
+    if best.high <= 1:
+        return "adding never helps"
+    return f"it is greatest at {_format_best(best)} {label}{_mark_extrapolated(best.estimate, most)}"
+
+
+def _mark_extrapolated(level: float, most: float) -> str:
+    return f", extrapolated beyond the {most:g} that were measured" if level > most else ""
+
+
+def _format_best(best: Estimate) -> str:
+    low, high = f"{best.low:,.0f}", f"{best.high:,.0f}" if best.high < _COUNT_MAX else ""
+    return f"{best.estimate:,.0f} (95 % CI {f'{low}–{high}' if high else f'{low} or more'})"
+
+
+def format_estimate(of: Estimate) -> str:
+    """Write a figure with its interval."""
+    low, high = (format_number(_round_to_zero(end)) for end in (of.low, of.high))
+    return f"{format_number(_round_to_zero(of.estimate))} (95 % CI {low}–{high})"
+
+
+def _round_to_zero(value: float) -> float:
+    return 0.0 if value < 1e-6 else value  # noqa: PLR2004 - less has no effect at any number that could be run
+
+
+def _explain_missing_law(scaling: Scaling) -> str:
+    factor, levels = scaling.series.factor, scaling.series.levels
+    what = f"no scaling law over {label_factor(factor)}"
+    if scaling.failed:
+        by_gate: dict[str, list[str]] = {}
+        for level, gate in scaling.failed:
+            by_gate.setdefault(name_gate(gate.name), []).append(f"{level:g}")
+        failed = "; ".join(f"{name} at {', '.join(at)}" for name, at in by_gate.items())
+        return capitalise(f"{what}, as gates failed ({failed})")
+    if len(levels) < LEVELS_MIN:
+        wanted = ",".join(f"{level:g}" for level in (*levels, 2 * levels[-1]))
+        return capitalise(
+            f"{what} from {len(levels)} levels ({LEVELS_MIN} are needed: `--set factors.{factor}={wanted}`)"
+        )
+    blocks = pluralise(scaling.blocks, "block")
+    return capitalise(f"{what} from {blocks} with all levels: {BLOCKS_MIN} are needed (--blocks)")

@@ -1,0 +1,308 @@
+"""Verdicts as sentences, for the terminal and the report alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from wirebench.analysis.compare_cells import Comparison
+from wirebench.analysis.pair import CellPair, Verdict
+from wirebench.analysis.ratio import LEVEL, Ratio
+from wirebench.model.labels import (
+    NOUNS,
+    OF_TRANSPORT,
+    describe_common_factors,
+    describe_level,
+    describe_link,
+    describe_payload,
+    name_by_factors,
+    name_gate,
+    pluralise,
+)
+from wirebench.model.metric import CAPACITIES, METRICS
+from wirebench.model.record import Gate
+from wirebench.model.scenario import BLOCKS_MAX
+
+SUMMARY_SENTENCES_MAX = 3
+
+#: Ratios beyond this are noise, or so clear that more digits say nothing.
+_RATIO_MAX = 1000
+
+#: What is told beside the metric that is judged.
+_BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
+
+#: What two drivers of one cell are compared by.
+INSTRUMENT_METRICS = ("throughput", "p50", "p99")
+
+_COUNTED: tuple[tuple[Verdict, str], ...] = (
+    ("faster", "faster in"),
+    ("equivalent", "equivalent in"),
+    ("slower", "slower in"),
+    ("inconclusive", "inconclusive in"),
+    ("withheld", "no verdict in"),
+)
+
+
+def summarise_comparisons(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Say in one sentence a pair what all its comparisons come to; at most `SUMMARY_SENTENCES_MAX` sentences."""
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons:
+        if not comparison.instruments:
+            pairs.setdefault(_names(comparison), []).append(comparison)
+    sentences = [_pair_sentence(*names, pair) for names, pair in pairs.items()]
+    if len(sentences) > SUMMARY_SENTENCES_MAX:
+        shown = sentences[: SUMMARY_SENTENCES_MAX - 1]
+        return (*shown, f"{len(sentences) - len(shown)} more pairs were compared.")
+    return tuple(sentences)
+
+
+def describe_agreement(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Say of each two drivers of the same cells, in one sentence, between which ratios their figures lie."""
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons:
+        if comparison.instruments and comparison.ratios:
+            pairs.setdefault(_names(comparison), []).append(comparison)
+    return tuple(
+        f"{subject} measured {_ranges(pair, INSTRUMENT_METRICS)} of {baseline}, "
+        f"over {pluralise(len(pair), 'situation')}."
+        for (subject, baseline), pair in pairs.items()
+    )
+
+
+def describe_comparison(comparison: Comparison) -> str:
+    """Say in one sentence what a comparison supports."""
+    return f"{describe_situation(comparison)}: {describe_verdict(comparison)}"
+
+
+def describe_situation(comparison: Comparison) -> str:
+    """Name what both cells share: the operation, the load, and what else isn't the default."""
+    return describe_common_factors(comparison.subject.factors, comparison.factor)
+
+
+def describe_verdict(comparison: Comparison) -> str:
+    """Say what a comparison supports, without the situation; a whole sentence."""
+    subject, baseline = _names(comparison)
+    if comparison.instruments:
+        return f"on the same service, {subject} measured {_disagreement(comparison, baseline)}."
+    measured, said = format_ratios(comparison), state_verdict(comparison)
+    checked = "".join(f" {_cross_check(comparison, check)}." for check in comparison.checks)
+    match comparison.verdict:
+        case "withheld":
+            return f"{said}; measured {measured}.{checked}"
+        case "inconclusive":
+            blocks = str(comparison.ratios[comparison.metric.name].blocks)
+            return f"{said}: {measured}.{describe_detectable_ratio(comparison, blocks)}{checked}"
+        case _:
+            return f"{said}: {measured}.{checked}"
+
+
+def state_verdict(comparison: Comparison) -> str:
+    """Say what a comparison comes to, without its figures: `gRPC is faster than REST`."""
+    subject, baseline = _names(comparison)
+    match comparison.verdict:
+        case "withheld":
+            why = explain_withheld(comparison.failed_gates) or "nothing to compare"
+            return f"no verdict on {subject} against {baseline} ({why})"
+        case "equivalent":
+            return f"{subject} and {baseline} are equivalent"
+        case "inconclusive":
+            return f"inconclusive between {subject} and {baseline}"
+        case verdict:
+            return f"{subject} {_is(subject)} {verdict} than {baseline}"
+
+
+def describe_cross_checks(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Say in one sentence how often other drivers lead to the same verdict; nothing where none has one to hold."""
+    pairs = [(each.verdict, check.verdict) for each in comparisons for check in each.checks]
+    same = [verdict == of_check for verdict, of_check in pairs if "withheld" not in (verdict, of_check)]
+    if not same:
+        return ()
+    return (f"other drivers lead to the same verdict in {sum(same)} of {pluralise(len(same), 'cross-check')}.",)
+
+
+def _cross_check(comparison: Comparison, check: Comparison) -> str:
+    metric = check.metric.name
+    measured = f" ({format_ratio(check, metric)})" if metric in check.ratios else ""
+    outcome = state_verdict(check)
+    if check.verdict != "withheld":
+        outcome = "the same verdict" if check.verdict == comparison.verdict else f"another verdict, {outcome}"
+    return f"Cross-check by {' and '.join(check.drivers)}: {outcome}{measured}"
+
+
+def describe_single_block(comparisons: Sequence[Comparison]) -> str:
+    """Say what holds for the comparisons that were measured in one block only; nothing if none was."""
+    without = [each for each in comparisons if any(ratio.low is None for ratio in each.ratios.values())]
+    if not without:
+        return ""
+    which = "" if len(without) == len(comparisons) else f" of {pluralise(len(without), 'comparison')} here"
+    return f"One block says nothing of its own spread, so that nothing is concluded{which}: run two or more (--blocks)."
+
+
+def describe_certainty(comparisons: Sequence[Comparison]) -> str:
+    """Say how far the verdicts of a run can be relied on: what they are corrected for, and where there are none."""
+    return " ".join(filter(None, (describe_correction(comparisons), describe_single_block(comparisons))))
+
+
+def format_ratios(pair: CellPair) -> str:
+    """Say the ratios of two cells: that which is judged, and those that are told beside it."""
+    names = (pair.metric.name, *(name for name in _BESIDE if name != pair.metric.name))
+    return ", ".join(format_ratio(pair, name) for name in names if name in pair.ratios) or "nothing"
+
+
+def format_ratio(pair: CellPair, name: str) -> str:
+    """Say the ratio of two cells by a metric that both have."""
+    return f"{format_interval(pair.ratios[name])} the {METRICS[name].label}{_doubt(pair, name)}"
+
+
+def _doubt(pair: CellPair, name: str) -> str:
+    """Say which gates failed for a figure that is told beside the verdict, but for those that withhold the verdict."""
+    said = {gate.name for gate in pair.failed_gates}
+    failed = format_gate_names([gate for gate in pair.unfit(name) if gate.name not in said])
+    return f" (don't rely on it: {failed})" if failed else ""
+
+
+def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> str:
+    """Say what so many blocks, in words, can't detect, and how many would; with a space before it, or nothing.
+
+    `each` says what has as many blocks.
+    """
+    tests = pair.significance
+    if tests is None:
+        return ""
+    ratio = pair.ratios[pair.metric.name]
+    by_itself = (ratio.low or 1) > 1 or (ratio.high or 1) < 1
+    corrected = (
+        f" Alone it would be a difference, but not as one of {tests.comparisons} comparisons." if by_itself else ""
+    )
+    least = f"{_number(min(tests.detectable, _RATIO_MAX))}×"
+    more = f"about {tests.blocks_needed:,}" if tests.blocks_needed else f"more than {BLOCKS_MAX:,}"
+    return (
+        f"{corrected} At this noise level {blocks} blocks can't detect differences below {least}; "
+        f"{more}{each} would decide it."
+    )
+
+
+def describe_correction(pairs: Iterable[CellPair]) -> str:
+    """Say what verdicts are corrected for; nothing where there is one, of one look."""
+    judged = (each for each in pairs if not (isinstance(each, Comparison) and each.instruments))
+    tests = next((each.significance for each in judged if each.significance), None)
+    if tests is None or (tests.comparisons, tests.looks) == (1, 1):
+        return ""
+    looks = f" and {pluralise(tests.looks, 'look')} at them" if tests.looks > 1 else ""
+    return (
+        f"Verdicts are corrected for {pluralise(tests.comparisons, 'comparison')} (Benjamini–Hochberg){looks}: "
+        f"on average at most {LEVEL * 100:g} % of those that say faster or slower are wrong."
+    )
+
+
+def format_gate_names(failed: Iterable[Gate]) -> str:
+    """Name gates as words."""
+    return ", ".join(dict.fromkeys(name_gate(gate.name) for gate in failed))
+
+
+def explain_withheld(failed: Iterable[Gate]) -> str:
+    """Say which gates withhold a verdict, if any does, and of the driver's error how large it is."""
+    by_name: dict[str, list[Gate]] = {}
+    for gate in failed:
+        by_name.setdefault(gate.name, []).append(gate)
+    reasons = []
+    if instruments := by_name.pop("instrument", []):
+        error_ms = max(gate.limit for gate in instruments)
+        reasons = [f"the driver's own error there is up to {error_ms:.2g} ms, so that the difference may be its own"]
+    if by_name:
+        reasons.insert(0, f"failed gates: {', '.join(map(name_gate, by_name))}")
+    return "; ".join(reasons)
+
+
+def format_interval(ratio: Ratio) -> str:
+    """Write a ratio with its interval, if it has one."""
+    if ratio.low is None or ratio.high is None:
+        return format_estimate(ratio.estimate)
+    return f"{format_estimate(ratio.estimate)} (95 % CI {_number(ratio.low)}–{_number(ratio.high)})"
+
+
+def format_estimate(ratio: float) -> str:
+    """Write a ratio without its interval."""
+    return f"{_number(ratio)}×"
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    """Name the two sides of a comparison by what differs."""
+    cells = (comparison.subject.factors, comparison.baseline.factors)
+    match comparison.factor:
+        case "transport" | "variant":
+            subject, baseline = (name_by_factors(factors, OF_TRANSPORT) for factors in cells)
+        case "runtime" | "driver" | "store" | "codec":
+            subject, baseline = comparison.subject_level, comparison.baseline_level
+        case "tls":
+            subject, baseline = (describe_level("tls", factors) for factors in cells)
+        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" as factor:
+            subject, baseline = (describe_link(factor, factors[factor]) for factors in cells)
+        case "concurrency":
+            subject, baseline = (pluralise(int(factors["concurrency"] or 0), "connection") for factors in cells)
+        case "payload":
+            subject, baseline = (describe_payload(factors["payload"]) for factors in cells)
+        case factor:
+            subject, baseline = (
+                NOUNS.get(str(factors[factor])) or describe_level(factor, factors) for factors in cells
+            )
+    return subject, baseline
+
+
+def _is(subject: str) -> str:
+    return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
+
+
+def _disagreement(comparison: Comparison, other: str) -> str:
+    parts = []
+    for name in INSTRUMENT_METRICS:
+        if ratio := comparison.ratios.get(name):
+            failed = format_gate_names(comparison.unfit(name))
+            doubt = f" (don't rely on it: {failed})" if failed else ""
+            parts.append(f"{format_interval(ratio)} the {METRICS[name].label}{doubt}")
+    return f"{', '.join(parts)} of {other}" if parts else f"nothing to compare with {other}"
+
+
+def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
+    if len(comparisons) == 1:
+        return describe_comparison(comparisons[0])
+    verdicts = Counter(comparison.verdict for comparison in comparisons)
+    where = "in both situations" if len(comparisons) == 2 else f"in all {len(comparisons)} situations"  # noqa: PLR2004
+    if len(verdicts) > 1:
+        counts = [f"{words} {verdicts[verdict]}" for verdict, words in _COUNTED if verdicts[verdict]]
+        counts[0] = f"{counts[0]} of {len(comparisons)} situations"
+        judged = [comparison for comparison in comparisons if comparison.verdict != "withheld"]
+        return f"{subject} against {baseline}: {', '.join(counts)}; measured {_ranges(judged)}."
+    match comparisons[0].verdict:
+        case "withheld":
+            failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
+            reason = explain_withheld(failed) or "nothing to compare"
+            return f"No verdict on {subject} against {baseline} {where} ({reason})."
+        case "equivalent":
+            return f"{subject} and {baseline} are equivalent {where}: {_ranges(comparisons)}."
+        case "inconclusive":
+            return f"Inconclusive between {subject} and {baseline} {where}: {_ranges(comparisons)}."
+        case verdict:
+            return f"{subject} {_is(subject)} {verdict} than {baseline} {where}: {_ranges(comparisons)}."
+
+
+def _ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
+    """Say between which ratios the situations lie: by default of the metric that is judged and of the server's CPU."""
+    parts = []
+    for name in names or dict.fromkeys((comparisons[0].metric.name, "cpu", "item_cpu")):
+        estimates = [comparison.ratios[name].estimate for comparison in comparisons if name in comparison.ratios]
+        if estimates:
+            ends = dict.fromkeys((_number(min(estimates)), _number(max(estimates))))
+            parts.append(f"{'–'.join(ends)}× the {METRICS[name].label}")
+    return ", ".join(parts) or "nothing"
+
+
+def _number(value: float) -> str:
+    """Write a ratio with two or three digits that count; beyond a thousand either way, only that it is beyond."""
+    if value > _RATIO_MAX:
+        return f">{_RATIO_MAX}"
+    if value < 1 / _RATIO_MAX:
+        return f"<{1 / _RATIO_MAX}"
+    least_of_decimals = {0: 99.95, 1: 9.995, 2: 0.0995, 3: 0.0}  # where rounding adds a digit
+    decimals = next(decimals for decimals, least in least_of_decimals.items() if value >= least)
+    return f"{value:.{decimals}f}"

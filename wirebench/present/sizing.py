@@ -1,0 +1,185 @@
+"""Sizes in words and for programs: how many replicas, with how many workers, at what cost, resting on what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wirebench.analysis.scaling_law import Estimate
+from wirebench.analysis.sizing import COUNT_MAX, Objective, Shortfall, Size, Sizing
+from wirebench.model.labels import describe_situation, name_cell, name_gate, pluralise
+from wirebench.present.data import EstimateData, make_estimate_data
+from wirebench.present.numbers import ABSENT, format_number
+
+#: Headings of the table, and whether they are of numbers.
+COLUMNS = (
+    ("variant", False),
+    ("replicas", True),
+    ("workers each", True),
+    ("cores busy", True),
+    ("memory, MiB", True),
+    ("a replica keeps, requests/s", True),
+    ("by", False),
+)
+_WITHOUT = frozenset({"replicas", "workers"})
+
+
+def list_rows(of: Sizing) -> list[tuple[str, ...]]:
+    """Return a row of texts for each size, in the order of `COLUMNS`."""
+    return [
+        (
+            _name_variant(size),
+            *(
+                (_format_count(size), str(size.kept.workers))
+                if size.factor == "replicas"
+                else ("1", _format_count(size))
+            ),
+            _format(size.cores),
+            _format(size.memory_bytes, 2.0**20),
+            f"{'≥ ' if size.kept.is_least else ''}{_format(size.kept.rate, size.kept.replicas)}",
+            _describe_basis(size),
+        )
+        for size in of.sizes
+    ]
+
+
+def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
+    """Say what was asked for, what sizes rest on, and where there are none."""
+    if of.sizes:
+        yield (
+            f"For {objective.rate_per_s:,.6g} requests/s with a p99 up to {objective.p99_ms:g} ms, each replica "
+            f"at {objective.utilisation:.0%} of what it was measured to keep."
+        )
+    if any(size.kept.is_closed for size in of.sizes):
+        yield (
+            "Loads were closed: connections wait for replies, so bursts that arrivals at random make are not in these "
+            "p99s. `wirebench run capacity` measures them."
+        )
+    if any(size.kept.is_least for size in of.sizes):
+        yield "≥: no measured load broke the objective, so fewer may do; measure higher loads."
+    if any(size.law is None and size.is_extrapolated for size in of.sizes):
+        yield (
+            "Replicas are taken to add up (linear), which no run here measured as far; shared stores, balancers and "
+            "nodes may make it less."
+        )
+    if any(math.isinf(size.count.high) for size in of.sizes):
+        yield f"{ABSENT}: the scaling law doesn't reach the rate, or not with up to {COUNT_MAX:,}."
+    for shortfall in of.shortfalls:
+        yield _describe_shortfall(shortfall, objective)
+    if not (of.sizes or of.shortfalls):
+        yield f"{of.run.info.id} has no steady load of requests"
+
+
+def _describe_shortfall(of: Shortfall, objective: Objective) -> str:
+    factors = of.cell.factors
+    workers = pluralise(int(factors["workers"] or 1), "worker")
+    replicas = pluralise(int(factors["replicas"] or 1), "replica")
+    what = f"nothing is known of {name_cell(factors, {*_WITHOUT, *of.cell.shared})} with {replicas} of {workers}"
+    if of.failed_gates:
+        return f"{what}: gates failed at all its loads ({', '.join(map(name_gate, of.failed_gates))})"
+    if of.p99_ms is None:
+        return f"{what}: no request succeeded"
+    return f"{what}: its p99 was over {objective.p99_ms:g} ms at all loads, {format_number(of.p99_ms)} ms at the least"
+
+
+def _name_variant(size: Size) -> str:
+    cell = size.kept.cell
+    load = {"concurrency", "rate_per_s", "connections"}
+    work = "" if "operation" in cell.shared else f" {describe_situation(cell.factors, load)}"
+    return f"{name_cell(cell.factors, {*_WITHOUT, *cell.shared})}{work}"
+
+
+def _describe_basis(size: Size) -> str:
+    load = describe_situation(size.kept.cell.factors, {"operation", "payload"}).removeprefix(", ")
+    law = {"linear": "linear law", "amdahl": "Amdahl's law", "usl": "universal law"}
+    basis = f"{law[size.law.model]} over {size.factor}" if size.law else "in proportion"
+    return f"{basis}, from {load}"
+
+
+def _format_count(size: Size) -> str:
+    count = size.count
+    if math.isinf(count.estimate):
+        return f"{ABSENT} (from {count.low:,.0f})" if math.isfinite(count.low) else ABSENT
+    star = "*" if size.is_extrapolated else ""
+    ends = f"{count.low:,.0f}–{f'{count.high:,.0f}' if math.isfinite(count.high) else ABSENT}"
+    return f"{count.estimate:,.0f}{star} ({ends})"
+
+
+def _format(of: Estimate | None, by: float = 1.0) -> str:
+    if of is None or math.isinf(of.estimate):
+        return ABSENT
+    low, high = (format_number(end / by) if math.isfinite(end) else ABSENT for end in (of.low, of.high))
+    return f"{format_number(of.estimate / by)} ({low}–{high})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeData:
+    """What a rate needs of one variant: `replicas` with `workers` each; null where the law never reaches it.
+
+    `kept_rate_per_s` is what the measured `cell` with `measured_replicas` keeps within the objective, and
+    `is_least` whether no measured load broke it. `model` is null where replicas are taken to add up.
+    """
+
+    variant: str
+    cell: str
+    replicas: EstimateData
+    workers: EstimateData
+    measured_replicas: int
+    measured_workers: int
+    kept_rate_per_s: EstimateData
+    is_least: bool
+    closed_load: bool
+    scaled: str
+    model: str | None
+    extrapolated: bool
+    cores: EstimateData | None
+    memory_bytes: EstimateData | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizingData:
+    """What a run says of an objective."""
+
+    run: str
+    rate_per_s: float
+    p99_ms: float
+    utilisation: float
+    sizes: tuple[SizeData, ...]
+    remarks: tuple[str, ...]
+
+
+def make_sizing_data(of: Sizing, objective: Objective) -> SizingData:
+    """Return what programs get of a sizing."""
+    return SizingData(
+        run=of.run.info.id,
+        rate_per_s=objective.rate_per_s,
+        p99_ms=objective.p99_ms,
+        utilisation=objective.utilisation,
+        sizes=tuple(map(_make_size_data, of.sizes)),
+        remarks=tuple(describe_sizing(of, objective)),
+    )
+
+
+def _make_size_data(of: Size) -> SizeData:
+    kept = of.kept
+    replicas, workers = (
+        make_estimate_data(of.count if of.factor == factor else Estimate(fixed, fixed, fixed))
+        for factor, fixed in (("replicas", 1 if of.factor == "workers" else kept.replicas), ("workers", kept.workers))
+    )
+    return SizeData(
+        variant=_name_variant(of),
+        cell=kept.cell.cell,
+        replicas=replicas,
+        workers=workers,
+        measured_replicas=kept.replicas,
+        measured_workers=kept.workers,
+        kept_rate_per_s=make_estimate_data(kept.rate),
+        is_least=kept.is_least,
+        closed_load=kept.is_closed,
+        scaled=of.factor,
+        model=of.law.model if of.law else None,
+        extrapolated=of.is_extrapolated,
+        cores=make_estimate_data(of.cores) if of.cores else None,
+        memory_bytes=make_estimate_data(of.memory_bytes) if of.memory_bytes else None,
+    )

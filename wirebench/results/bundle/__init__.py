@@ -1,0 +1,1 @@
+"""A run as one file, for others to import."""

@@ -1,0 +1,223 @@
+"""The index: what others ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.exc import DataError, IntegrityError
+
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.labels import pluralise
+from wirebench.model.record import Record
+from wirebench.model.run_info import RunInfo
+from wirebench.results.index import query, write
+from wirebench.results.index.database import Database
+from wirebench.results.index.model import Choices, KnownCell, Result, ResultPage, RunRow
+from wirebench.results.index.tables import TABLES, blocks, cells, runs
+from wirebench.results.query import Filters
+from wirebench.results.runs import DamagedRun, is_run_name, load_info, load_records, record_paths, run_folders
+
+#: Hears how many of the folder's runs have been looked at, of how many, and how many records were written.
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What was put into the index: runs and their records; `damaged` were passed over.
+
+    `elsewhere` are the runs that the index had and the folder hasn't: a rebuild takes them out.
+    """
+
+    runs: int
+    records: int
+    damaged: tuple[DamagedRun, ...]
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """How much the index holds."""
+
+    runs: int
+    cells: int
+    records: int
+
+
+class Index(Database):
+    """Finds runs and their figures. Fit for threads; all methods raise IndexUnusableError if the database fails."""
+
+    def __enter__(self) -> Self:
+        """Use the index, and close it at the end."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def results(self, filters: Filters, *, limit: int = 100, cursor: str | None = None) -> ResultPage[Result]:
+        """Return a page of cells with their figures: the newest run first; its cells by operation, concurrency, name.
+
+        Raises UsageError for a limit or cursor that is none.
+        """
+        with self.reading() as connection:
+            return query.select_results(connection, filters, limit, cursor)
+
+    def runs(self, filters: Filters, *, limit: int = 100, cursor: str | None = None) -> ResultPage[RunRow]:
+        """Return a page of runs, the newest first. Raises UsageError for a limit or cursor that is none."""
+        with self.reading() as connection:
+            return query.select_runs(connection, filters, limit, cursor)
+
+    def cells(self, filters: Filters) -> tuple[KnownCell, ...]:
+        """Return the cells that the runs have, each once."""
+        with self.reading() as connection:
+            return tuple(query.select_cells(connection, filters))
+
+    def choices(self) -> Choices:
+        """Return what each filter can be set to."""
+        with self.reading() as connection:
+            return query.select_choices(connection)
+
+    def contents(self) -> Contents:
+        """Return how much it holds."""
+        with self.reading() as connection:
+            counts = (connection.scalar(select(func.count()).select_from(table)) for table in (runs, cells, blocks))
+            return Contents(*(count or 0 for count in counts))
+
+    def put_run(self, info: RunInfo) -> None:
+        """Put what is said of a run, new or changed."""
+        with self.writing() as connection:
+            write.write_run(connection, info)
+
+    def add_record(self, record: Record) -> None:
+        """Put a record of a run that was put; it takes the place of one of the same cell and block."""
+        with self.writing() as connection:
+            write.write_records(connection, write.find_id(connection, record.run), [record])
+
+    def remove_run(self, run_id: str) -> None:
+        """Remove a run, if it is there, and all that belongs to it."""
+        with self.writing() as connection:
+            write.remove_run(connection, run_id)
+
+    def catch_up(self, folder: Path, on_progress: Progress | None = None) -> Changes:
+        """Put what the folder has and the index lacks, a run at a time; nothing is removed.
+
+        Raises UsageError if the folder is none.
+        """
+        folders = run_folders(folder)
+        with self.reading() as connection:
+            held = _read_held(connection)
+        intake = _Intake(folders, held)
+        for done, path in enumerate(folders, 1):
+            if _is_different(path, held):
+                with self.writing() as connection:
+                    intake.take(connection, path)
+            if on_progress:
+                on_progress(done, len(folders), intake.records)
+        if intake.changes.runs:
+            with self.writing() as connection:
+                write.analyse(connection)
+        return intake.changes
+
+    def catch_up_run(self, folder: Path) -> None:
+        """Put a run as its folder has it. Raises WirebenchError if it can't be read."""
+        with self.writing() as connection:
+            _put(connection, folder)
+
+    def rebuild(self, folder: Path, on_progress: Progress | None = None, *, take_out: bool = True) -> Changes:
+        """Rebuild the index from the folder; until it is complete, and if it fails, readers see the old one.
+
+        Raises UsageError if the folder is none, or, unless they are to be taken out, if there are runs of others.
+        """
+        folders = run_folders(folder)
+        with self.writing() as connection:
+            intake = _Intake(folders, connection.scalars(select(runs.c.run_id)))
+            if intake.changes.elsewhere and not take_out:
+                those = pluralise(len(intake.changes.elsewhere), "run")
+                raise UsageError(
+                    f"{self.name} has {those} that {folder}/ hasn't: another folder's, perhaps",
+                    "`wirebench index` puts in what it lacks; --rebuild --take-out takes those out",
+                )
+            for table in reversed(TABLES):
+                connection.execute(delete(table))
+            for done, path in enumerate(folders, 1):
+                intake.take(connection, path)
+                if on_progress:
+                    on_progress(done, len(folders), intake.records)
+            write.analyse(connection)
+        return intake.changes
+
+
+class _Intake:
+    """Counts what is taken from the folders of runs into an index that had these runs."""
+
+    def __init__(self, folders: Iterable[Path], had: Iterable[str]) -> None:
+        self.records = 0
+        self._runs = 0
+        self._damaged: list[DamagedRun] = []
+        self._elsewhere = tuple(sorted(set(had) - {folder.name for folder in folders}))
+
+    @property
+    def changes(self) -> Changes:
+        """What has changed so far."""
+        return Changes(self._runs, self.records, tuple(self._damaged), self._elsewhere)
+
+    def take(self, connection: Connection, folder: Path) -> None:
+        """Put a run, or pass it over if it is damaged."""
+        try:
+            with connection.begin_nested():
+                self.records += _put(connection, folder)
+            self._runs += 1
+        except WirebenchError as error:
+            self._damaged.append(DamagedRun(folder, error.message.replace(f"{folder}/", "")))
+        except (DataError, IntegrityError, OverflowError) as error:
+            cause = str(getattr(error, "orig", None) or error).partition("\n")[0]
+            self._damaged.append(DamagedRun(folder, f"the index has no room for its values: {cause}"))
+
+
+def _put(connection: Connection, folder: Path) -> int:
+    """Put a run and all its records; read under the write lock, so that an older state never replaces a newer one."""
+    info = _load_info(folder)
+    return write.write_records(connection, write.write_run(connection, info), load_records(folder))
+
+
+def _load_info(folder: Path) -> RunInfo:
+    info = load_info(folder)
+    if info.id != folder.name:
+        raise WirebenchError(f"it is the run {info.id}, in a folder of another name", "name the folder as the run")
+    if not is_run_name(info.id):
+        raise WirebenchError("run.json: id: no run has such a name", "move the folder away")
+    return info
+
+
+def _read_held(connection: Connection) -> dict[str, tuple[dict[str, object], int]]:
+    """Return the row of each run in the index, as `run_row` makes it, and how many of its records are there."""
+    records = (
+        select(cells.c.run, func.count().label("records"))
+        .join_from(cells, blocks, blocks.c.cell_id == cells.c.id)
+        .group_by(cells.c.run)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(runs, func.coalesce(records.c.records, 0)).outerjoin(records, records.c.run == runs.c.id)
+    )
+    return {row.run_id: (_without_id(row._asdict()), row[-1]) for row in rows}
+
+
+def _without_id(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name in runs.c and name != "id"}
+
+
+def _is_different(folder: Path, held: dict[str, tuple[dict[str, object], int]]) -> bool:
+    """Say whether the index lacks something of a run, as far as can be told without reading its records."""
+    try:
+        row = write.make_run_row(load_info(folder))
+    except WirebenchError:
+        return True  # to be named
+    return held.get(folder.name) != (row, sum(1 for _ in record_paths(folder)))

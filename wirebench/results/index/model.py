@@ -1,0 +1,113 @@
+"""What is asked of the index, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+#: A page has no more rows.
+PAGE_ROWS_MAX = 1000
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One cell of one run: the figures of its typical block (the geometric mean), and sums of counts over its blocks.
+
+    The metrics have their `field` here (wirebench.model.metric). Least and greatest latencies are those of all blocks.
+
+    Latencies are on the response clock where there is one. Of streams there are no figures of requests but those of
+    items; requests have none of items. A figure that no block has is None.
+    """
+
+    run_id: str
+    scenario: str
+    started_at: datetime
+    target: str
+    machine: str
+    cell: str
+    transport: str
+    driver: str
+    #: Aliases of `transport` and `driver`.
+    protocol: str
+    client: str
+    operation: str
+    concurrency: int
+    blocks: int
+    throughput: float | None
+    #: Of a search for it; None of other loads.
+    capacity_per_s: float | None
+    capacity_per_core: float | None
+    capacity_per_gb: float | None
+    min_latency_ms: float | None
+    mean_latency_ms: float | None
+    stdev_latency_ms: float | None
+    p50_latency_ms: float | None
+    p90_latency_ms: float | None
+    p95_latency_ms: float | None
+    p99_latency_ms: float | None
+    p99_9_latency_ms: float | None
+    max_latency_ms: float | None
+    cpu_us_per_request: float | None
+    item_rate_per_s: float | None
+    first_item_ms: float | None
+    p99_item_gap_ms: float | None
+    cpu_us_per_item: float | None
+    total_samples: int
+    successful: int
+    failed: int
+    #: Failed requests by their class.
+    errors: dict[str, int]
+    #: Items of streams; None where there are no streams.
+    items: int | None
+    #: Gates that failed in any block.
+    failed_gates: tuple[str, ...]
+    factors: dict[str, str | int | float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCell:
+    """A cell that some runs have, by its id: its factors, and in how many of the runs it is."""
+
+    cell: str
+    factors: dict[str, str | int | float | None]
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run: `records` of its `cells` × `blocks` are there."""
+
+    run_id: str
+    scenario: str
+    question: str
+    started_at: datetime
+    duration_s: float | None
+    status: str
+    reason: str
+    target: str
+    machine: str
+    versions: dict[str, str]
+    commit: str | None
+    seed: int
+    blocks: int
+    cells: int
+    records: int
+    #: Gates that failed in any record.
+    failed_gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage(Generic[Row]):
+    """Some of the rows that were asked for; `total` is how many there are, `next_cursor` is None on the last page."""
+
+    rows: tuple[Row, ...]
+    total: int
+    next_cursor: str | None
+
+
+#: The levels in the index of each filter that can be chosen from, sorted, by its name.
+Choices = Mapping[str, tuple[Any, ...]]

@@ -1,0 +1,65 @@
+"""A role of PostgreSQL that may read the index and nothing else: for Grafana and for SQL clients."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import sql
+
+from wirebench.errors import UsageError
+from wirebench.results.index import url as urls
+from wirebench.results.index.database import Database, IndexUnusableError
+
+READER = "reader"
+#: What a query of somebody's may take of the server that runs come in by.
+_STATEMENT_TIMEOUT = "30s"
+_CONNECTIONS_MAX = 20
+
+
+def grant_reading(url: str, password: str) -> None:
+    """Make the tables of the index, and the role `reader` with this password; what is there already is brought to it.
+
+    The URL is that of a role that may make others. Raises UsageError if it isn't PostgreSQL's, IndexUnusableError.
+    """
+    parsed = urls.parse(url)
+    if parsed.drivername == "sqlite":
+        raise UsageError("only PostgreSQL has roles", "who may read the file may read the index")
+    Database(url).close()
+    try:
+        with psycopg.connect(parsed.set(drivername="postgresql").render_as_string(hide_password=False)) as connection:
+            _make_role(connection, password)
+            _grant(connection)
+    except psycopg.Error as error:
+        cause = str(error).strip().partition("\n")[0]
+        raise IndexUnusableError(
+            f"{urls.without_password(url)} gets no reader: {cause}", "is its role a superuser?"
+        ) from None
+
+
+def _make_role(connection: psycopg.Connection, password: str) -> None:
+    if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER]).rowcount:
+        connection.execute(_statement("CREATE ROLE {role}"))
+    # Not the password itself: the server might write it to its log.
+    verifier = connection.pgconn.encrypt_password(password.encode(), READER.encode(), b"scram-sha-256").decode()
+    limits = "ALTER ROLE {role} NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {most}"
+    connection.execute(_statement(limits, most=_CONNECTIONS_MAX))
+    connection.execute(_statement("ALTER ROLE {role} LOGIN PASSWORD {verifier}", verifier=verifier))
+    connection.execute(_statement("ALTER ROLE {role} SET default_transaction_read_only = on"))
+    connection.execute(_statement("ALTER ROLE {role} SET statement_timeout = {most}", most=_STATEMENT_TIMEOUT))
+
+
+def _grant(connection: psycopg.Connection) -> None:
+    """Give it the tables and views, those of later versions too, and take away what everybody may do by default."""
+    database = sql.Identifier(connection.info.dbname)
+    for statement in (
+        "REVOKE ALL ON DATABASE {database} FROM PUBLIC",
+        "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+        "GRANT CONNECT ON DATABASE {database} TO {role}",
+        "GRANT USAGE ON SCHEMA public TO {role}",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO {role}",
+    ):
+        connection.execute(_statement(statement, database=database))
+
+
+def _statement(text: str, **parts: object) -> sql.Composed:
+    return sql.SQL(text).format(role=sql.Identifier(READER), **parts)

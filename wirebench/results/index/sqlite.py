@@ -1,0 +1,83 @@
+"""What SQLite has to be told: how to share its file, how to begin, and what to do with one that is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from wirebench.results.index.url import FILE_NAME
+
+#: Where a connection says by which statement its next transaction begins.
+BEGIN = "begin"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PRIMARY_CODE = 0xFF
+#: What such a file begins with. https://www.sqlite.org/fileformat.html#magic_header_string
+_MAGIC = b"SQLite format 3\0"
+
+
+def prepare(connection: sqlite3.Connection, _record: object) -> None:
+    """Let readers read while somebody writes, and rows refer to rows that are there."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last records may have to be caught up
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA analysis_limit = 400")  # rows of each index: ANALYZE takes milliseconds
+    try:
+        connection.execute("SELECT exp(ln(1.0))")
+    except sqlite3.OperationalError:  # built without mathematics
+        connection.create_function("exp", 1, math.exp, deterministic=True)
+        connection.create_function("ln", 1, _ln, deterministic=True)
+
+
+def _ln(value: float | None) -> float | None:
+    return math.log(value) if value is not None and value > 0 else None
+
+
+def begin(connection: Connection) -> None:
+    """Begin as we mean it: pysqlite would begin a transaction only at its first change."""
+    connection.exec_driver_sql(connection.info.get(BEGIN, "BEGIN"))
+
+
+def says_damaged(error: BaseException) -> bool:
+    """Say whether an error is that of a file that is no database, or none any more."""
+    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGED
+
+
+def is_for_an_index(path: Path) -> bool:
+    """Say whether a file is, or was, a database, or has the name of an index. Raises OSError."""
+    if path.name == FILE_NAME:
+        return True
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def move_aside_if_damaged(path: Path) -> Path | None:
+    """Give a database that SQLite can't read, if it is one, a name that is free, and return it: FILE.damaged.
+
+    What was never a database is somebody's, and stays. Raises sqlite3.Error, OSError.
+    """
+    if not path.is_file() or _is_whole(path) or not is_for_an_index(path):
+        return None
+    suffixes = itertools.chain([""], (f".{number}" for number in itertools.count(2)))
+    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
+    aside = next(name for name in names if not name.exists())
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):  # what belongs to it would be taken for the new one's
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(f"{path.name}{suffix}").rename(aside.with_name(f"{aside.name}{suffix}"))
+    return aside
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.DatabaseError as error:
+        if says_damaged(error):
+            return False
+        raise

@@ -1,0 +1,231 @@
+"""The schema of the index: its tables, and a view with the figures a cell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.schema import CreateView
+from sqlalchemy.types import TypeEngine
+
+from wirebench.model.metric import CAPACITIES, METRICS, Metric
+
+
+class Words(sa.TypeDecorator[str]):
+    """Text that sorts by its bytes on every database; what a database can't hold is replaced."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> TypeEngine[str]:
+        """Have PostgreSQL sort as SQLite does."""
+        return dialect.type_descriptor(sa.Text(collation="C" if dialect.name == "postgresql" else None))
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:  # noqa: ARG002 - the interface
+        """Replace U+0000, which PostgreSQL has no room for, and halves of characters."""
+        if value is None or (value.isascii() and "\x00" not in value):
+            return value
+        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
+class UtcMoment(sa.TypeDecorator[datetime]):
+    """A point in time, in UTC; SQLite, which has no type for it, gets it as text."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
+        """Take an aware time; in UTC the first and the last day may have none."""
+        if value is None:
+            return None
+        try:
+            return value.astimezone(UTC)
+        except OverflowError:
+            return value.replace(tzinfo=UTC)
+
+    def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ANN401, ARG002
+        """Return an aware time, in UTC."""
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+metadata = sa.MetaData()
+#: The figures of a distribution of latencies.
+_LATENCIES = ("min", "mean", "stdev", "p50", "p90", "p95", "p99", "p99_9", "max")
+
+#: What run.json says, as far as runs are found by it.
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("run_id", Words, nullable=False, unique=True),
+    sa.Column("scenario", Words, nullable=False),
+    sa.Column("question", Words, nullable=False),
+    sa.Column("started_at", UtcMoment, nullable=False),
+    sa.Column("duration_s", sa.Double),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("reason", Words, nullable=False),
+    sa.Column("target", Words, nullable=False),
+    sa.Column("machine", Words, nullable=False),
+    sa.Column("versions", sa.JSON, nullable=False),
+    sa.Column("commit_id", Words),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    sa.Column("blocks", sa.Integer, nullable=False),
+    sa.Column("cells", sa.Integer, nullable=False),
+    sa.Index("runs_by_start", "started_at", "run_id"),
+)
+
+#: One combination of factors in one run.
+cells = sa.Table(
+    "cells",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("run", sa.ForeignKey(runs.c.id, ondelete="CASCADE"), nullable=False),
+    sa.Column("operation", Words, nullable=False),
+    sa.Column("concurrency", sa.Integer, nullable=False),
+    sa.Column("cell", Words, nullable=False),
+    sa.Column("transport", Words, nullable=False),
+    sa.Column("driver", Words, nullable=False),
+    sa.Column("factors", sa.JSON, nullable=False),
+    #: None for the built-in application.
+    sa.Column("variant", Words),
+    sa.UniqueConstraint("run", "cell"),
+    # As the pages are sorted, with all that they are filtered by.
+    sa.Index("cells_of_runs", "run", "operation", "concurrency", "cell", "transport", "driver", "variant"),
+)
+
+#: One record: a cell in one block.
+blocks = sa.Table(
+    "blocks",
+    metadata,
+    sa.Column("cell_id", sa.ForeignKey(cells.c.id, ondelete="CASCADE"), primary_key=True),
+    sa.Column("block", sa.Integer, primary_key=True),
+    #: Its place among the cells of the block, from 0.
+    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("window_start_unix_ns", sa.BigInteger, nullable=False),
+    sa.Column("window_s", sa.Double, nullable=False),
+    sa.Column("requests", sa.BigInteger, nullable=False),
+    sa.Column("failed", sa.BigInteger, nullable=False),
+    #: None of streams.
+    sa.Column("throughput_per_s", sa.Double),
+    sa.Column("cpu_us_per_request", sa.Double),
+    #: None but of a search for the capacity.
+    sa.Column("capacity_per_s", sa.Double),
+    sa.Column("capacity_per_core", sa.Double),
+    sa.Column("capacity_per_gb", sa.Double),
+    sa.Column("rate_asked_per_s", sa.Double),
+    sa.Column("dropped_iterations", sa.BigInteger, nullable=False),
+    sa.Column("mismatches", sa.BigInteger, nullable=False),
+    sa.Column("memory_bytes", sa.BigInteger),
+    sa.Column("generator_cpu_share", sa.Double),
+    #: None of requests.
+    sa.Column("items", sa.BigInteger),
+    sa.Column("item_rate_per_s", sa.Double),
+    sa.Column("cpu_us_per_item", sa.Double),
+    #: Which of its statistics says what users waited for a reply.
+    sa.Column("clock", sa.Text),
+    #: Failed requests by class, as JSON; null in what was indexed before it had the column.
+    sa.Column("errors", sa.JSON),
+    sqlite_with_rowid=False,
+)
+
+#: The latencies of a record on one clock: service, response, first_item or gap.
+statistics = sa.Table(
+    "statistics",
+    metadata,
+    sa.Column("cell_id", sa.Integer, primary_key=True),
+    sa.Column("block", sa.Integer, primary_key=True),
+    sa.Column("clock", sa.Text, primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    *(sa.Column(f"{name}_ms", sa.Double, nullable=False) for name in _LATENCIES),
+    sa.ForeignKeyConstraint(["cell_id", "block"], ["blocks.cell_id", "blocks.block"], ondelete="CASCADE"),
+    sqlite_with_rowid=False,
+)
+
+#: The gates of a record, in its order; their advice is in the record.
+gates = sa.Table(
+    "gates",
+    metadata,
+    sa.Column("cell_id", sa.Integer, primary_key=True),
+    sa.Column("block", sa.Integer, primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("passed", sa.Boolean, nullable=False),
+    sa.Column("value", sa.Double, nullable=False),
+    sa.Column("limit_value", sa.Double, nullable=False),
+    sa.Column("unit", sa.Text, nullable=False),
+    #: The metrics that can't be trusted if it failed, with a space between two.
+    sa.Column("metrics", sa.Text, nullable=False),
+    sa.ForeignKeyConstraint(["cell_id", "block"], ["blocks.cell_id", "blocks.block"], ondelete="CASCADE"),
+    sqlite_with_rowid=False,
+)
+
+# Those that are asked for, among many that passed.
+sa.Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.passed, postgresql_where=~gates.c.passed)
+
+#: From those that others refer to, to those that refer to them.
+TABLES = (runs, cells, blocks, statistics, gates)
+
+#: Changes with the schema, so that an index of another one is recognized. Such numbers only grow.
+SCHEMA = "0005"
+version = sa.Table("wirebench_index_version", metadata, sa.Column("version_num", sa.Text, primary_key=True))
+
+
+def _select_results() -> sa.Select[Any]:
+    """Select a cell's typical block: metrics combine the blocks' figures as `Metric.over_blocks` says.
+
+    Columns of the cell and of the run are for people.
+    """
+    reply, first_item, gap = (statistics.alias(name) for name in ("reply", "first_item", "gap"))
+    figures = {
+        "requests": blocks.c.requests,
+        "throughput": blocks.c.throughput_per_s,
+        **{name: blocks.c[METRICS[name].field] for name in CAPACITIES},
+        **{name: reply.c[f"{name}_ms"] for name in _LATENCIES},
+        "errors": blocks.c.failed,
+        "cpu": blocks.c.cpu_us_per_request,
+        "items": blocks.c["items"],
+        "item_rate": blocks.c.item_rate_per_s,
+        "first_item": first_item.c.p50_ms,
+        "gap": gap.c.p99_ms,
+        "item_cpu": blocks.c.cpu_us_per_item,
+    }
+    joined: sa.FromClause = blocks
+    for latencies, clock in ((reply, blocks.c.clock), (first_item, "first_item"), (gap, "gap")):
+        of_block = sa.and_(latencies.c.cell_id == blocks.c.cell_id, latencies.c.block == blocks.c.block)
+        joined = joined.outerjoin(latencies, sa.and_(of_block, latencies.c.clock == clock))
+    typical = (
+        sa.select(
+            blocks.c.cell_id,
+            sa.func.count().label("blocks"),
+            *(_combine(METRICS[name], figure).label(METRICS[name].field) for name, figure in figures.items()),
+        )
+        .select_from(joined)
+        .group_by(blocks.c.cell_id)
+        .subquery("figures")
+    )
+    of_run = (runs.c.run_id, runs.c.scenario, runs.c.started_at, runs.c.target, runs.c.machine)
+    of_cell = (cells.c[name] for name in ("cell", "transport", "driver", "operation", "concurrency", "factors"))
+    return (
+        sa.select(typical.c.cell_id, *of_run, *of_cell, *(each for each in typical.c if each.name != "cell_id"))
+        .join_from(typical, cells, cells.c.id == typical.c.cell_id)
+        .join(runs, runs.c.id == cells.c.run)
+    )
+
+
+def _combine(metric: Metric, figure: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    match metric.over_blocks:
+        case "sum":
+            return sa.cast(sa.func.sum(figure), sa.BigInteger)
+        case "geometric mean":  # of the figures that are positive
+            return sa.func.exp(sa.func.avg(sa.case((figure > 0, sa.func.ln(figure)))), type_=sa.Double)
+        case "min":
+            return sa.func.min(figure)
+        case "max":
+            return sa.func.max(figure)
+
+
+results = CreateView(_select_results(), "results", metadata=metadata).table

@@ -1,0 +1,218 @@
+"""Putting runs and records into the tables: once or again, it comes to the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import itemgetter
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy.exc import DBAPIError
+
+from wirebench.errors import WirebenchError
+from wirebench.model.labels import name_machine
+from wirebench.model.metric import CAPACITIES, METRICS, choose_clock
+from wirebench.model.record import Latency, Record
+from wirebench.model.run_info import RunInfo
+from wirebench.results.index.tables import TABLES, blocks, cells, gates, runs, statistics
+
+IndexRow = dict[str, Any]
+
+
+def write_run(connection: Connection, info: RunInfo) -> int:
+    """Put what is said of a run, and return the run's id. Raises WirebenchError if it doesn't say when it began."""
+    row = make_run_row(info)
+    found: int | None = connection.scalar(select(runs.c.id).where(runs.c.run_id == info.id))
+    if found is None:
+        inserted: int = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
+        return inserted
+    connection.execute(update(runs).where(runs.c.id == found).values(row))
+    return found
+
+
+def find_id(connection: Connection, run_id: str) -> int:
+    """Return the id of a run. Raises WirebenchError if the index was rebuilt meanwhile."""
+    found: int | None = connection.scalar(select(runs.c.id).where(runs.c.run_id == run_id))
+    if found is None:
+        raise WirebenchError(f"the index has no run {run_id}", "`wirebench index` puts it there")
+    return found
+
+
+def write_records(connection: Connection, run: int, records: Iterable[Record]) -> int:
+    """Put records of a run, and return how many; each takes the place of one of the same cell and block.
+
+    Raises WirebenchError if two of them are of the same cell and block.
+    """
+    all_rows = [_make_record_rows(record) for record in records]
+    twice = [key for key, count in Counter(map(_get_key, all_rows)).items() if count > 1]
+    if twice:
+        cell, block = twice[0]
+        raise WirebenchError(f"two records are of block {block} of {cell}", "remove one of them")
+    ids = _read_cell_ids(connection, run)
+    _drop(connection, [(ids[cell], block) for cell, block in map(_get_key, all_rows) if cell in ids])
+    if new := {rows.cell["cell"]: {"run": run, **rows.cell} for rows in all_rows if rows.cell["cell"] not in ids}:
+        connection.execute(insert(cells), list(new.values()))
+        ids = _read_cell_ids(connection, run)
+    of_tables: dict[Table, list[IndexRow]] = {blocks: [], statistics: [], gates: []}
+    for rows in all_rows:
+        rows.of_cell(ids[rows.cell["cell"]])
+        of_tables[blocks].append(rows.block)
+        of_tables[statistics] += rows.statistics
+        of_tables[gates] += rows.gates
+    for table, table_rows in of_tables.items():
+        _insert(connection, table, table_rows)
+    return len(all_rows)
+
+
+def remove_run(connection: Connection, run_id: str) -> None:
+    """Remove a run, if it is there, and all that belongs to it."""
+    connection.execute(delete(runs).where(runs.c.run_id == run_id))
+
+
+def analyse(connection: Connection) -> None:
+    """Let the database see what is in the tables: without, it finds each page by sorting all cells."""
+    for table in TABLES:
+        connection.exec_driver_sql(f"ANALYZE {table.name}")
+
+
+def _get_key(rows: _RecordRows) -> tuple[str, int]:
+    return rows.cell["cell"], rows.block["block"]
+
+
+def _read_cell_ids(connection: Connection, run: int) -> dict[str, int]:
+    return dict(connection.execute(select(cells.c.cell, cells.c.id).where(cells.c.run == run)).all())
+
+
+def _drop(connection: Connection, keys: Sequence[tuple[int, int]]) -> None:
+    if keys:
+        one = delete(blocks).where(blocks.c.cell_id == bindparam("of_cell"), blocks.c.block == bindparam("of_block"))
+        connection.execute(one, [{"of_cell": cell_id, "of_block": block} for cell_id, block in keys])
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[IndexRow]) -> None:
+    """Insert rows of values that the driver knows: past SQLAlchemy's own way, which would take most of a rebuild."""
+    if not rows:
+        return
+    names = [column.name for column in table.c]
+    values = map(itemgetter(*names), rows)
+    if connection.dialect.name == "postgresql":
+        _copy(connection, f"COPY {table.name} ({', '.join(names)}) FROM STDIN", values)
+    else:
+        connection.exec_driver_sql(str(insert(table).compile(connection)), list(values))
+
+
+def _copy(connection: Connection, statement: str, values: Iterable[tuple[Any, ...]]) -> None:
+    import psycopg  # noqa: PLC0415 - who has SQLite doesn't wait for it
+
+    try:
+        with closing(connection.connection.cursor()) as cursor, cursor.copy(statement) as copy:
+            for row in values:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordRows:
+    """A record's rows by table, without the id of its cell, which the database gives."""
+
+    cell: IndexRow
+    block: IndexRow
+    statistics: tuple[IndexRow, ...]
+    gates: tuple[IndexRow, ...]
+
+    def of_cell(self, cell_id: int) -> None:
+        """Say which cell they belong to."""
+        for row in (self.block, *self.statistics, *self.gates):
+            row["cell_id"] = cell_id
+
+
+def make_run_row(info: RunInfo) -> IndexRow:
+    """Return the row of a run. Raises WirebenchError if it doesn't say when it began."""
+    return {
+        "run_id": info.id,
+        "scenario": info.scenario,
+        "question": info.question,
+        "started_at": _parse_moment(info.started_at),
+        "duration_s": info.duration_s,
+        "status": info.status,
+        "reason": info.reason,
+        "target": info.target,
+        "machine": name_machine(info.machine),
+        "versions": info.versions,
+        "commit_id": info.commit,
+        "seed": info.seed,
+        "blocks": info.blocks,
+        "cells": info.cells,
+    }
+
+
+def _make_record_rows(record: Record) -> _RecordRows:
+    factors, streams = record.factors, record.streams
+    cell = {
+        "cell": record.cell,
+        "operation": factors["operation"],
+        "concurrency": factors["concurrency"],
+        "transport": factors["transport"],
+        "driver": factors["driver"],
+        "factors": factors,
+        "variant": factors.get("variant"),
+    }
+    block = {
+        "block": record.block,
+        "place": record.order,
+        "window_start_unix_ns": record.window_start_unix_ns,
+        "window_s": record.window_s,
+        "requests": record.requests,
+        "failed": sum(record.errors.values()),
+        "errors": orjson.dumps(record.errors).decode(),
+        "throughput_per_s": METRICS["throughput"].of(record),
+        "cpu_us_per_request": METRICS["cpu"].of(record),
+        **{METRICS[name].field: METRICS[name].of(record) for name in CAPACITIES},
+        "rate_asked_per_s": record.rate_asked_per_s,
+        "dropped_iterations": record.dropped_iterations,
+        "mismatches": record.mismatches,
+        "memory_bytes": record.server.memory_bytes,
+        "generator_cpu_share": record.generator.cpu_share,
+        "items": streams.items if streams else None,
+        "item_rate_per_s": METRICS["item_rate"].of(record),
+        "cpu_us_per_item": METRICS["item_cpu"].of(record),
+        "clock": choose_clock(record),
+    }
+    return _RecordRows(cell, block, tuple(_list_statistics(record)), tuple(_list_gates(record)))
+
+
+def _list_statistics(record: Record) -> Iterator[IndexRow]:
+    clocks: dict[str, Latency | None] = {"service": record.service, "response": record.response}
+    if record.streams:
+        clocks |= {"first_item": record.streams.first_item, "gap": record.streams.gap}
+    for clock, latency in clocks.items():
+        if latency:
+            yield {"block": record.block, "clock": clock, **dict(latency)}
+
+
+def _list_gates(record: Record) -> Iterator[IndexRow]:
+    for place, gate in enumerate(record.gates):
+        yield {
+            "block": record.block,
+            "place": place,
+            "name": gate.name,
+            "passed": gate.passed,
+            "value": gate.value,
+            "limit_value": gate.limit,
+            "unit": gate.unit,
+            "metrics": " ".join(gate.metrics),
+        }
+
+
+def _parse_moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise WirebenchError(f"run.json: started_at: {text!r} is no time", "correct it, or move the run away") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,322 @@
+"""Writing and reading the folder of a run.
+
+results/20261121T101500Z-quick/
+    run.json  records/*.json  histograms/*.json  logs/*.log  report.html  timing.json (of a replay)
+    application.json  contract-VARIANT.binpb (both only of runs with variants)
+    progress.json  snapshot.json (both only while it goes)
+    imported (of a run that came in a bundle)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import psutil
+from pydantic import BaseModel, ValidationError
+
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.record import Record
+from wirebench.model.run_info import RunInfo
+from wirebench.model.validation_messages import describe_error
+from wirebench.results.progress import SILENT_S, read_progress
+from wirebench.system.files import lock_folder, make_write_error, write_atomic
+
+DEFAULT_FOLDER = Path("results")
+#: The copy of the timing file that a run has replayed.
+TIMING_FILE = "timing.json"
+#: The application of a run with variants, as it was read.
+APPLICATION_FILE = "application.json"
+#: Marks a run that came in a bundle: what it says may be anybody's.
+IMPORTED_FILE = "imported"
+#: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
+_BEGAN_TOLERANCE_S = 60.0
+#: The name that stands for the newest run.
+LAST = "last"
+
+#: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.
+SCENARIO_NAME_MAX = 180
+_RUN_NAME = re.compile(rf"[0-9]{{8}}T[0-9]{{6}}Z-[A-Za-z0-9._-]{{1,{SCENARIO_NAME_MAX}}}")
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as it stands on disk; `records` in the order of their measuring."""
+
+    folder: Path
+    info: RunInfo
+    records: tuple[Record, ...]
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it came in a bundle."""
+        return (self.folder / IMPORTED_FILE).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRun:
+    """A folder that is a run's and can't be read, and why."""
+
+    folder: Path
+    reason: str
+
+
+class RunFollower(Protocol):
+    """Is told what of a run is on disk now. Nothing that goes wrong with it may reach the run."""
+
+    def changed(self, info: RunInfo) -> None:
+        """Hear what is said of the run: first that it has begun, last how it has ended."""
+
+    def added(self, record: Record) -> None:
+        """Hear of a record."""
+
+    def resumed(self, info: RunInfo) -> None:
+        """Hear that a run is resumed, some of whose records are there."""
+
+    def discarded(self, info: RunInfo) -> None:
+        """Hear that the run has been removed."""
+
+
+class RunWriter:
+    """Writes a run while it goes; what was written stays readable whatever happens next."""
+
+    def __init__(
+        self, folder: Path, info: RunInfo, follower: RunFollower | None = None, *, found: Run | None = None
+    ) -> None:
+        """Make the run's folder and say there, and to the follower, that the run has begun.
+
+        Or that it is resumed, where it was `found`. Raises WirebenchError, and UsageError if it has changed since.
+        """
+        self.folder = folder / info.id
+        self.info = info
+        self._follower = follower
+        if found:
+            self._take_over(found)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        try:
+            self.folder.mkdir(parents=True)  # not one that is there: another run may have begun in this second
+            for name in ("records", "histograms", "logs"):
+                (self.folder / name).mkdir()
+        except OSError as error:
+            raise make_write_error(self.folder, error) from error
+        self._write_info()
+
+    def _take_over(self, found: Run) -> None:
+        """Resume a run; a second process that tries the same finds it running."""
+        try:
+            with lock_folder(self.folder):
+                if load_info(self.folder) != found.info:
+                    raise UsageError(
+                        f"run {self.info.id} has been resumed meanwhile", "wait until that process has ended"
+                    )
+                self._write_info()
+            self._remove_what_has_no_record(found.records)
+        except OSError as error:
+            raise make_write_error(self.folder, error) from error
+        if self._follower:
+            self._follower.resumed(self.info)
+
+    def _remove_what_has_no_record(self, records: Iterable[Record]) -> None:
+        """Remove what drivers have left of a window that was not finished: some fail if it exists."""
+        kept = {self.histogram_path(record.id) for record in records}
+        for path in (self.folder / "histograms").iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path not in kept:
+                path.unlink()
+
+    def histogram_path(self, record_id: str) -> Path:
+        """Where the driver's histogram file of a record goes."""
+        return self.folder / "histograms" / f"{record_id}.json"
+
+    def log_path(self, name: str) -> Path:
+        """Where a process logs to."""
+        return self.folder / "logs" / f"{name}.log"
+
+    @property
+    def snapshot_path(self) -> Path:
+        """Where the driver of the cell that is being measured tells how it goes."""
+        return self.folder / "snapshot.json"
+
+    def remove_snapshot(self) -> None:
+        """Forget what a load has told that is over."""
+        with contextlib.suppress(OSError):
+            self.snapshot_path.unlink()
+
+    def add(self, record: Record) -> None:
+        """Put a record on disk, whole or not at all."""
+        write_atomic(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
+        if self._follower:
+            self._follower.added(record)
+
+    def keep(self, path: Path, name: str) -> None:
+        """Put a copy of a file that the run depends on into its folder, under this name. Raises WirebenchError."""
+        try:
+            shutil.copyfile(path, self.folder / name)
+        except OSError as error:
+            raise make_write_error(self.folder / name, error) from error
+
+    def write(self, name: str, text: str) -> None:
+        """Put a text into the run's folder, under this name. Raises WirebenchError."""
+        write_atomic(self.folder / name, text)
+
+    def has_records(self) -> bool:
+        """Whether a window was measured."""
+        return any(record_paths(self.folder))
+
+    def is_worth_keeping(self, *, logs_count: bool) -> bool:
+        """Whether something was measured or found out, or, if that counts, a process has said something.
+
+        A resumed run was there before, and stays.
+        """
+        if self.info.resumed_at or self.has_records() or self.info.conformance_mismatches:
+            return True
+        return logs_count and any(log.stat().st_size for log in (self.folder / "logs").iterdir())
+
+    def discard(self) -> None:
+        """Remove the run's folder: nothing in it is worth keeping."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._follower:
+            self._follower.discarded(self.info)
+
+    def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
+        """Change what is said of the run."""
+        self.info = self.info.model_copy(update=changes)
+        self._write_info()
+
+    def note(self, text: str) -> None:
+        """Add to what makes the run's figures less sure, unless that is said already."""
+        if text not in self.info.notes:
+            self.update(notes=(*self.info.notes, text))
+
+    def _write_info(self) -> None:
+        write_atomic(self.folder / "run.json", self.info.model_dump_json(indent=1))
+        if self._follower:
+            self._follower.changed(self.info)
+
+
+def make_run_id(scenario: str, now: datetime | None = None) -> str:
+    """Return a new run's name: when it started, and what it asks. Raises UsageError for a scenario that gives none."""
+    name = f"{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%SZ')}-{scenario}"
+    if not is_run_name(name):
+        hint = f"name its file with letters (a to z), digits, and . _ - alone, {SCENARIO_NAME_MAX} of them at most"
+        raise UsageError(f"a scenario of the name {scenario[:SCENARIO_NAME_MAX]!r} gives its runs no name", hint)
+    return name
+
+
+def is_run_name(text: str) -> bool:
+    """Say whether a run can have that name: one that needs no quotes in paths, addresses, commands and lists."""
+    return _RUN_NAME.fullmatch(text) is not None
+
+
+def load_run(folder: Path, cell: str = "") -> Run:
+    """Read a run, with the records of this cell alone if one is named.
+
+    Raises WirebenchError that names the file if one can't be read.
+    """
+    return Run(folder, load_info(folder), load_records(folder, cell))
+
+
+def load_info(folder: Path) -> RunInfo:
+    """Read what is said of a run. Raises WirebenchError that names the file if it can't be read.
+
+    A run that says that it is running, and whose process isn't there, was killed. One on another machine, or in another
+    container, can't be seen: it is running for as long as it is heard of.
+    """
+    info = _read(folder / "run.json", RunInfo)
+    if info.status != "running" or _is_alive(info) or _is_heard(folder):
+        return info
+    return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
+
+
+def load_records(folder: Path, cell: str = "") -> tuple[Record, ...]:
+    """Read the records of a run, or of a cell. Raises WirebenchError that names the file if one can't be read."""
+    paths = (path for path in record_paths(folder) if not cell or path.stem.partition("-")[2] == cell)
+    records = (_read(path, Record) for path in paths)
+    return tuple(sorted(records, key=lambda record: (record.block, record.order)))
+
+
+def record_paths(folder: Path) -> Iterator[Path]:
+    """Yield the files of a run's records, in no order."""
+    return (folder / "records").glob("*.json")
+
+
+def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
+    """Yield the runs of a results folder, oldest first. Raises UsageError if it is no folder."""
+    return map(_load_if_whole, run_folders(folder))
+
+
+def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
+    """Read the run of that name, the `last` one that can be read, or the one in that folder.
+
+    `on_damaged` is told of each newer run that can't be read. Raises UsageError if there is no such run, WirebenchError
+    if the one that is named can't be read.
+    """
+    folders = run_folders(folder)
+    if name == LAST:
+        for found in map(_load_if_whole, reversed(folders)):
+            if isinstance(found, Run):
+                return found
+            if on_damaged:
+                on_damaged(found)
+        raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`make bench` makes one")
+    for path in (folder / name, Path(name)):
+        if (path / "run.json").is_file():
+            return load_run(path)
+    raise UsageError(f"no run {name!r} in {folder}/", "`wirebench list` shows the runs")
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Return the folders of the runs, oldest first. Raises UsageError."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder}: not a folder", "name the folder that the runs are in")
+    return sorted(path.parent for path in folder.glob("*/run.json"))
+
+
+def _load_if_whole(folder: Path) -> Run | DamagedRun:
+    try:
+        return load_run(folder)
+    except WirebenchError as error:
+        return DamagedRun(folder, error.message.replace(f"{folder}/", ""))
+
+
+def _read(path: Path, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise WirebenchError(f"can't read {path}: {error.strerror}", "is the folder that of a run?") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ": ".join(filter(None, (str(path), ".".join(map(str, first["loc"])))))
+        hint = "it was written by another version, or damaged: move the folder away, or choose another run"
+        raise WirebenchError(f"{where}: {describe_error(first)}", hint) from None
+
+
+def _is_heard(folder: Path) -> bool:
+    """Whether a run on another machine has just told how it goes."""
+    progress = read_progress(folder)
+    return progress is not None and progress.host != platform.node() and progress.silent_s() < SILENT_S
+
+
+def _is_alive(info: RunInfo) -> bool:
+    """Whether the run's process is there, and not another one of its number: a later one, or another machine's."""
+    try:
+        began_unix_s = psutil.Process(info.pid).create_time()
+    except (psutil.NoSuchProcess, OverflowError, ValueError):  # gone, or a number that no process has
+        return False
+    except psutil.AccessDenied:
+        return True
+    said = info.process_began_unix_s
+    return said is None or abs(began_unix_s - said) < _BEGAN_TOLERANCE_S

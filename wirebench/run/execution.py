@@ -1,0 +1,292 @@
+"""Measuring a plan, block after block: from services to records."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers.driver import ID_STEP
+from wirebench.errors import WirebenchError
+from wirebench.measure.calibration import Calibration
+from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.ids import IdLayout, count_steps
+from wirebench.measure.observe import Observation, observe
+from wirebench.measure.search import search_capacity
+from wirebench.measure.variants import Variants
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.labels import pluralise
+from wirebench.model.record import Record
+from wirebench.plan.plan import Plan, PlannedCell
+from wirebench.results.runs import RunWriter, load_run
+from wirebench.run.calibrator import Calibrator
+from wirebench.run.load_pod import pods
+from wirebench.run.preparation import lay_out_ids
+from wirebench.run.progress import Progress, ProgressFile, ProgressListeners, TimeLeft
+from wirebench.run.settling import find_end
+from wirebench.run.verifier import Verifier
+from wirebench.system.signals import Interrupted
+from wirebench.targets import Description, Disrupted, Endpoint, Target
+from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
+
+#: How long a service whose load has failed may take to end.
+_ENDING_S = 2.0
+_ENDING_POLL_S = 0.1
+_USAGE_PROBLEM = "a service replaced or started a process under load, or could not be read, in at least one cell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSpent:
+    """What a run took, in seconds. How long services took to start is unknown for a killed run."""
+
+    duration_s: float = 0.0
+    measured_s: float = 0.0
+    services_start_s: float | None = 0.0
+
+
+@dataclass(slots=True)
+class _Execution:
+    """A plan that is being measured. `before` is what the earlier parts of a resumed run took."""
+
+    plan: Plan
+    target: Target
+    writer: RunWriter
+    progress: Progress
+    ids: IdLayout
+    verifier: Verifier
+    description: Description
+    before: TimeSpent
+    #: How many of the run's records are on disk.
+    done: int
+    started: float = field(default_factory=time.monotonic)
+    measured_s: float = 0.0
+    services_s: float = 0.0
+    #: What is known of the drivers' own error; None where it isn't looked up.
+    calibration: Calibration | None = None
+
+    def run_block(self, block: tuple[PlannedCell, ...]) -> None:
+        """Measure every cell of a block that is left, on freshly started services where the target can start them.
+
+        If services run side by side, so do those whose cells are done: the others were measured beside them. All are
+        verified before the first window.
+        """
+        left = self.plan.list_cells_left(block)
+        if not left:
+            return
+        starting = ": starting services" if self.target.restarts_services else ""
+        self.progress.step(f"{self.plan.describe_block(block[0].block)}{starting}")
+        if self.target.runs_all_services:
+            with self._run_services(tuple(dict.fromkeys(planned.cell.service for planned in block))) as endpoints:
+                if self.verifier.is_due:
+                    self.verifier.verify(endpoints)
+                for planned in left:
+                    self._measure(planned, endpoints[planned.cell.service])
+        else:
+            if not self.verifier.is_done:
+                self.verifier.verify_in_turns(self._run_services)
+            for planned in left:
+                with self._run_services((planned.cell.service,)) as endpoints:
+                    self._measure(planned, endpoints[planned.cell.service])
+
+    def is_settled(self, blocks: int) -> bool:
+        """Return whether a run ends after so many blocks that is repeated until its verdicts are settled."""
+        looks = self.plan.looks
+        if looks is None:
+            return False
+        if blocks in looks.blocks:
+            self.progress.step(f"looking at verdicts after {pluralise(blocks, 'block')}")
+        ended = find_end(looks, load_run(self.writer.folder), blocks, self.spent.duration_s)
+        if ended:
+            self.writer.update(blocks=blocks, looks=looks.model_copy(update={"ended": ended}))
+        return ended != ""
+
+    @property
+    def spent(self) -> TimeSpent:
+        """What all parts of the run took up to now."""
+        services_s = self.before.services_start_s
+        return TimeSpent(
+            duration_s=round(self.before.duration_s + time.monotonic() - self.started, 3),
+            measured_s=round(self.before.measured_s + self.measured_s, 3),
+            services_start_s=None if services_s is None else round(services_s + self.services_s, 3),
+        )
+
+    @contextlib.contextmanager
+    def _run_services(self, services: Sequence[ServiceSpec]) -> Iterator[Mapping[ServiceSpec, Endpoint]]:
+        before = time.monotonic()
+        endpoints = self.target.start(services)
+        self.services_s += time.monotonic() - before
+        try:
+            yield endpoints
+        finally:
+            before = time.monotonic()
+            self.target.stop()
+            self.services_s += time.monotonic() - before
+
+    def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
+        # Load pods keep their figures until they end.
+        is_live = DRIVERS[planned.cell.driver].writes_snapshots and self.target.load_pods is None
+        snapshot = self.writer.snapshot_path if is_live else None
+        self.progress.begin_cell(planned, snapshot)
+        try:
+            record = self._measure_cell(planned, endpoint, snapshot)
+            self.done += 1
+            self.progress.end_cell(record, self.done, self.plan.cells_total)
+        finally:
+            self.writer.remove_snapshot()
+
+    def _measure_cell(self, planned: PlannedCell, endpoint: Endpoint, snapshot: Path | None) -> Record:
+        cell, output = planned.cell, self.writer.histogram_path(planned.id)
+        job = Job(
+            cell=cell,
+            load=self.plan.scenario.load,
+            address=endpoint.address,
+            seed=self.plan.seed + planned.block,
+            id_base=self.verifier.first_id + self.ids.offsets.get(planned, 0),
+            output=output,
+            log=self.writer.log_path(planned.id),
+            cores=self.target.cores.generator if self.target.cores else None,
+            snapshot=snapshot,
+            tls=endpoint.tls,
+        )
+        if self.verifier.variants:
+            sent = self.verifier.variants.prepare(endpoint)
+            job = replace(job, application=sent.application, requests=sent.file, descriptors=sent.descriptors)
+        info = self.writer.info
+        subject = Subject(
+            run=info.id,
+            scenario=info.scenario,
+            record_id=planned.id,
+            block=planned.block,
+            order=planned.order,
+            cell=cell,
+            load=job.load,
+            cores=self.target.cores,
+            host_share=self._compute_host_share(cell),
+            histogram_file=output.relative_to(self.writer.folder),
+            versions=info.versions,
+            machine=info.machine,
+            commit=info.commit,
+            calibration=self.calibration,
+            same_zone=_find_same_zone(endpoint) if cell.traffic_distribution else None,
+        )
+        try:
+            record = self._send_load(subject, job, endpoint)
+        except WirebenchError:
+            # If a service has died, report that: its driver failed because of it.
+            deadline = time.monotonic() + _ENDING_S
+            while time.monotonic() < deadline:  # its ports close before it has ended
+                self.target.check()
+                time.sleep(_ENDING_POLL_S)
+            raise
+        self.writer.add(record)
+        if record.server.cpu_s is None and not cell.is_disrupted:
+            self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
+        if any(replica.relies_on_metrics for replica in endpoint.replicas):
+            self.writer.note(
+                f"CPU time and memory of {cell.variant} come from its metrics, read once a second and interpolated at "
+                "the window's edges: most services count CPU time in hundredths of a second"
+            )
+        self.measured_s += record.compute_load_s(job.load.warmup_s)
+        return record
+
+    def _send_load(self, subject: Subject, job: Job, endpoint: Endpoint) -> Record:
+        if job.cell.shape == "capacity":
+            ids = ID_STEP * count_steps(job.cell, self.plan.scenario)
+            return search_capacity(subject, job, lambda window: self._observe(window, endpoint)[0], ids)
+        observed, disrupted = self._observe(job, endpoint)
+        return make_record(subject, observed, job.output, disrupted)
+
+    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Disrupted | None]:
+        if not self.target.load_pods:
+            pinned = self.target.cores.all if self.target.cores else frozenset[int]()
+            return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=pinned),), None
+        disrupted = None
+
+        def meanwhile() -> None:
+            nonlocal disrupted
+            if job.cell.disruption and job.cell.is_disrupted:
+                disrupted = self.target.disrupt(endpoint.service, job.cell.disruption)
+
+        return pods.observe(self.target.load_pods, job, endpoint, meanwhile), disrupted
+
+    def _compute_host_share(self, cell: Cell) -> float | None:
+        """Return which share of a machine's cores its services and generators may use by their limits."""
+        load_pods, shared_cores = self.target.load_pods, self.description.shared_cores
+        if not (load_pods and shared_cores and cell.cpu_limit_millicores):
+            return None
+        load = self.plan.scenario.load
+        generators = load_pods.count_cores(load) * load.generators
+        database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
+        services = (cell.cpu_limit_millicores * (cell.replicas or 1) + database_millicores) / 1000
+        return (services + generators) / shared_cores
+
+
+def _find_same_zone(endpoint: Endpoint) -> frozenset[str]:
+    """Return the names of the replicas in the load's zone."""
+    return frozenset(replica.name for replica in endpoint.replicas if replica.in_load_zone)
+
+
+def _count_usable_cores(job: Job) -> float | None:
+    """Return how many cores a load can use: all that it has, but no more than its driver can."""
+    if job.cores is None:
+        return None
+    return min(len(job.cores), DRIVERS[job.cell.driver].cores_max or len(job.cores))
+
+
+def measure_plan(plan: Plan, target: Target, writer: RunWriter, progress: Progress, before: TimeSpent) -> None:
+    """Measure every cell of the plan that is left; every record is on disk before the next cell starts.
+
+    `before` is what the parts of a resumed run took. However it ends, services are stopped, and the run is marked
+    complete, or incomplete with the reason. Without any record, the folder stays only if a failed process has logged
+    something. Raises WirebenchError, Interrupted.
+    """
+    file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
+    listeners = ProgressListeners((progress, file))
+    ids = lay_out_ids(plan, target)
+    sender = pods.PodSender(target.load_pods) if target.load_pods else None
+    logs_count = True
+    try:
+        with file, tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+            variants = Variants(plan.scenario, Path(folder), writer.folder, sender) if plan.scenario.variants else None
+            verifier = Verifier(plan, target, writer, listeners, variants, ids.count)
+            execution = _Execution(
+                plan, target, writer, listeners, ids, verifier, target.describe(), before, done=len(plan.done)
+            )
+            _run_blocks(execution)
+    except (Interrupted, KeyboardInterrupt):
+        logs_count = False
+        raise
+    finally:
+        if not writer.is_worth_keeping(logs_count=logs_count):
+            writer.discard()
+
+
+def _run_blocks(execution: _Execution) -> None:
+    target, status, reason = execution.target, "incomplete", "it failed"
+    try:
+        if execution.writer.info.calibrate:
+            calibrator = Calibrator(execution.plan, target, execution.writer, execution.progress)
+            calibrator.calibrate()
+            execution.calibration = calibrator.calibration
+        for block in execution.plan.blocks:
+            execution.run_block(block)
+            if execution.is_settled(block[0].block):
+                break
+        status, reason = "complete", ""
+    except (Interrupted, KeyboardInterrupt) as interrupt:
+        reason = f"it was interrupted ({str(interrupt) or 'SIGINT'})"
+        raise
+    except WirebenchError as error:
+        reason = error.message
+        raise
+    finally:
+        try:
+            target.stop()
+            target.clean_up()
+        finally:
+            execution.writer.update(status=status, reason=reason, **dataclasses.asdict(execution.spent))

@@ -1,0 +1,1 @@
+"""What runs in a load pod, and the harness's side of it."""

@@ -1,0 +1,169 @@
+"""`wirebench-load`: carries out the task of a load pod, and prints the answer.
+
+It takes no arguments. Its place and its index come from the environment and the host name that Kubernetes sets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from wirebench.drivers import Job
+from wirebench.drivers.clients.reflection import reflect
+from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.wireload import send_requests
+from wirebench.errors import WirebenchError
+from wirebench.measure.calibrate import measure_coarsely
+from wirebench.measure.calibration import Calibration, Conditions
+from wirebench.measure.conformance import check_services
+from wirebench.measure.counters import find_containers_beside
+from wirebench.measure.observe import observe
+from wirebench.model.address import parse_address
+from wirebench.model.application import Application
+from wirebench.run.load_pod.start_barrier import join_start_barrier
+from wirebench.run.load_pod.task import (
+    Calibrated,
+    CalibrateTask,
+    MeasureTask,
+    ReflectTask,
+    SendTask,
+    Task,
+    VerifyTask,
+    encode_answer,
+    read_task,
+)
+from wirebench.system.signals import Interrupted, handle_interrupts
+from wirebench.targets import divide_cores
+from wirebench.targets.target import Containers, Replica
+
+TASK = Path("/etc/wirebench/load.json")
+OUTPUT = Path("/out")
+#: A name server may remember for half a minute who stood behind a name.
+_NAME_TIMEOUT_S = 60.0
+_NAME_POLL_S = 0.2
+
+
+def main() -> None:
+    """Carry out the task; exit status 0 if the answer is printed."""
+    try:
+        with handle_interrupts():
+            print(encode_answer(_carry_out(read_task(TASK))), end="", flush=True)  # noqa: T201 - its output
+    except Interrupted:
+        sys.exit(130)
+    except WirebenchError as error:
+        details = f"{error.details}\n" if error.details else ""
+        sys.exit(f"{details}wirebench-load: {error.message}\n  next: {error.hint}")
+
+
+def _carry_out(task: Task) -> object:
+    match task:
+        case MeasureTask():
+            return _measure(task)
+        case SendTask():
+            return send_requests(_make_job(task), task.requests_each)
+        case ReflectTask():
+            return reflect(task.address, task.tls, task.calls, task.headers)
+        case VerifyTask():
+            return check_services(task.services, task.seed)
+        case CalibrateTask():
+            return _calibrate(task)
+
+
+def _calibrate(task: CalibrateTask) -> Calibrated:
+    _limit_threads(task.cores)
+    cores = divide_cores()
+    calibration = Calibration(conditions=Conditions.of(cores))
+    points, problems = measure_coarsely(task.probes, cores)
+    return Calibrated(calibration=calibration.add_points(points), problems=tuple(problems))
+
+
+def _measure(task: MeasureTask) -> BaseModel:
+    index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.load.generators
+    # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
+    job_name = socket.gethostname().rpartition("-")[0]
+    metrics_push = _make_metrics_push(task)
+    with join_start_barrier(index, count, f"{job_name}-0.{job_name}") as barrier:
+        _wait_for_name(task)
+        job = dataclasses.replace(
+            _make_job(task),
+            load=task.load.replay(task.recording),
+            replicas=task.addresses,
+            generator=(index, count),
+            metrics_push=metrics_push,
+        )
+        _limit_threads(task.cores)
+        observed = observe(job, _find_replicas(task) if index == 0 else (), task.cores, barrier)
+    return observed.model_copy(update={"metrics_push_problem": metrics_push.problem}) if metrics_push else observed
+
+
+def _make_job(task: MeasureTask | SendTask) -> Job:
+    """Return the load of a task, with what drivers read of it in files."""
+    job = Job(
+        cell=task.cell,
+        load=task.load,
+        address=task.address,
+        seed=task.seed,
+        id_base=task.id_base,
+        output=OUTPUT / "histograms.json",
+        log=OUTPUT / "driver.log",
+        cores=None,
+        tls=task.tls,
+    )
+    if task.files is None:
+        return job
+    requests, descriptors = task.files.write(OUTPUT)
+    application = Application.model_validate_json(requests.read_bytes())
+    return dataclasses.replace(job, application=application, requests=requests, descriptors=descriptors)
+
+
+def _limit_threads(cores: float) -> None:
+    """Have drivers run on as many threads as they have cores: with more they would meet the pod's limit in bursts."""
+    os.environ["GOMAXPROCS"] = str(max(1, int(cores)))
+
+
+def _find_replicas(task: MeasureTask) -> tuple[Replica, ...]:
+    """Return the replicas to look at; the containers of this pod are known only once it runs."""
+    url, pod_uid = task.agents.get(os.environ["WIREBENCH_NODE"]), os.environ["WIREBENCH_POD_UID"]
+    if url is None:
+        return task.replicas
+    beside = find_containers_beside(url, pod_uid)
+    containers = Containers(url, pod_uid, beside) if beside else None
+    return tuple(dataclasses.replace(each, containers=containers) for each in task.replicas)
+
+
+def _make_metrics_push(task: MeasureTask) -> MetricsPush | None:
+    """Return where metrics are pushed; the labels are those of the services' own metrics."""
+    if task.prometheus is None:
+        return None
+    own = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
+    return MetricsPush(task.prometheus, {**own, "transport": task.cell.transport})
+
+
+def _wait_for_name(task: MeasureTask) -> None:
+    """Wait until the name that is balanced over stands for the replicas that there are, and for no others."""
+    if not task.addresses or task.address in task.addresses:
+        return
+    host, port = parse_address(task.address)
+    # Pods have names where they speak TLS, and else addresses, which stand for themselves.
+    expected = set().union(*(_resolve(*parse_address(each)) for each in task.addresses))
+    deadline = time.monotonic() + _NAME_TIMEOUT_S
+    while (found := _resolve(host, port)) != expected:
+        if time.monotonic() > deadline:
+            raise WirebenchError(
+                f"{host} stands for {', '.join(sorted(found)) or 'nothing'} and not for {', '.join(sorted(expected))}",
+                "check that cluster DNS works",
+            )
+        time.sleep(_NAME_POLL_S)
+
+
+def _resolve(host: str, port: int) -> set[str]:
+    try:
+        return {str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+    except OSError:
+        return set()

@@ -1,0 +1,115 @@
+"""The harness's side: asking load pods for what `measure` does in this process elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import ConfigDict, TypeAdapter
+
+from wirebench.drivers import Job
+from wirebench.drivers.wireload import Answer
+from wirebench.measure.calibrate import Probe
+from wirebench.measure.conformance import Conformance
+from wirebench.measure.observe import Observation
+from wirebench.measure.variants import Sender
+from wirebench.model.scenario import Load
+from wirebench.run.load_pod.task import (
+    Calibrated,
+    CalibrateTask,
+    Files,
+    MeasureTask,
+    ReflectTask,
+    SendTask,
+    ServiceAt,
+    Task,
+    VerifyTask,
+    decode_answer,
+)
+from wirebench.targets import Endpoint, LoadPods
+
+T = TypeVar("T")
+
+_ANSWERS = TypeAdapter(tuple[Answer, ...])
+_BYTES = TypeAdapter(bytes, config=ConfigDict(val_json_bytes="base64"))
+_CALIBRATED = TypeAdapter(Calibrated)
+_CONFORMANCE = TypeAdapter(Conformance)
+_OBSERVATION = TypeAdapter(Observation)
+
+
+def observe(
+    load_pods: LoadPods, job: Job, endpoint: Endpoint, meanwhile: Callable[[], None]
+) -> tuple[Observation, ...]:
+    """Send a job's load from pods, and return what each of them observed; `meanwhile` is called early in the window.
+
+    Raises WirebenchError.
+    """
+    address = endpoint.address
+    addresses: tuple[str, ...] = ()
+    if job.cell.balancing == "pod":
+        address = endpoint.addresses[0]
+    elif job.cell.balancing == "headless" or endpoint.address in endpoint.addresses:
+        # Pods without a common name are named by the first one's address.
+        address, addresses = endpoint.headless_address or endpoint.addresses[0], endpoint.addresses
+    task = MeasureTask(
+        cell=job.cell,
+        load=job.load,
+        address=address,
+        addresses=addresses,
+        # Those that a disruption takes away can't be asked what they did.
+        replicas=() if job.cell.is_disrupted else endpoint.replicas,
+        agents=dict(endpoint.agents),
+        tls=endpoint.tls,
+        seed=job.seed,
+        id_base=job.id_base,
+        recording=job.load.recording,
+        cores=load_pods.count_cores(job.load),
+        prometheus=job.metrics_push.url if job.metrics_push else None,
+        files=Files.of(job),
+    )
+    printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"), meanwhile)
+    return tuple(decode_answer(each, _OBSERVATION) for each in printed)
+
+
+class PodSender(Sender):
+    """Sends single requests from load pods."""
+
+    def __init__(self, load_pods: LoadPods) -> None:
+        self._load_pods = load_pods
+
+    def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:
+        """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
+        task = SendTask(
+            cell=job.cell,
+            load=job.load,
+            address=job.address,
+            seed=job.seed,
+            id_base=job.id_base,
+            tls=endpoint.tls,
+            files=Files.of(job),
+            requests_each=requests_each,
+        )
+        return self._carry_out(task, endpoint, _ANSWERS)
+
+    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
+        """Return the messages of calls by server reflection. Raises WirebenchError."""
+        task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=dict(headers))
+        return self._carry_out(task, endpoint, _BYTES)
+
+    def _carry_out(self, task: Task, endpoint: Endpoint, kind: TypeAdapter[T]) -> T:
+        return decode_answer(self._load_pods.run_once(task.model_dump(mode="json"), endpoints=(endpoint,)), kind)
+
+
+def verify(load_pods: LoadPods, endpoints: Collection[Endpoint], seed: int) -> Conformance:
+    """Have a pod see whether services answer alike. Raises WirebenchError."""
+    services = tuple(ServiceAt(service=each.service, address=each.address, tls=each.tls) for each in endpoints)
+    task = VerifyTask(services=services, seed=seed)
+    printed = load_pods.run_once(task.model_dump(mode="json"), endpoints=tuple(endpoints))
+    return decode_answer(printed, _CONFORMANCE)
+
+
+def calibrate(load_pods: LoadPods, load: Load, probes: Iterable[Probe]) -> Calibrated:
+    """Have a pod calibrate drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
+    cores = load_pods.count_cores(load)
+    task = CalibrateTask(probes=tuple(probes), cores=cores)
+    return decode_answer(load_pods.run_once(task.model_dump(mode="json"), 2 * cores), _CALIBRATED)

@@ -1,0 +1,93 @@
+"""Connects the load generators that share a load, so that they start at the same time."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+
+from wirebench.errors import WirebenchError
+from wirebench.measure.observe import StartBarrier
+
+PORT = 7000
+_READY_TIMEOUT_S = 120.0
+#: How long the others may run on when the first has ended: they wait for replies that don't arrive.
+_END_TIMEOUT_S = 120.0
+_RETRY_PAUSE_S = 0.2
+_LINE_BYTES_MAX = 32
+
+
+@contextlib.contextmanager
+def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> Iterator[StartBarrier]:
+    """Yield the barrier of generator `index` of `count`; `first` is the host of number 0.
+
+    The first one listens. The others connect, wait for its start line, and at the end send it the number of
+    their requests. Raises WirebenchError if one of them doesn't connect.
+    """
+    if count == 1:
+        yield StartBarrier()
+    elif index == 0:
+        with contextlib.ExitStack() as opened:
+            server = opened.enter_context(socket.create_server(("", port), backlog=count))
+            server.settimeout(_READY_TIMEOUT_S)
+            others = [opened.enter_context(_accept(server, count)) for _ in range(count - 1)]
+
+            def start() -> None:
+                for each in others:
+                    each.sendall(b"go\n")
+
+            yield StartBarrier(start, lambda sent: sent + sum(map(_read_number, others)))
+    else:
+        with _connect(first, port) as connection:
+
+            def wait() -> None:
+                if _read_line(connection) != b"go":
+                    raise WirebenchError("the first load pod ended before the load began", "see its log")
+
+            def send(sent: int) -> int:
+                connection.sendall(b"%d\n" % sent)
+                return sent
+
+            yield StartBarrier(wait, send)
+
+
+def _accept(server: socket.socket, count: int) -> socket.socket:
+    try:
+        connection, _ = server.accept()
+    except TimeoutError:
+        message = f"not all of the {count} load pods were there after {_READY_TIMEOUT_S:.0f} s"
+        raise WirebenchError(message, "check why one of them doesn't start") from None
+    connection.settimeout(_END_TIMEOUT_S)
+    return connection
+
+
+def _connect(host: str, port: int) -> socket.socket:
+    deadline = time.monotonic() + _READY_TIMEOUT_S
+    while True:
+        try:
+            connection = socket.create_connection((host, port), timeout=5)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise WirebenchError(
+                    f"can't reach the first load pod at {host}:{port}: {error}", "see its log"
+                ) from None
+            time.sleep(_RETRY_PAUSE_S)
+        else:
+            connection.settimeout(_READY_TIMEOUT_S)
+            return connection
+
+
+def _read_number(connection: socket.socket) -> int:
+    line = _read_line(connection)
+    if not line.isdigit():
+        raise WirebenchError("another load pod ended before its load did", "see its log")
+    return int(line)
+
+
+def _read_line(connection: socket.socket) -> bytes:
+    try:
+        with connection.makefile("rb") as stream:
+            return stream.readline(_LINE_BYTES_MAX).strip()
+    except OSError as error:
+        raise WirebenchError(f"another load pod doesn't answer: {error}", "see its log") from error

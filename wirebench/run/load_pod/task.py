@@ -1,0 +1,183 @@
+"""The task of a load pod, as a file, and the answer that it prints."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from wirebench.drivers import Job
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.calibrate import Probe
+from wirebench.measure.calibration import Calibration
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.frozen import FrozenModel
+from wirebench.model.recording import Recording
+from wirebench.model.scenario import Load
+from wirebench.system.paths import REQUESTS
+from wirebench.system.tls import ClientTls
+from wirebench.targets.target import Replica
+
+T = TypeVar("T")
+
+#: A task is in a ConfigMap, and twice in helm's record of the release, and each holds a mebibyte.
+FILES_CHARACTERS_MAX = 450_000
+#: Beside its log lines, a pod prints its answer in lines that begin so.
+_MARK = "wirebench-answer "
+_LINE_CHARACTERS = 8000
+
+
+class Files(FrozenModel):
+    """What drivers read of an application with variants: requests as JSON, and gRPC messages; compressed."""
+
+    requests: str
+    descriptors: str
+
+    @classmethod
+    def of(cls, job: Job) -> Files | None:
+        """Return a job's files, None for those that load pods have. Raises WirebenchError if they are too large."""
+        if job.requests == REQUESTS:
+            return None
+        files = cls(requests=_compress(job.requests.read_bytes()), descriptors=_compress(job.descriptors.read_bytes()))
+        characters = len(files.requests) + len(files.descriptors)
+        if characters > FILES_CHARACTERS_MAX:
+            raise WirebenchError(
+                f"compressed, requests and messages take {characters:,} characters; the limit is "
+                f"{FILES_CHARACTERS_MAX:,}",
+                "name only the proto files of the measured calls in `schema`, or shorten lists of inputs",
+            )
+        return files
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write both into a folder, and return where they are."""
+        requests, descriptors = folder / "requests.json", folder / "contract.binpb"
+        requests.write_bytes(_decompress(self.requests))
+        descriptors.write_bytes(_decompress(self.descriptors))
+        return requests, descriptors
+
+
+class _Requests(FrozenModel):
+    """Requests and where they go; `files` are those of an application with variants."""
+
+    cell: Cell
+    load: Load
+    address: str
+    seed: int
+    id_base: int
+    #: What the pod speaks TLS with: files that are mounted there; None is plain text.
+    tls: ClientTls | None = None
+    files: Files | None = None
+
+
+class MeasureTask(_Requests):
+    """Send the load of one cell. Answered with an observation.
+
+    `address` is where to, `addresses` those that its name must stand for, where the client is to balance.
+    """
+
+    kind: Literal["measure"] = "measure"
+    addresses: tuple[str, ...]
+    replicas: tuple[Replica, ...]
+    #: By node, the URL of its agent, where a service is beside the load in its pod.
+    agents: dict[str, str] = Field(default={})
+    #: What the load replays, if it does.
+    recording: Recording | None = None
+    #: How many cores the pod may use.
+    cores: float
+    #: The Prometheus that gets live metrics, if one does: its address as the pod reaches it.
+    prometheus: str | None = None
+
+
+class SendTask(_Requests):
+    """Send `requests_each` of each operation of a cell. Answered with an Answer for each."""
+
+    kind: Literal["send"] = "send"
+    requests_each: int
+
+
+class ReflectTask(FrozenModel):
+    """Read the messages of calls by server reflection. Answered with a FileDescriptorSet."""
+
+    kind: Literal["reflect"] = "reflect"
+    address: str
+    tls: ClientTls | None
+    calls: tuple[str, ...]
+    #: With `${NAME}`: the pod's environment has the values.
+    headers: dict[str, str]
+
+
+class ServiceAt(FrozenModel):
+    """A service and where it is."""
+
+    service: ServiceSpec
+    address: str
+    tls: ClientTls | None
+
+
+class VerifyTask(FrozenModel):
+    """Check that services answer alike. Answered with a Conformance."""
+
+    kind: Literal["verify"] = "verify"
+    services: tuple[ServiceAt, ...]
+    seed: int
+
+
+class CalibrateTask(FrozenModel):
+    """Measure drivers against a server of known latency in the same pod. Answered with a calibration."""
+
+    kind: Literal["calibrate"] = "calibrate"
+    probes: tuple[Probe, ...]
+    #: How many cores each of driver and server may use.
+    cores: float
+
+
+class Calibrated(FrozenModel):
+    """The answer to CalibrateTask: what was measured, and what went wrong with the rest."""
+
+    calibration: Calibration
+    problems: tuple[str, ...]
+
+
+Task = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask
+_TASKS: TypeAdapter[Task] = TypeAdapter(Annotated[Task, Field(discriminator="kind")])
+
+
+def read_task(path: Path) -> Task:
+    """Read a task. Raises UsageError."""
+    try:
+        return _TASKS.validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}", "mount the task there") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: {field}: {first['msg']}", "harness and image are of different versions") from None
+
+
+def encode_answer(answer: object) -> str:
+    """Return the lines to print of a model, a data class, bytes, or a tuple of these."""
+    text = _compress(to_json(answer, by_alias=True, bytes_mode="base64"))
+    pieces = (text[start : start + _LINE_CHARACTERS] for start in range(0, len(text), _LINE_CHARACTERS))
+    return "".join(f"{_MARK}{piece}\n" for piece in pieces)
+
+
+def decode_answer(printed: str, kind: TypeAdapter[T]) -> T:
+    """Return the answer in what a pod has printed. Raises WirebenchError if there is none."""
+    text = "".join(line.removeprefix(_MARK) for line in printed.splitlines() if line.startswith(_MARK))
+    try:
+        return kind.validate_json(_decompress(text))
+    except (ValueError, zlib.error):
+        hint = "its last lines are above; is its image of this version?"
+        raise WirebenchError("a load pod has printed no answer", hint, printed[-2000:]) from None
+
+
+def _compress(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content)).decode()
+
+
+def _decompress(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text, validate=True))

@@ -1,0 +1,112 @@
+"""What happens before a run starts anything: checks, and its run.json."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import psutil
+
+from wirebench.drivers import DRIVERS, capacity
+from wirebench.errors import UsageError
+from wirebench.measure import environment
+from wirebench.measure.ids import IdLayout, lay_out
+from wirebench.measure.variants import check_variants
+from wirebench.model.run_info import RunInfo
+from wirebench.plan.driver_support import DRIVER_FACTS
+from wirebench.plan.plan import Plan
+from wirebench.targets import Target, toxiproxy
+
+
+def prepare(plan: Plan, target: Target) -> None:
+    """Check that all that a plan needs is there, before anything is written. Raises WirebenchError."""
+    check_variants(plan.scenario)
+    # Variants are verified by wireload, whatever drives their load.
+    drivers = {cell.driver for cell in plan.cells} | ({"wireload"} if plan.scenario.variants else set())
+    for name in sorted(drivers if target.load_pods is None else ()):
+        if DRIVERS[name].read_version() is None:
+            hint = f"run `{DRIVERS[name].setup}`; nothing was started"
+            raise UsageError(f"the driver {name} is not at {DRIVERS[name].path}", hint)
+    shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
+    if shaped and toxiproxy.read_version() is None:
+        raise UsageError(f"toxiproxy, which factors.network needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
+    if target.load_pods is None:
+        _check_capacity(plan)
+    lay_out_ids(plan, target)
+    target.prepare(plan.services)
+
+
+def _check_capacity(plan: Plan) -> None:
+    """Raise UsageError for more users than fit on this machine: it would swap, or kill a process, during the run."""
+    found = capacity.read_capacity()
+    if shortfall := capacity.find_shortfall(plan.cells, found):
+        cell = shortfall.cell
+        field = ("load", "concurrency_max") if plan.scenario.load.swept else ("factors", "concurrency")
+        raise UsageError(
+            f"{plan.scenario.locate(field)}: {cell.concurrency:,} {cell.driver} users of {cell.transport} take "
+            f"{shortfall.needed}, and {shortfall.available}: {shortfall.users_max:,} fit",
+            "lower it, make room, or share the load among pods of a cluster: load.generators",
+        )
+    capacity.raise_open_files(found)
+
+
+def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibrate: bool = True) -> RunInfo:
+    """Return the run.json of a run that is about to start, by a command line. Raises UsageError."""
+    description, source = target.describe(), plan.scenario.source
+    driver, *others = {cell.driver for cell in plan.cells}
+    return RunInfo(
+        id=run_id,
+        scenario=source.path.stem,
+        scenario_text=source.text,
+        overrides=source.overrides,
+        application=str(path) if plan.scenario.variants and (path := plan.scenario.application.path) else None,
+        question=plan.scenario.question,
+        command=command,
+        target=target.name,
+        seed=plan.seed,
+        blocks=len(plan.blocks),
+        looks=plan.looks,
+        driver=None if others else driver,
+        cells=len(plan.cells),
+        calibrate=calibrate,
+        status="running",
+        reason="",
+        pid=os.getpid(),
+        process_began_unix_s=psutil.Process().create_time(),
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        duration_s=None,
+        measured_s=None,
+        services_start_s=None,
+        conformance_requests=0,
+        conformance_mismatches=(),
+        compare=plan.scenario.compare,
+        equivalence_margin=plan.scenario.equivalence_margin,
+        versions={**environment.read_versions(), **description.versions},
+        machine={**environment.read_machine(), **description.machine},
+        notes=(
+            *_describe_omissions(plan),
+            *_describe_unlike_drivers(plan),
+            *description.notes,
+            *environment.find_warnings(target.cores),
+        ),
+        commit=environment.read_commit(),
+    )
+
+
+def _describe_omissions(plan: Plan) -> Iterator[str]:
+    if plan.left_out:
+        yield f"left out, as the {plan.target} target has no such thing: {', '.join(plan.left_out)}"
+
+
+def _describe_unlike_drivers(plan: Plan) -> Iterator[str]:
+    """Describe how some drivers' requests differ from those of the others."""
+    varied = {name for name, operation in plan.scenario.application.operations.items() if operation.varies}
+    choosing = {cell.driver for cell in plan.cells if cell.operation in varied}
+    yield from (DRIVER_FACTS[name].not_random for name in sorted(choosing) if DRIVER_FACTS[name].not_random)
+
+
+def lay_out_ids(plan: Plan, target: Target) -> IdLayout:
+    """Return which ids the loads of a plan create records with. Raises UsageError if there are too few."""
+    # A variant may keep its records when it is started again.
+    return lay_out(plan, fresh_services=target.restarts_services and not plan.scenario.variants)

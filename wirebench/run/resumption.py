@@ -1,0 +1,116 @@
+"""Resuming an incomplete run: whether it can be, what is left to measure, and its run.json."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wirebench.analysis.differences import Difference, find_differences
+from wirebench.analysis.pauses import split_at_pauses
+from wirebench.errors import UsageError
+from wirebench.model.labels import pluralise
+from wirebench.model.run_info import RunInfo
+from wirebench.model.scenario import Load
+from wirebench.plan.plan import Plan
+from wirebench.results.runs import APPLICATION_FILE, Run
+from wirebench.run.execution import TimeSpent
+
+
+def check_resumable(run: Run) -> None:
+    """Raise UsageError for a run that is complete or running, or that more records must not be added to."""
+    info = run.info
+    if info.status == "complete":
+        raise UsageError(f"run {info.id} is complete", "`wirebench list` shows which are incomplete")
+    if info.status == "running":
+        raise UsageError(f"run {info.id} is still running", f"wait for its end, or interrupt its process, {info.pid}")
+    if run.folder.resolve().name != info.id:
+        raise UsageError(f"{run.folder} contains the run {info.id}", "rename the folder as the run")
+    if info.conformance_mismatches:
+        raise UsageError(
+            f"run {info.id} ended because the services didn't answer alike: corrected, they are different services",
+            _suggest_reproduce(run),
+        )
+
+
+def _read_application_text(folder: Path) -> str:
+    """Return the application that the run was measured with. Raises UsageError if it is missing."""
+    path = folder / APPLICATION_FILE
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"can't read {path}: {error}", "run the scenario again: wirebench run") from None
+
+
+def plan_rest(plan: Plan, run: Run) -> Plan:
+    """Return the plan of a run with its records marked as done. Raises UsageError if they don't match the plan."""
+    application = plan.scenario.application
+    if application.variants and _read_application_text(run.folder) != application.dump():
+        raise UsageError(
+            f"run {run.info.id}: {application.path} has changed since",
+            f"the rest would measure something else; {_suggest_reproduce(run)}",
+        )
+    planned = {(each.id, each.order): each.cell.factors for block in plan.blocks for each in block}
+    for record in run.records:
+        if planned.get((record.id, record.order)) != record.factors:
+            raise UsageError(
+                f"run {run.info.id}: its record {record.id} isn't in the plan of its scenario and seed",
+                f"use the version that created the run; {_suggest_reproduce(run)}",
+            )
+    if plan.cells_total != run.info.cells * run.info.blocks:
+        raise UsageError(
+            f"run {run.info.id}: its scenario plans {pluralise(plan.cells_total, 'window')}, and run.json has "
+            f"{run.info.cells * run.info.blocks}",
+            f"use the version that created the run; {_suggest_reproduce(run)}",
+        )
+    return dataclasses.replace(plan, done=frozenset(record.id for record in run.records), looks=run.info.looks)
+
+
+def resume_info(run: Run, now: RunInfo) -> RunInfo:
+    """Return the run.json of a resumed run; `now` is that of a new one.
+
+    Raises UsageError if target, machine, versions or commit differ.
+    """
+    found = find_differences(run, dataclasses.replace(run, info=now.model_copy(update={"status": run.info.status})))
+    if found:
+        others = f", and {pluralise(len(found) - 1, 'thing')} more" if len(found) > 1 else ""
+        raise UsageError(
+            f"run {run.info.id} was measured on or with something else ({_describe(found[0])}{others})",
+            f"their figures can't be compared in one run; {_suggest_reproduce(run)}",
+            "\n".join(map(_describe, found)) if len(found) > 1 else "",
+        )
+    return run.info.model_copy(
+        update={
+            "status": "running",
+            "reason": "",
+            "calibrate": now.calibrate,
+            "pid": now.pid,
+            "process_began_unix_s": now.process_began_unix_s,
+            "resumed_at": (*run.info.resumed_at, datetime.now(UTC).replace(microsecond=0)),
+            "notes": tuple(dict.fromkeys((*run.info.notes, *now.notes))),
+            # Unknown until it ends. If it is killed, they are computed from its records.
+            "duration_s": None,
+            "measured_s": None,
+            "services_start_s": None,
+        }
+    )
+
+
+def compute_time_spent(run: Run, load: Load) -> TimeSpent:
+    """Return what the parts of a run took; for a killed one, up to the end of its last window."""
+    duration_s = run.info.duration_s
+    if duration_s is None:
+        duration_s = sum((part.last_window - part.began).total_seconds() for part in split_at_pauses(run))
+    return TimeSpent(
+        duration_s=duration_s,
+        measured_s=sum(record.compute_load_s(load.warmup_s) for record in run.records),
+        services_start_s=run.info.services_start_s,
+    )
+
+
+def _describe(found: Difference) -> str:
+    return f"{found.name}: {found.base} then, {found.head} now"
+
+
+def _suggest_reproduce(run: Run) -> str:
+    return f"`wirebench reproduce {run.folder}` measures everything again"

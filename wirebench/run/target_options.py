@@ -1,0 +1,94 @@
+"""Where a scenario is measured, and its plan for that place."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wirebench.errors import UsageError
+from wirebench.measure.variants import find_variables
+from wirebench.model.contract import TargetName
+from wirebench.model.run_info import Looks
+from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
+from wirebench.plan.plan import Plan, make_plan
+from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
+from wirebench.targets.kubernetes import Access, KubernetesTarget, find_access
+
+SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """Where services run, and how to reach them. Those of variants are in their application file."""
+
+    kind: TargetName = "local"
+    #: The built-in application's services, for the target `external`.
+    external: ExternalTarget | None = None
+    #: The cluster, for the target `kubernetes`; by default that of `make cluster-up`.
+    context: str | None = None
+    kubeconfig: Path | None = None
+    #: Values files of charts/wirebench.
+    values: Sequence[Path] = ()
+
+    def make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:
+        """Return the target of a run, whose folder is in `out`. Raises UsageError."""
+        match self.kind:
+            case "local":
+                logs = out / run_id / "logs"
+                return LocalTarget(divide_cores(), lambda service: logs / f"{service}.log", scenario.application)
+            case "external" if scenario.variants:
+                return ExternalTarget.of_variants(scenario.application, scenario.variants)
+            case "external":
+                return self.external or ExternalTarget.of_transports({})
+            case "kubernetes":
+                # Variables that only commands need are left out: commands are for the target local.
+                named = {name for name, field in find_variables(scenario) if field[2] != "environment"}
+                access, files = find_access(self.context, self.kubeconfig, self.values)
+                return KubernetesTarget(run_id, access, files, scenario, named)
+
+    def find_access(self) -> Access | None:
+        """Return how to access the cluster; None if the target is no cluster. Raises UsageError."""
+        if self.kind != "kubernetes":
+            return None
+        return find_access(self.context, self.kubeconfig, self.values)[0]
+
+
+def choose_target(scenario: Scenario) -> TargetName:
+    """Return a target that all variants of a scenario have; for the built-in application, `local`."""
+    variants = scenario.variants.values()
+    if variants and not all(each.start for each in variants):
+        if all(each.address for each in variants):
+            return "external"
+        if all(each.kubernetes for each in variants):
+            return "kubernetes"
+    return "local"
+
+
+def plan_for_target(
+    scenario: Scenario, target: TargetOptions, seed: int | None = None, looks: Looks | None = None
+) -> Plan:
+    """Return the plan of a scenario on a target, by default with a random seed. Raises UsageError."""
+    if target.external and not scenario.variants:
+        scenario = set_tls_levels(scenario, target.external)
+    seed = random.SystemRandom().randrange(SEED_MAX) if seed is None else seed
+    return make_plan(scenario, seed, target.kind, looks)
+
+
+def set_tls_levels(scenario: Scenario, target: ExternalTarget) -> Scenario:
+    """Return a scenario whose factor `tls` has the levels that the addresses of an external target name.
+
+    Raises UsageError if the scenario contradicts them.
+    """
+    asked = scenario.factors.transport
+    found = {transport: (level,) for transport, level in target.tls_levels.items() if transport in asked}
+    for transport, levels in scenario.factors.tls.items():
+        for owner in found if transport == EVERY_TRANSPORT else (transport,):
+            if owner in found and levels != found[owner]:
+                raise UsageError(
+                    f"{scenario.locate(('factors', 'tls'))}: the address of {owner} has the level {found[owner][0]}",
+                    "remove the factor: the addresses of an external target decide (https:// or tls://, --cert)",
+                )
+    factors = scenario.factors.model_copy(update={"tls": found})
+    return scenario.model_copy(update={"factors": factors})

@@ -1,0 +1,1 @@
+"""Processes, ports, signals, files, cgroups and TLS files: nothing that knows what a benchmark is."""

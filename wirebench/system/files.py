@@ -1,0 +1,92 @@
+"""Writing a file whole or not at all, whatever stops the writing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO
+
+from wirebench.errors import WirebenchError
+
+_MAKE_ROOM = "make room, or choose another place"
+#: What to do next about what the system has said.
+_NEXT_STEPS = {
+    errno.ENOSPC: _MAKE_ROOM,
+    errno.EDQUOT: _MAKE_ROOM,
+    errno.ENOENT: "make the folder first, or choose another place",
+    errno.EISDIR: "name a file",
+    errno.EPIPE: "its reader has to stay until the end",
+}
+
+
+def write_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
+    """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError."""
+    with open_atomic(path, lasting=lasting) as file:
+        file.write(f"{text}\n".encode())
+
+
+@contextlib.contextmanager
+def open_atomic(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
+    """Yield a file to write; what is written gets this name when the block ends well, and otherwise nothing changes.
+
+    A link stays, and leads to what is written. A device or a pipe stays what it is, and gets what is written at once.
+    Raises WirebenchError for every OSError, in the block as well.
+    """
+    try:
+        with _open_file(path, lasting=lasting) as file:
+            yield file
+    except OSError as error:
+        raise make_write_error(path, error) from error
+
+
+def _open_file(path: Path, *, lasting: bool) -> AbstractContextManager[BinaryIO]:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not path.is_file():
+        return path.open("wb")
+    place = Path(os.path.realpath(path))
+    if place.is_symlink():  # it leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return _replace_file(place, lasting=lasting)
+
+
+@contextlib.contextmanager
+def _replace_file(path: Path, *, lasting: bool) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of a plain one, or of none, when the block ends well.
+
+    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. What isn't to
+    last doesn't wait for the disk, and after a power failure there may be anything.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            if lasting:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        # Also when interrupted; when all went well there is nothing of that name.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+@contextlib.contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Let one process at a time into the `with` block, of all that ask for this folder; one that dies is out of it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def make_write_error(path: Path, error: OSError) -> WirebenchError:
+    hint = _NEXT_STEPS.get(error.errno or 0, "choose another place")
+    return WirebenchError(f"can't write {path}: {error.strerror}", hint)

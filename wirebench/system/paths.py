@@ -1,0 +1,27 @@
+"""Where the project's own files are: scenarios, scripts, protos and tools, beside the package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+#: An image that has the package installed says where the files are.
+ROOT = Path(os.environ.get("WIREBENCH_ROOT") or Path(__file__).resolve().parents[2])
+SCENARIOS = ROOT / "scenarios"
+K6_SCRIPTS = ROOT / "k6"
+#: What `make proto` writes of the application file for drivers that read JSON.
+REQUESTS = K6_SCRIPTS / "application.json"
+CONTRACT = ROOT / "proto" / "contract.binpb"
+CHARTS = ROOT / "charts"
+#: What `make cluster-up` leaves: who may enter its cluster, and which images are in it.
+KUBECONFIG = ROOT / "build" / "cluster" / "kubeconfig"
+IMAGES = ROOT / "build" / "cluster" / "images.yaml"
+#: What `make postgres-up` leaves: the URL of its server, with the password.
+POSTGRES_URL = ROOT / "build" / "postgres" / "url"
+TOOLS = ROOT / ".tools" / "bin"
+#: What `make driver-locust` installs, in a virtual environment of its own, and what its users do.
+LOCUST = ROOT / ".tools" / "locust"
+LOCUSTFILE = ROOT / "drivers" / "locust" / "locustfile.py"
+APPLICATIONS = ROOT / "applications"
+#: The built-in application: what its operations send and expect.
+APPLICATION = APPLICATIONS / "users.yaml"

@@ -1,0 +1,293 @@
+"""The one place that runs other programs: argument lists, time-outs, checked ends, and nothing left running."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, Literal
+
+import psutil
+
+from wirebench.errors import WirebenchError
+from wirebench.system.files import make_write_error
+
+_LOG = logging.getLogger(__name__)
+LAST_LINES = 12
+#: How much of a log is looked at for them; a service may write as much as the disk takes.
+_LAST_BYTES = 64 * 1024
+_POLL_S = 0.01
+_CAPTURE_TIMEOUT_S = 10.0
+_TERM_GRACE_S = 5.0
+_KILL_TIMEOUT_S = 5.0
+_NICE_MAX = 19
+_CPUCLOCK_SCHED = 2
+
+
+class ProcessError(WirebenchError):
+    """A program that couldn't be started, took too long, or ended badly; `details` are its last lines."""
+
+
+@dataclass(slots=True)
+class Child:
+    """A program that runs beside us, in a session of its own: a terminal's Ctrl-C reaches us alone, and we end it."""
+
+    name: str
+    log: Path
+    process: subprocess.Popen[bytes]
+    #: Its CPU time when `wait` last looked, which is all that is known of it once it has ended.
+    _cpu_s: float | None = None
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def give_way(self) -> None:
+        """Let it run when nothing else wants to from now on, with all that it starts."""
+        with contextlib.suppress(OSError, psutil.Error):  # ended already, or not ours to change: it runs like any other
+            os.setpriority(os.PRIO_PROCESS, self.pid, _NICE_MAX)
+            if sys.platform == "linux":
+                # Linux has priorities by thread; one that is started later inherits that of its parent.
+                for thread in psutil.Process(self.pid).threads():
+                    os.sched_setscheduler(thread.id, os.SCHED_IDLE, os.sched_param(0))
+
+    def check_alive(self) -> None:
+        status = self.process.poll()
+        if status is not None:
+            raise ProcessError(
+                f"{self.name} {describe_status(status)}", f"its log is {self.log}", read_last_lines(self.log)
+            )
+
+    def wait(self, timeout_s: float) -> int:
+        """Wait for its end and return its status. Raises ProcessError if it takes too long."""
+        deadline = time.monotonic() + timeout_s
+        # Waking up often costs less than a late look at the clock: the end of a driver ends a cell.
+        while True:
+            self._cpu_s = self.read_cpu_s()
+            if (status := self.process.poll()) is not None:
+                return status
+            if time.monotonic() > deadline:
+                self.stop()
+                raise ProcessError(
+                    f"{self.name} was still running after {timeout_s:.0f} s",
+                    f"its log is {self.log}",
+                    read_last_lines(self.log),
+                )
+            time.sleep(_POLL_S)
+
+    def read_cpu_s(self) -> float | None:
+        """Return its CPU time, in seconds; of one that has ended, what it was when `wait` found that."""
+        running_s = read_cpu_s(self.pid)
+        return self._cpu_s if running_s is None else running_s
+
+    def stop(self, grace_s: float = _TERM_GRACE_S) -> None:
+        """End it: SIGTERM, so long to finish, then SIGKILL for it and all that it has started, in whatever group.
+
+        What has left its session is found while its parents live, so services should stay in the foreground.
+        """
+        outside = _list_descendants(self.pid)
+        if self.process.poll() is None:
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(grace_s)
+        deadline = time.monotonic() + _KILL_TIMEOUT_S
+        while (left := [*_list_session(self.pid), *filter(_is_alive, outside)]) and time.monotonic() < deadline:
+            for each in left:
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+            time.sleep(_POLL_S)
+        self.process.wait()
+
+
+def start(  # noqa: PLR0913 - what a program is, and where it runs
+    name: str,
+    arguments: Sequence[str | Path],
+    log: Path,
+    cores: frozenset[int] | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
+    death_signal: Literal["TERM", "KILL"] = "TERM",
+) -> Child:
+    """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started.
+
+    It works in `folder`, if one is given. `death_signal` is what it gets if we are killed outright.
+    """
+    # With setpriv it ends when we do; the kernel's bond is to this thread.
+    wrapper = ["setpriv", "--pdeathsig", death_signal, "--"] if shutil.which("setpriv") else []
+    _LOG.info("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
+    with _open_log(log) as output, bind_to_cores(cores):
+        try:
+            process = subprocess.Popen(
+                [*wrapper, *map(str, arguments)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
+    return Child(name, log, process)
+
+
+def read_cpu_s(pid: int) -> float | None:
+    """Return the CPU time of a process, all its threads, in seconds; None if it has ended.
+
+    To the nanosecond, where /proc/PID/stat has hundredths of a second: the clock's number is made as by
+    clock_getcpuclockid(3).
+    """
+    try:
+        return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
+    except OSError:
+        return None
+
+
+def launch(arguments: Sequence[str | Path]) -> None:
+    """Start a program for the user, who ends it: nothing is heard of it, not even whether it could be started."""
+    with contextlib.suppress(OSError):
+        process = subprocess.Popen(
+            list(map(str, arguments)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        # No other process would read its status.
+        threading.Thread(target=process.wait, daemon=True).start()
+
+
+def _open_log(log: Path) -> IO[bytes]:
+    try:
+        return log.open("ab")
+    except OSError as error:
+        raise make_write_error(log, error) from error
+
+
+def _list_session(leader: int) -> list[psutil.Process]:
+    """Return what lives of a session: of a child, and of all that it has started, even if it has ended itself."""
+    members = []
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+            if os.getsid(pid) == leader and _is_alive(each := psutil.Process(pid)):
+                members.append(each)
+    return members
+
+
+def _list_descendants(pid: int) -> list[psutil.Process]:
+    """Return what a process and those that it has started have started, in whatever session."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """Return whether a process runs: another one that has got its number since is not meant."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def run(
+    name: str,
+    arguments: Sequence[str | Path],
+    timeout_s: float,
+    stdin: str | BinaryIO = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a program to its end and return what it prints; its errors become those of ProcessError.
+
+    It reads a text, or a file from where that stands. It is in a session of its own: a terminal's Ctrl-C reaches us
+    alone, and we end it.
+    """
+    text, file = (stdin, subprocess.PIPE) if isinstance(stdin, str) else (None, stdin)
+    _LOG.info("started %s: %s", name, shlex.join(map(str, arguments)))
+    try:
+        started = subprocess.Popen(
+            list(map(str, arguments)),
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
+    with started as process:
+        try:
+            printed, errors = process.communicate(text, timeout_s)
+        except subprocess.TimeoutExpired:
+            raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
+        finally:  # also when interrupted
+            if process.poll() is None:
+                process.kill()
+    if process.returncode:
+        said = "\n".join(errors.strip().splitlines()[-LAST_LINES:])
+        raise ProcessError(f"{name} {describe_status(process.returncode)}", "its last lines are above", said)
+    return printed
+
+
+def capture(arguments: Sequence[str | Path], *, with_errors: bool = False) -> str | None:
+    """Return what a short program prints, or None if there is no such program or it fails."""
+    errors = subprocess.STDOUT if with_errors else subprocess.DEVNULL
+    try:
+        printed = subprocess.check_output(
+            list(map(str, arguments)), stdin=subprocess.DEVNULL, stderr=errors, timeout=_CAPTURE_TIMEOUT_S
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return printed.decode(errors="replace").strip()
+
+
+@functools.cache  # some are asked for with every load
+def read_version(program: Path, flag: str = "--version") -> str | None:
+    """Return the version that a program prints; None if it isn't there."""
+    found = re.search(r"\d+\.\d+\S*", capture([program, flag], with_errors=True) or "")
+    return found and found[0]
+
+
+def read_last_lines(log: Path, count: int = LAST_LINES) -> str:
+    """Return the last lines of a log, or an empty text."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _LAST_BYTES))
+            return "\n".join(file.read(_LAST_BYTES).decode(errors="replace").splitlines()[-count:])
+    except OSError:
+        return ""
+
+
+def describe_status(status: int) -> str:
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+@contextlib.contextmanager
+def bind_to_cores(cores: frozenset[int] | None) -> Iterator[None]:
+    """Run this thread on the cores for a moment; what it starts inherits them, from its first instruction on."""
+    if cores is None or sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -1,0 +1,68 @@
+"""Waiting until a server that was just started answers."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+from collections.abc import Callable
+
+import grpc
+
+from wirebench.system import processes
+from wirebench.system.processes import Child, ProcessError
+from wirebench.system.tls import ClientTls, make_context, make_grpc_credentials
+
+_TIMEOUT_S = 60.0
+_ATTEMPT_TIMEOUT_S = 5.0
+_POLL_S = 0.02
+#: grpc.health.v1.HealthCheckResponse with the status SERVING.
+_SERVING = b"\x08\x01"
+
+
+def wait_ready(child: Child, is_ready: Callable[[], bool], timeout_s: float = _TIMEOUT_S) -> None:
+    """Return when the process is ready. Raises ProcessError if it ends, or takes too long."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        child.check_alive()
+        if is_ready():
+            return
+        if time.monotonic() > deadline:
+            details = processes.read_last_lines(child.log)
+            raise ProcessError(f"{child.name} was not ready after {timeout_s:g} s", f"its log is {child.log}", details)
+        time.sleep(_POLL_S)
+
+
+def answers_http(address: str, path: str, tls: ClientTls | None = None) -> bool:
+    """Return whether a GET of this path is answered with a status that says success; `address` is host:port."""
+    connection = (
+        http.client.HTTPSConnection(address, timeout=_ATTEMPT_TIMEOUT_S, context=make_context(tls))
+        if tls
+        else http.client.HTTPConnection(address, timeout=_ATTEMPT_TIMEOUT_S)
+    )
+    try:
+        connection.request("GET", path)
+        return http.client.OK <= connection.getresponse().status < http.client.MULTIPLE_CHOICES
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def accepts_connections(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=_ATTEMPT_TIMEOUT_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def is_serving(address: str, tls: ClientTls | None = None) -> bool:
+    """Return whether gRPC's health service says that the server serves."""
+    with grpc.secure_channel(address, make_grpc_credentials(tls)) if tls else grpc.insecure_channel(address) as channel:
+        try:
+            # Without serializers a method takes and gives bytes; an empty request asks about the whole server.
+            check: Callable[..., bytes] = channel.unary_unary("/grpc.health.v1.Health/Check")
+            return check(b"", timeout=_ATTEMPT_TIMEOUT_S) == _SERVING
+        except grpc.RpcError:
+            return False

@@ -1,0 +1,45 @@
+"""Signals that ask us to stop, as one exception that nothing swallows. Imports little: it is the first to be loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from types import FrameType
+from typing import NoReturn
+
+#: What to announce where stopping may take a while.
+STOPPING = "\nstopping …\n"
+_STDERR = 2
+
+
+class Interrupted(BaseException):
+    """Somebody asked us to stop (Ctrl-C or `kill`); not an Exception, so that nothing swallows it."""
+
+
+@contextlib.contextmanager
+def handle_interrupts(announcement: str = "") -> Iterator[None]:
+    """Turn SIGINT, SIGTERM and SIGHUP into Interrupted, once: what stops us must not be stopped again half-way.
+
+    The announcement is written to stderr at once, before anything is undone.
+    """
+
+    def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        # Past Python's buffers: they may be in the middle of a write that the signal came into.
+        with contextlib.suppress(OSError):
+            os.write(_STDERR, announcement.encode())
+        raise Interrupted(signal.Signals(number).name)
+
+    signals = [signal.SIGINT, signal.SIGTERM]
+    # Who started us with `nohup` wants no hang-up to end us.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signals.append(signal.SIGHUP)
+    previous = {number: signal.signal(number, interrupt) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,94 @@
+"""What a client speaks TLS with: files, as every stage hands them on; and which addresses ask for it."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from wirebench.errors import UsageError
+
+if TYPE_CHECKING:
+    import grpc
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """PEM files.
+
+    `authority` are those whom the client trusts; without it, those of the system. `certificate` and `key` are its own,
+    for services that ask for one.
+    """
+
+    authority: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @property
+    def level(self) -> Literal["server", "mutual"]:
+        """The level of the factor `tls`; without TLS, that is `none`."""
+        return "mutual" if self.certificate else "server"
+
+
+#: What may stand before an address, and whether that asks for TLS.
+SCHEMES = {"http": False, "https": True, "tls": True}
+
+
+def split_scheme(address: str) -> tuple[str, str]:
+    """Return the scheme of an address, empty if it has none that we know, and the rest."""
+    scheme, mark, rest = address.partition("://")
+    return (scheme, rest.removesuffix("/")) if mark and scheme in SCHEMES else ("", address)
+
+
+def choose_tls(scheme: str, given: ClientTls | None) -> ClientTls | None:
+    """Return what to connect with. A scheme decides; without one, TLS is spoken if something was given for it."""
+    if not scheme:
+        return given
+    return (given or ClientTls()) if SCHEMES[scheme] else None
+
+
+def make_context(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
+    """Return the context of connections that offer these protocols by ALPN. Raises UsageError for unusable files."""
+    for path in filter(None, (tls.authority, tls.certificate, tls.key)):
+        _check_readable(path)
+    try:
+        context = ssl.create_default_context(cafile=tls.authority)
+    except ssl.SSLError:
+        raise UsageError(f"{tls.authority} holds no certificate in PEM form", "name the file of an authority") from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if tls.certificate and tls.key:
+        try:
+            context.load_cert_chain(tls.certificate, tls.key, password=_reject_password_prompt)
+        except (ssl.SSLError, _EncryptedError):
+            raise UsageError(
+                f"{tls.certificate} and {tls.key} aren't a certificate and its key",
+                "name both as PEM files, the key not encrypted",
+            ) from None
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    return context
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}", "name a PEM file that this user may read") from None
+
+
+class _EncryptedError(Exception):
+    """A key that needs a passphrase."""
+
+
+def _reject_password_prompt() -> str:
+    raise _EncryptedError
+
+
+def make_grpc_credentials(tls: ClientTls) -> grpc.ChannelCredentials:
+    import grpc  # noqa: PLC0415 - imported late: most users of this module don't speak gRPC
+
+    # Without an authority grpc would take one of the lists that come with it, and not the system's.
+    authority = tls.authority or ssl.get_default_verify_paths().cafile
+    files = (Path(each).read_bytes() if each else None for each in (authority, tls.key, tls.certificate))
+    return grpc.ssl_channel_credentials(*files)

@@ -1,0 +1,129 @@
+"""toxiproxy: takes connections on loopback, passes them on, and delays and throttles what passes.
+
+Read from its source (v2.5.0), and measured; docs/method.md says how exact it is:
+
+- A toxic works on one direction of each connection by itself. So the whole delay is put on the way back: a round trip
+  takes as much longer, and a millisecond doesn't have to be halved, which whole milliseconds can't be.
+- Toxics work in the order in which they were added. `bandwidth` leaves a piece its time of arrival, so that a `latency`
+  behind it would take the time that it cost for its own: `latency` comes first.
+- `rate` is in thousands of bytes a second, whole ones.
+- It opens a connection to the service for each one that it gets, one after the other, and logs each, unless it is told
+  to log errors alone.
+- It doesn't say which port it took if it may choose.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from wirebench.errors import WirebenchError
+from wirebench.model.cell import Link
+from wirebench.system import processes
+from wirebench.system.paths import TOOLS
+from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.processes import Child
+from wirebench.system.readiness import answers_http, wait_ready
+
+PROGRAM = TOOLS / "toxiproxy-server"
+_READY_TIMEOUT_S = 20.0
+_CALL_TIMEOUT_S = 10.0
+#: Thousands of bytes in a KiB.
+_RATE_PER_KIB_S = 1.024
+
+
+@dataclass(frozen=True, slots=True)
+class Toxiproxy:
+    """A proxy that runs."""
+
+    child: Child
+    port: int
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def open_route(self, upstream: str, link: Link | None = None) -> str:
+        """Have connections passed on to `host:port` through a link, or as they are; return where to connect instead.
+
+        Raises WirebenchError.
+        """
+        name, wanted = f"way-{next(self._numbers)}", build_toxics(link) if link else []
+        way = self._call("POST", "/proxies", {"name": name, "listen": f"{LOOPBACK}:0", "upstream": upstream})
+        for toxic in wanted:
+            self._call("POST", f"/proxies/{name}/toxics", toxic)
+        # Those of a direction in the order in which they work.
+        found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=_name_direction)
+        if found != sorted(wanted, key=_name_direction):
+            raise self._make_error(f"was told to do {wanted} and does {found}")
+        return str(way["listen"])
+
+    def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
+        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=_CALL_TIMEOUT_S)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            response = connection.getresponse()
+            text = response.read()
+            if response.status < http.HTTPStatus.BAD_REQUEST:
+                return json.loads(text)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.child.check_alive()
+            raise self._make_error(f"doesn't do {method} {path}: {error}") from error
+        finally:
+            connection.close()
+        raise self._make_error(f"rejects {method} {path}: {text.decode(errors='replace').strip()}")
+
+    def _make_error(self, what: str) -> WirebenchError:
+        return WirebenchError(
+            f"toxiproxy {what}", f"its log is {self.child.log}", processes.read_last_lines(self.child.log)
+        )
+
+
+def read_version() -> str | None:
+    """Return toxiproxy's version, or None if it isn't built."""
+    return processes.read_version(PROGRAM, "-version")
+
+
+@contextlib.contextmanager
+def start_toxiproxy(log: Path, cores: frozenset[int] | None, seed: int) -> Iterator[Toxiproxy]:
+    """Run a proxy on these cores; the seed is that of its jitter.
+
+    Raises ProcessError if it ends before we end it, whatever came of that.
+    """
+    with reserve_ports(1) as (port,):
+        pass
+    arguments: list[str | Path] = [PROGRAM, "-host", LOOPBACK, "-port", str(port), "-seed", str(seed)]
+    child = processes.start("toxiproxy", arguments, log, cores, {"LOG_LEVEL": "error"})
+    try:
+        wait_ready(child, partial(answers_http, f"{LOOPBACK}:{port}", "/proxies"), _READY_TIMEOUT_S)
+        try:
+            yield Toxiproxy(child, port)
+        except WirebenchError:
+            child.check_alive()  # if it has died, that is the news, and not what then failed
+            raise
+        child.check_alive()
+    finally:
+        child.stop()
+
+
+def build_toxics(link: Link) -> list[dict[str, Any]]:
+    """Return what makes a way a link, in the API's words and in the order in which to add it."""
+    wanted = []
+    if link.delay_ms:
+        wanted.append(_build_toxic("latency", "downstream", latency=link.delay_ms, jitter=link.jitter_ms or 0))
+    if link.bandwidth_kib_s:
+        rate = round(link.bandwidth_kib_s * _RATE_PER_KIB_S)
+        wanted += [_build_toxic("bandwidth", stream, rate=rate) for stream in ("upstream", "downstream")]
+    return wanted
+
+
+def _build_toxic(kind: str, stream: str, **attributes: int) -> dict[str, Any]:
+    return {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "toxicity": 1, "attributes": attributes}
+
+
+def _name_direction(toxic: dict[str, Any]) -> str:
+    return str(toxic["stream"])

@@ -1,0 +1,334 @@
+package cli
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wirebench.dev/wireload/histogram"
+)
+
+// job writes a job for the operations of a user application, and returns its path.
+func job(t *testing.T, address, transport, operations string, more map[string]any) string {
+	t.Helper()
+	application := filepath.Join(t.TempDir(), "application.json")
+	if err := os.WriteFile(application, []byte(`{"operations": `+operations+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var named map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(operations), &named); err != nil {
+		t.Fatal(err)
+	}
+	var sequence []string
+	for name := range named {
+		sequence = append(sequence, name)
+	}
+	described := map[string]any{
+		"addresses": []string{address}, "application": application, "descriptors": "../../proto/contract.binpb",
+		"requests": map[string]any{"transport": transport, "seed": 1, "clients": []any{map[string]any{"sequence": sequence}}},
+	}
+	for name, value := range more {
+		described[name] = value
+	}
+	return writeJob(t, described)
+}
+
+// ask runs `wireload request` and returns its answers.
+func askFor(t *testing.T, path string) []answer {
+	t.Helper()
+	exit, out, log := run(t, "request", path)
+	if exit != 0 || log != "" {
+		t.Fatalf("exit %d, %s", exit, log)
+	}
+	var answers []answer
+	for line := range strings.Lines(out) {
+		var each answer
+		if err := json.Unmarshal([]byte(line), &each); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		answers = append(answers, each)
+	}
+	return answers
+}
+
+func expectAnswer(t *testing.T, got answer, status, reply, problem string) {
+	t.Helper()
+	if got.Status != status || string(got.Reply) != reply || got.Problem != problem {
+		t.Errorf("want status %q, reply %s, problem %q; got %q, %s, %q", status, reply, problem, got.Status, got.Reply, got.Problem)
+	}
+}
+
+// echo answers with what it was sent; its path is the status.
+func echo(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var status int
+		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &status)
+		w.WriteHeader(status)
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %s %s %s", body, r.Header.Get("Content-Type"), r.Header.Get("Authorization"), r.Header.Get("X-N"))
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func TestARestServiceIsAskedWithHeadersAndATextBody(t *testing.T) {
+	t.Setenv("TOKEN", "s3cret")
+	path := job(t, echo(t), "rest", `{"echo": {"inputs": {"n": {"counter": 5}}, "rest": {
+		"request": "POST /202", "headers": {"Authorization": "Bearer ${TOKEN}", "X-N": "{n}"}, "body": "text {n}",
+		"expect": {"status": 202, "contains": "text {n} text/plain; charset=utf-8 Bearer s3cret"}}}}`, map[string]any{"requests_each": 2})
+	got := askFor(t, path)
+	if len(got) != 2 || got[0].Operation != "echo" || got[0].Number != 1 || got[1].Number != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	// The value of a variable is shown nowhere.
+	expectAnswer(t, got[0], "202", `"text 5 text/plain; charset=utf-8 Bearer ${TOKEN} 5"`, "")
+	expectAnswer(t, got[1], "202", `"text 6 text/plain; charset=utf-8 Bearer ${TOKEN} 6"`, "")
+}
+
+func TestACompressedReplyIsChecked(t *testing.T) {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			t.Errorf("unexpected request: %v", r)
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		if r.URL.Path == "/not" {
+			_, _ = io.WriteString(w, "plain")
+			return
+		}
+		body := gzip.NewWriter(w)
+		_, _ = io.WriteString(body, `{"a": 1}`)
+		_ = body.Close()
+	}))
+	server.Config.Protocols = protocols
+	server.Start()
+	t.Cleanup(server.Close)
+	for _, h2c := range []bool{false, true} {
+		for path, want := range map[string]string{"/": `{"a":1} `, "/not": `"plain" the reply is not gzip: unexpected EOF`} {
+			got := askFor(t, job(t, server.Listener.Addr().String(), "rest", `{"op": {"rest": {"request": "GET `+path+`",
+				"headers": {"Accept-Encoding": "gzip"}, "expect": {"json": {"a": 1}}}}}`, map[string]any{"h2c": h2c}))
+			if len(got) != 1 || string(got[0].Reply)+" "+got[0].Problem != want {
+				t.Errorf("want %s, got %s, %+v", want, got[0].Reply, got)
+			}
+		}
+	}
+}
+
+func TestWhatIsWrongWithARestReplyIsAProblem(t *testing.T) {
+	t.Setenv("TOKEN", "s3cret")
+	for _, each := range []struct{ rest, status, problem string }{
+		{`{"request": "GET /200"}`, "200", ""},
+		{`{"request": "GET /404"}`, "404", "not_found: HTTP status 404 in place of 200"},
+		{`{"request": "GET /404", "expect": {"status": 404}}`, "404", ""},
+		{`{"request": "GET /201"}`, "201", "HTTP status 201 in place of 200"},
+		{`{"request": "GET /200", "expect": {"json": {"a": 1}}}`, "200", "op: the reply is not JSON"},
+		{
+			`{"request": "GET /200", "headers": {"Authorization": "${TOKEN}"}, "expect": {"contains": "none"}}`, "200",
+			`op: the reply is "  ${TOKEN} ", without "none"`,
+		},
+	} {
+		got := askFor(t, job(t, echo(t), "rest", `{"op": {"rest": `+each.rest+`}}`, nil))
+		if len(got) != 1 || got[0].Status != each.status || !strings.HasPrefix(got[0].Problem, each.problem) || (each.problem == "") != (got[0].Problem == "") {
+			t.Errorf("%s: got %+v", each.rest, got)
+		}
+	}
+}
+
+// grpcUsers is a gRPC server of users: it checks what it is sent, and answers with a user of this name, or two to a stream.
+func grpcUsers(t *testing.T, name string) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status, Grpc-Message")
+		status, message := "0", ""
+		switch {
+		case r.Header.Get("Authorization") != "s3cret" || r.Header.Get("Trace-Bin") != "AAE=":
+			status, message = "16", "who is "+r.Header.Get("Authorization")
+		case strings.HasSuffix(r.URL.Path, "/GetUser"):
+			_, _ = w.Write([]byte("\x00\x00\x00\x00" + string(rune(6+len(name))) + "\x08\x01\x1a" + string(rune(2+len(name))) + "\x12" + string(rune(len(name))) + name))
+		default: // two transactions
+			_, _ = w.Write([]byte("\x00\x00\x00\x00\x04\x0a\x02\x08\x05\x00\x00\x00\x00\x04\x0a\x02\x08\x06"))
+		}
+		w.Header().Set("Grpc-Status", status)
+		w.Header().Set("Grpc-Message", message)
+	}))
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func TestAGRPCServiceIsAskedWithMetadata(t *testing.T) {
+	t.Setenv("TOKEN", "s3cret")
+	const metadata = `"metadata": {"Authorization": "${TOKEN}", "trace-bin": "AAE="}`
+	operations := `{"get": {"grpc": {"call": "wirebench.v1.UserService/GetUser", ` + metadata + `, "expect": {"data.name": "%s"}}}}`
+	address := grpcUsers(t, "x")
+	got := askFor(t, job(t, address, "grpc", fmt.Sprintf(operations, "x"), nil))
+	if len(got) != 1 || got[0].Status != "ok" || got[0].Problem != "" || !strings.Contains(string(got[0].Reply), `"name":"x"`) {
+		t.Errorf("got %+v", got)
+	}
+	got = askFor(t, job(t, address, "grpc", fmt.Sprintf(operations, "y"), nil))
+	if len(got) != 1 || got[0].Problem != `get: data.name is "x", not "y"` {
+		t.Errorf("got %+v", got)
+	}
+	got = askFor(t, job(t, address, "grpc", strings.ReplaceAll(fmt.Sprintf(operations, "x"), "AAE=", ""), nil))
+	expectAnswer(t, got[0], "unknown", "null", "unknown: UNAUTHENTICATED: who is ${TOKEN}")
+	got = askFor(t, job(t, address, "grpc", `{"watch": {"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions", `+
+		metadata+`, "expect": {"data.id": {"consecutive": true}}}}}`, nil))
+	if len(got) != 1 || got[0].Problem != "" || !strings.HasPrefix(string(got[0].Reply), "[{") || strings.Count(string(got[0].Reply), `"id":`) != 2 {
+		t.Errorf("got %s, %+v", got[0].Reply, got)
+	}
+}
+
+// lines answers each line by this text, and nothing if it is empty.
+func lines(t *testing.T, text string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = connection.Close() }()
+				for asked := bufio.NewScanner(connection); asked.Scan(); {
+					_, _ = io.WriteString(connection, strings.ReplaceAll(text, "{}", asked.Text()))
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestALineServiceIsAsked(t *testing.T) {
+	const operations = `{"get": {"inputs": {"n": {"counter": 1}}, "socket": {"line": "GET {n}", "contains": "GET {n}"}}}`
+	for _, each := range []struct{ says, status, reply, problem string }{
+		{"<{}>\r\n", "ok", `"\u003cGET 1\u003e"`, ""},
+		{"OK\n", "ok", `"OK"`, `get: the reply is "OK", without "GET 1"`},
+		{"", "", "null", "no reply in time"},
+		{"half", "", "null", "no reply in time"},
+		{"one\ntwo\n", "", "null", "the service sent more than one line"},
+	} {
+		got := askFor(t, job(t, lines(t, each.says), "socket", operations, map[string]any{"timeout_s": 0.2, "requests_each": 2}))
+		if len(got) != 2 {
+			t.Fatalf("%q: got %+v", each.says, got)
+		}
+		expectAnswer(t, got[0], each.status, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(each.reply), each.problem)
+	}
+}
+
+func TestARequestThatCannotBeMadeIsOneLine(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+	address := listener.Addr().String()
+	const get = `{"op": {"rest": {"request": "GET /200"}}}`
+	for _, each := range []struct {
+		exit       int
+		want, path string
+	}{
+		{exitFailed, address + " can't be reached: connection refused", job(t, address, "rest", get, nil)},
+		{exitUsage, "the environment has no variable WIREBENCH_NONE", job(t, address, "rest",
+			`{"op": {"rest": {"request": "GET /", "headers": {"A": "${WIREBENCH_NONE}"}}}}`, nil)},
+		{exitUsage, "nome: wirebench.v1.GetUserRequest has no such field", job(t, address, "grpc",
+			`{"op": {"inputs": {"n": {"range": [1, 2]}}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": "{n}"}}}}`, nil)},
+		{exitUsage, `unknown field "nome"`, job(t, address, "grpc",
+			`{"op": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil)},
+		{exitUsage, "requests_each must be from 1", job(t, address, "rest", get, map[string]any{"requests_each": 0})},
+		{exitFailed, "op: A: its value has a line break", job(t, echo(t), "rest",
+			`{"op": {"inputs": {"x": {"list": ["a\nb"]}}, "rest": {"request": "GET /200", "headers": {"A": "{x}"}}}}`, nil)},
+		{exitUsage, "wants one job file", ""},
+	} {
+		arguments := []string{"request"}
+		if each.path != "" {
+			arguments = append(arguments, each.path)
+		}
+		exit, _, log := run(t, arguments...)
+		if exit != each.exit || !strings.Contains(log, each.want) || strings.Count(log, "\n") != 1 {
+			t.Errorf("want %q, got exit %d, %q", each.want, exit, log)
+		}
+	}
+}
+
+func TestALoadOfAnOwnServiceWritesNoSecret(t *testing.T) {
+	t.Setenv("TOKEN", "s3cret")
+	output := filepath.Join(t.TempDir(), "out.json")
+	path := job(t, grpcUsers(t, "x"), "grpc",
+		`{"get": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"authorization": "${TOKEN}"}}}}`,
+		map[string]any{"output": output, "calls": 5, "window_s": 60, "warmup_s": 0})
+	exit, out, log := run(t, "run", path)
+	text, err := os.ReadFile(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit != 0 || !strings.Contains(log, "UNAUTHENTICATED: who is ${TOKEN} (5)") || strings.Contains(out+log+string(text), "s3cret") {
+		t.Errorf("exit %d, %s%s, %s", exit, out, log, text)
+	}
+}
+
+func TestALoadOfLines(t *testing.T) {
+	output := filepath.Join(t.TempDir(), "out.json")
+	path := job(t, lines(t, "VALUE {}\n"), "socket", `{"get": {"inputs": {"n": {"counter": 1}}, "socket": {"line": "GET {n}", "contains": "GET {n}"}}}`,
+		map[string]any{"output": output, "calls": 20, "concurrency": 3, "window_s": 60, "warmup_s": 0, "check_every": 1})
+	exit, _, log := run(t, "run", path)
+	if file := read(t, output); exit != 0 || file.RequestsTotal[histogram.OK] != 60 || file.Mismatches != 0 {
+		t.Errorf("exit %d, %v, %d wrong, %s", exit, file.RequestsTotal, file.Mismatches, log)
+	}
+}
+
+func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
+	t.Setenv("TOKEN", "s3cret")
+	seen := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		seen <- r.Host + " " + r.Header.Get("Authorization")
+	}))
+	t.Cleanup(server.Close)
+	for _, arguments := range [][]string{
+		{"rest", server.URL, "--header", "Host: shop", "--header", "authorization:Bearer ${TOKEN}"},
+		{"grpc", grpcUsers(t, "x"), "wirebench.v1.UserService/GetUser", "--metadata", "authorization: ${TOKEN}", "--metadata", "trace-bin: AAE="},
+		{"socket", lines(t, "{}\n"), "--line", "PING"},
+	} {
+		exit, out, log := run(t, append(arguments, "-n", "1", "-c", "1")...)
+		if exit != 0 || !strings.Contains(out, "1 successful requests") || strings.Contains(out+log, "s3cret") {
+			t.Errorf("%v: exit %d, %s%s", arguments, exit, out, log)
+		}
+	}
+	if got := <-seen; got != "shop Bearer s3cret" {
+		t.Errorf("got %q", got)
+	}
+	for want, arguments := range map[string][]string{
+		"--header is for rest":            {"grpc", "127.0.0.1:1", "a/b", "--header", "a: b"},
+		"must be 'Name: value'":           {"rest", "http://a", "--header", "s3cret"},
+		"has no variable WIREBENCH_NONE":  {"rest", "http://a", "--header", "a: ${WIREBENCH_NONE}"},
+		"--line is for socket":            {"socket", "127.0.0.1:1", "a", "--line", "b"},
+		"Connection: wireload sends it":   {"rest", "http://a", "--header", "Connection: close"},
+		"a line can't have a line break":  {"socket", "127.0.0.1:1", "--line", "a\nb"},
+		"is not an address like 127.0.0.": {"socket", "127.0.0.1", "--line", "b"},
+	} {
+		exit, _, log := run(t, arguments...)
+		if exit != exitUsage || !strings.Contains(log, want) || strings.Contains(log, "s3cret") || strings.Count(log, "\n") != 1 {
+			t.Errorf("%v: want %q, got exit %d, %q", arguments, want, exit, log)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package request
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/anypb"
+	"wirebench.dev/wireload/variable"
+)
+
+func TestATextIsSentAsItIsAndAllElseAsJSON(t *testing.T) {
+	const text, jsonType = "text/plain; charset=utf-8", "application/json"
+	for _, each := range []struct{ body, want, contentType string }{
+		{`"plain"`, "plain", text},
+		{`"a {n} \"b\""`, `a 5 "b"`, text},
+		{`"{n}"`, "5", jsonType},
+		{`"{word}"`, "w", text},
+		{`"{one}"`, "1", jsonType},
+		{`"{noise}"`, "", text}, // random: see below
+		{`"{filler}"`, "wirebench ", text},
+		{`{"a": "{word}"}`, `{"a":"w"}`, jsonType},
+		{`["x"]`, `["x"]`, jsonType},
+		{`true`, "true", jsonType},
+		{`null`, "", ""},
+	} {
+		source, r := next(t, "rest", `{"inputs": {"n": {"range": [5, 5]}, "word": {"list": ["w"]}, "one": {"list": [1]},
+			"noise": {"random_text": 3}, "filler": {"text": 10}}, "rest": {"request": "POST /", "body": `+each.body+`}}`)
+		want := each.want
+		if each.body == `"{noise}"` {
+			want = string(source.(*user).values[3].text)
+		}
+		if string(r.Body) != want || r.ContentType != each.contentType {
+			t.Errorf("%s: want %q as %s, got %q as %s", each.body, want, each.contentType, r.Body, r.ContentType)
+		}
+	}
+	_, err := compileOne(t, "rest", `{"inputs": {"mixed": {"list": ["a", 1]}}, "rest": {"request": "POST /", "body": "{mixed}"}}`)
+	expectError(t, "mixed", err, "rest.body: must be a text in all requests, or in none")
+}
+
+func TestTheReplyToAcceptIsWhatIsExpected(t *testing.T) {
+	for expect, want := range map[string]string{`{"json": {"a": 1}}`: "application/json", `{"contains": "a"}`: "*/*", `{}`: "*/*"} {
+		if _, r := next(t, "rest", `{"rest": {"request": "GET /", "expect": `+expect+`}}`); r.Accept != want {
+			t.Errorf("%s: want %s, got %s", expect, want, r.Accept)
+		}
+	}
+}
+
+func TestContains(t *testing.T) {
+	for _, each := range []struct{ expect, reply, wrong string }{
+		{`"contains": "<{x}>"`, "a <w> b", ""},
+		{`"contains": "{n}"`, "15", ""},
+		{`"contains": ""`, "", ""},
+		{`"contains": "{x}"`, "a", `the reply is "a", without "w"`},
+		{`"contains": "{x}", "json": {"a": 1}`, `{"a": 1, "b": "w"}`, ""},
+		{`"contains": "{x}", "json": {"a": 1}`, `{"a": 2, "b": "w"}`, "a is 2"},
+		{`"contains": "{x}", "json": {"a": 1}`, `w`, "the reply is not JSON"},
+	} {
+		source, r := next(t, "rest", `{"inputs": {"x": {"list": ["w"]}, "n": {"range": [5, 5]}},
+			"rest": {"request": "GET /", "expect": {`+each.expect+`}}}`)
+		expectError(t, each.expect, source.Check(&r, []byte(each.reply)), each.wrong)
+	}
+}
+
+func TestLines(t *testing.T) {
+	source, r := next(t, "socket", `{"inputs": {"n": {"counter": 3}, "x": {"list": ["w"]}}, "socket": {"line": "GET {n} \"{x}\"", "contains": "{n}"}}`)
+	if string(r.Body) != `GET 3 "w"` || r.Stream {
+		t.Errorf("got %q", r.Body)
+	}
+	expectError(t, "right", source.Check(&r, []byte("VALUE 3")), "")
+	expectError(t, "wrong", source.Check(&r, []byte("NONE")), `op: the reply is "NONE", without "3"`)
+	for operation, want := range map[string]string{
+		`{"socket": {}}`: "socket.method: must be",
+		`{"socket": {"line": "a", "method": "b"}}`:    "socket.line: has contains, and no method",
+		`{"socket": {"line": "a", "body": {}}}`:       "socket.line: has contains",
+		`{"socket": {"method": "b", "contains": ""}}`: "socket.contains: is for a line",
+		`{"socket": {"line": "a\nb"}}`:                "socket.line: a line can't have a line break",
+		`{"socket": {"line": "{none}"}}`:              `socket.line: {none}: there is no input "none"`,
+		`{"stream": true, "socket": {"line": "a"}}`:   "a line is answered by one line",
+	} {
+		_, err := compileOne(t, "socket", operation)
+		expectError(t, operation, err, want)
+	}
+	application := loadApplication(t, []byte(`{"operations": {"a": {"socket": {"line": "a"}}, "b": {"socket": {"method": "b"}}}}`))
+	_, err := application.Compile(Options{Transport: "socket", Clients: sequence("a", "b")})
+	expectError(t, "both", err, "lines and frames can't be mixed")
+	_, err = application.Compile(Options{Transport: "socket", Codec: "protobuf", Clients: sequence("a")})
+	expectError(t, "a codec", err, "socket.line: has no codec")
+	if work := compile(t, application, Options{Transport: "socket", Clients: sequence("a")}); !work.SendsLines() {
+		t.Error("want lines")
+	}
+}
+
+func TestWhatOnlyTheHarnessReadsIsSkipped(t *testing.T) {
+	text := `{"application": "shop", "variants": {"a": {"transport": "rest", "start": "x"}},
+		"operations": {"a": {"same": [{"rest": "id", "grpc": "id"}], "variants": {"a": {"request": "GET /b"}}, "rest": {"request": "GET /"}}}}`
+	if _, err := Load([]byte(text), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// shop returns the descriptors of a service with all four kinds of methods, whose messages aren't envelopes.
+func shop(t *testing.T) []byte {
+	t.Helper()
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := prototext.Unmarshal([]byte(`file {
+		name: "shop.proto" package: "shop" syntax: "proto3" dependency: "google/protobuf/any.proto"
+		message_type {name: "Item"
+			field {name: "item_id" json_name: "itemId" number: 1 label: LABEL_OPTIONAL type: TYPE_INT64}
+			field {name: "tags" number: 2 label: LABEL_REPEATED type: TYPE_STRING}
+			field {name: "details" number: 3 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".google.protobuf.Any"}
+		}
+		service {name: "Shop"
+			method {name: "Get" input_type: ".shop.Item" output_type: ".shop.Item"}
+			method {name: "Watch" input_type: ".shop.Item" output_type: ".shop.Item" server_streaming: true}
+			method {name: "Upload" input_type: ".shop.Item" output_type: ".shop.Item" client_streaming: true}
+			method {name: "Chat" input_type: ".shop.Item" output_type: ".shop.Item" client_streaming: true server_streaming: true}
+		}
+	}`), set); err != nil {
+		t.Fatal(err)
+	}
+	set.File = append(set.File, protodesc.ToFileDescriptorProto(anypb.File_google_protobuf_any_proto))
+	encoded, err := proto.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+func TestEveryKindOfMethod(t *testing.T) {
+	for _, each := range []struct{ method, stream, wrong string }{
+		{"Get", "false", ""},
+		{"Get", "true", "grpc.call: shop.Shop/Get is a unary call: the operation can't have stream: true"},
+		{"Watch", "true", ""},
+		{"Watch", "false", "grpc.call: shop.Shop/Watch is a server stream: the operation needs stream: true"},
+		{"Upload", "false", "grpc.call: shop.Shop/Upload is a client stream; only"},
+		{"Chat", "true", "grpc.call: shop.Shop/Chat is a bidirectional stream; only"},
+		{"None", "false", "the descriptors have no method shop.Shop/None"},
+	} {
+		text := fmt.Sprintf(`{"operations": {"op": {"stream": %s, "grpc": {"call": "shop.Shop/%s"}}}}`, each.stream, each.method)
+		application, err := Load([]byte(text), shop(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = application.Compile(Options{Transport: "grpc", Clients: sequence("op")})
+		expectError(t, text, err, each.wrong)
+	}
+}
+
+func TestAnyReplyMessageIsChecked(t *testing.T) {
+	application, err := Load([]byte(`{"operations": {"op": {"stream": true, "inputs": {"id": {"range": [7, 7]}},
+		"grpc": {"call": "shop.Shop/Watch", "message": {"itemId": "{id}"}, "expect": {"item_id": "{id}", "tags": {"count": 0}}}}}}`), shop(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := compile(t, application, Options{Transport: "grpc", StreamItems: 5, Clients: sequence("op")}).NewSource(0)
+	var r Request
+	source.Next(&r)
+	if string(r.Body) != "\x08\x07" || r.Items != 0 {
+		t.Errorf("got %x, %d items", r.Body, r.Items)
+	}
+	// The service decides how many items there are.
+	expectError(t, "right", source.CheckStream(&r, r.Body, r.Body, 3), "")
+	expectError(t, "wrong", source.CheckStream(&r, r.Body, []byte("\x08\x06"), 3), "item_id is \"6\", not 7")
+	inner, err := proto.Marshal(&anypb.Any{TypeUrl: "type.googleapis.com/shop.Item", Value: []byte("\x08\x05")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	details := append([]byte{0x08, 7, 0x1a, byte(len(inner))}, inner...)
+	expectError(t, "a message of any type", source.Check(&r, details), "")
+	expectError(t, "a tag", source.Check(&r, []byte("\x08\x07\x12\x01x")), "tags is")
+}
+
+// inputsOf returns the values of all inputs of a source's last request. The compiler is deterministic: it gives the same slots.
+func inputsOf(t *testing.T, application *Application, operation string, source *user) map[string]any {
+	t.Helper()
+	found, _ := application.operations.get(operation)
+	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
+	if err := c.addInputs(found.Inputs); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	for name, value := range c.known {
+		values[name] = valueOf(value, source.values)
+	}
+	return values
+}
+
+// TestAnOperationHasTheSameInputsOnEveryTransport is what a comparison of replies rests on.
+func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
+	g := readGolden(t)
+	wires := [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}}
+	for name, application := range map[string]*Application{"users": builtin(t), "inputs": loadApplication(t, g.Application)} {
+		var all []string
+		for _, each := range application.operations {
+			if each.value.kindOf("created") == "" {
+				all = append(all, each.name)
+			}
+		}
+		sets := [][]string{all}
+		for _, each := range all {
+			sets = append(sets, []string{each})
+		}
+		drawn := map[string]map[string]any{}
+		for _, wire := range wires {
+			for _, operations := range sets { // What else is sent changes nothing.
+				singles, err := application.CompileEach(Options{
+					Transport: wire[0], Codec: wire[1], Seed: 3, IDBase: 10_000_000, StreamItems: 5, Clients: sequence(operations...),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, single := range singles {
+					for number := range 3 {
+						var r Request
+						single.Source.Next(&r)
+						single.Source.Settle(true)
+						key := fmt.Sprintf("%s: %s %d", name, single.Operation, number)
+						values := inputsOf(t, application, single.Operation, single.user)
+						if before, ok := drawn[key]; ok && !reflect.DeepEqual(before, values) {
+							t.Fatalf("%s: %v on %s has %v, and before %v", key, operations, wire, values, before)
+						}
+						drawn[key] = values
+					}
+				}
+			}
+		}
+		ids := map[string]string{}
+		for key, values := range drawn {
+			for _, name := range []string{"first", "id"} {
+				found, isNumber := values[name]
+				if isNumber && strings.Contains(key, "create") {
+					id := fmt.Sprint(found)
+					if ids[id] != "" {
+						t.Errorf("%s and %s create %s", key, ids[id], id)
+					}
+					ids[id] = key
+				}
+			}
+		}
+	}
+}
+
+// TestALoadHasTheSameInputsOnEveryTransport has users that mix operations.
+func TestALoadHasTheSameInputsOnEveryTransport(t *testing.T) {
+	application := loadApplication(t, readGolden(t).Application)
+	var want []string
+	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}} {
+		source := compile(t, application, Options{
+			Transport: wire[0], Codec: wire[1], Seed: 3, Users: 2, Clients: []Client{{Mix: map[string]int{"books.create": 1, "books.create_batch": 2}}},
+		}).NewSource(1).(*user)
+		var got []string
+		for range 20 {
+			var r Request
+			source.Next(&r)
+			got = append(got, fmt.Sprint(r.Operation, inputsOf(t, application, r.Operation, source)))
+			source.Settle(true)
+		}
+		if want != nil && !reflect.DeepEqual(want, got) {
+			t.Errorf("%s: want %v, got %v", wire, want, got)
+		}
+		want = got
+	}
+}
+
+func TestADeleteIsSentAfterACreate(t *testing.T) {
+	singles, err := builtin(t).CompileEach(Options{Transport: "rest", IDBase: 10_000_000, Clients: sequence("users.create", "users.delete")})
+	if err != nil || len(singles) != 2 || singles[0].Deletes || !singles[1].Deletes {
+		t.Fatalf("got %+v, %v", singles, err)
+	}
+	sent := send(singles[1].Source, 4)
+	// Three operations create, one of them 500 at once.
+	expectSent(t, sent, "users.create /api/users", "users.delete /api/users/10000500", "users.create /api/users", "users.delete /api/users/10002000")
+	_, err = builtin(t).CompileEach(Options{Transport: "rest", Clients: sequence("users.delete")})
+	expectError(t, "a delete alone", err, "users.delete: needs an operation that creates")
+}
+
+func TestRepliesAreShown(t *testing.T) {
+	single := func(transport, operation string) *Single {
+		singles, err := loadApplication(t, []byte(`{"operations": {"op": `+operation+`}}`)).CompileEach(
+			Options{Transport: transport, Clients: sequence("op")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r Request
+		singles[0].Source.Next(&r)
+		return &singles[0]
+	}
+	rest := single("rest", `{"rest": {"request": "GET /"}}`)
+	long := strings.Repeat("é", shownBytesMax)
+	for reply, want := range map[string]string{
+		`{"a": [1, "b"]}`: `{"a":[1,"b"]}`, "plain\n": `"plain\u000a"`, "\xff": `"` + "\uFFFD" + `"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
+	} {
+		if got := string(rest.Show([]byte(reply), nil)); got != want {
+			t.Errorf("%.20q: want %.40q, got %.40q of %d", reply, want, got, len(got))
+		}
+	}
+	t.Setenv("OWN_QUOTED", `"s3cret"`)
+	if _, err := variable.LookUp("OWN_QUOTED"); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(rest.Show([]byte(`{"a": "s3cret"}`), nil)); got != `"{\"a\":${OWN_QUOTED}}"` {
+		t.Errorf("got %s", got)
+	}
+	user := single("grpc", `{"grpc": {"call": "wirebench.v1.UserService/GetUser"}}`)
+	if got := string(user.Show([]byte("\x08\x01"), nil)); !strings.HasPrefix(got, `{"success":true,"message":""`) {
+		t.Errorf("got %s", got)
+	}
+	stream := single("grpc", `{"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions"}}`)
+	if got := string(stream.Show(nil, [][]byte{nil, nil})); got != "[{},{}]" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,78 @@
+package socket
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// ask sends a line to a service that has said all in advance, and returns what the client has written too.
+func ask(t testing.TB, client *LineClient, said, line string) (reply transport.Reply, written string, err error) {
+	t.Helper()
+	connection := &scripted{}
+	connection.said.Reset([]byte(said))
+	client.Close()
+	if err := client.Prepare(&request.Request{Body: []byte(line)}); err != nil {
+		return transport.Reply{}, "", err
+	}
+	client.Open(connection)
+	reply, err = client.Call(nil)
+	return reply, connection.written.String(), err
+}
+
+func TestALineIsAnsweredByALine(t *testing.T) {
+	client := NewLine()
+	long := strings.Repeat("x", 100_000)
+	for said, want := range map[string]string{"PONG\n": "PONG", "PONG\r\n": "PONG", "\n": "", long + "\n": long} {
+		reply, written, err := ask(t, client, said, "PING")
+		if err != nil || string(reply.Body) != want || reply.Code != histogram.OK || written != "PING\n" {
+			t.Errorf("%.20q: got %.20q, %v, and sent %q", said, reply.Body, err, written)
+		}
+	}
+}
+
+func TestWhatIsNotOneLineIsAFailure(t *testing.T) {
+	for said, want := range map[string]transport.Class{
+		"": transport.Closed, "half": transport.CutShort, "one\ntwo\n": transport.Garbage, "one\nha": transport.Garbage,
+		strings.Repeat("x", 1<<20) + "\n": transport.Garbage,
+	} {
+		_, _, err := ask(t, NewLine(), said, "PING")
+		var failure *transport.Failure
+		if !errors.As(err, &failure) || failure.Class != want || failure.Unprocessed {
+			t.Errorf("%.20q: want %s, got %v", said, want, err)
+		}
+	}
+}
+
+func TestALineBreakIsNotSent(t *testing.T) {
+	for _, line := range []string{"a\nb", "a\r", "\n"} {
+		if _, written, err := ask(t, NewLine(), "ok\n", line); err == nil || written != "" {
+			t.Errorf("%q: want an error, sent %q", line, written)
+		}
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	f.Add("PONG\r\n", "PING")
+	f.Add("one\ntwo\n", "")
+	client := NewLine()
+	f.Fuzz(func(t *testing.T, said, line string) {
+		answer, written, err := ask(t, client, said, line)
+		if strings.ContainsAny(line, "\r\n") {
+			if err == nil || written != "" {
+				t.Errorf("want an error, sent %q", written)
+			}
+			return
+		}
+		if err != nil && transport.AsFailure(err) == nil {
+			t.Errorf("want a failure of a class, got %v", err)
+		}
+		if err == nil && (answer.Code != histogram.OK || strings.Contains(string(answer.Body), "\n")) {
+			t.Errorf("got %+v", answer)
+		}
+	})
+}
