@@ -194,7 +194,7 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
         "nodeInfo": {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "2", "bootID": "1"},
         "capacity": {"cpu": "2", "memory": "8Gi"},
     }
-    objects = {"nodes": [{"metadata": {"labels": role}, "spec": {}, "status": status}]}
+    objects = {"nodes": [{"metadata": {"name": "worker", "labels": role}, "spec": {}, "status": status}]}
     monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
     monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
     told: list[Any] = []
