@@ -9,7 +9,7 @@ from typing import get_args
 
 from benchmarks.replicate.page import write_page
 from benchmarks.replicate.studies import RUNS_FOLDER, STUDIES, Condition, Study, measure
-from benchmarks.replicate.verdicts import Row, add_rows, compare_conditions, find_verdicts, read_rows
+from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, read_rows
 from wirebench.cli import EXIT_INTERRUPTED
 from wirebench.cli.output import print_error
 from wirebench.errors import WirebenchError
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         print_error(error)
         return error.exit_status
     except Interrupted:
-        print("interrupted: `make replicate` goes on with the next run", file=sys.stderr)
+        print("interrupted: `make replicate` resumes with the next run", file=sys.stderr)
         return EXIT_INTERRUPTED
     finally:
         if rows := read_rows():
@@ -71,8 +71,10 @@ def _repeat(study: Study, condition: Condition, runs: int | None) -> None:
         print(f"{study}, {condition}: run {number + 1} of {wanted}", file=sys.stderr, flush=True)
         run = measure(study, condition, number)
         rows = list(find_verdicts(study, condition, run))
-        if condition == "busy" and (quiet := _find_quiet(study, number)):
-            rows += compare_conditions(study, quiet, run)
+        # `slower` compares within a run only; clusters have no quiet runs to be compared with.
+        earlier = number - plan.every if condition == "quiet" else number
+        if study != "slower" and condition != "cluster" and (quiet := _find_quiet(study, earlier)):
+            rows += compare_repeats(study, condition, quiet, run)
         add_rows(rows)
 
 
@@ -84,7 +86,7 @@ def _list_runs(rows: Sequence[Row], study: Study, condition: Condition) -> list[
 def _find_quiet(study: Study, number: int) -> Run | None:
     """Return the quiet run of a number; None if there is none, or its folder is gone."""
     ids = _list_runs(read_rows(), study, "quiet")
-    folder = RUNS_FOLDER / ids[number] if number < len(ids) else None
+    folder = RUNS_FOLDER / ids[number] if 0 <= number < len(ids) else None
     return load_run(folder) if folder and folder.is_dir() else None
 
 

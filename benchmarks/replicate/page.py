@@ -27,7 +27,7 @@ from wirebench.system.paths import ROOT
 PAGE = ROOT / "docs" / "replication.md"
 PICTURE = VERDICTS.with_name("same.svg")
 _TEMPLATE = Template(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"), keep_trailing_newline=True)
-_CONDITIONS = ("quiet", "busy", "busy / quiet", "cluster")
+_CONDITIONS = ("quiet", "busy", "quiet / quiet", "busy / quiet", "cluster")
 _LEAST_RATIO, _MOST_RATIO = 0.5, 2.0
 _FRAME = PlotFrame(width=900, height=320)
 
@@ -54,10 +54,9 @@ def write_page(rows: Sequence[Row]) -> Path:
     return PAGE
 
 
-def find_right_verdict(row: Row) -> str:
-    """Return the verdict that a known difference should get."""
-    is_more = (row.truth or 1.0) > 1
-    return "faster" if is_more == METRICS[row.metric].higher_is_better else "slower"
+def find_right_verdict(metric: str, truth: float) -> str:
+    """Return the verdict that a true ratio should get."""
+    return "faster" if (truth > 1) == METRICS[metric].higher_is_better else "slower"
 
 
 def bound_share(count: int, total: int) -> tuple[float, float]:
@@ -69,7 +68,7 @@ def bound_share(count: int, total: int) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _select(rows: Iterable[Row], study: str) -> Iterator[tuple[str, str, list[Row]]]:
+def _select(rows: Sequence[Row], study: str) -> Iterator[tuple[str, str, list[Row]]]:
     """Yield the rows of a study by condition and metric."""
     for condition, metric in itertools.product(_CONDITIONS, JUDGED):
         found = [row for row in rows if (row.study, row.condition, row.metric) == (study, condition, metric)]
@@ -78,19 +77,44 @@ def _select(rows: Iterable[Row], study: str) -> Iterator[tuple[str, str, list[Ro
 
 
 def _tabulate_false_alarms(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
-    yield "condition", "metric", "comparisons", "judged", "false alarms", "of those judged", "equivalent", "withheld"
-    across = [row for row in rows if row.study == "quick" and "/" in row.condition]
-    for study in ("same", "quick"):
-        for condition, label, found in _select(across if study == "quick" else rows, study):
+    yield (
+        "condition",
+        "metric",
+        "comparisons",
+        "judged",
+        "false alarms",
+        "of those judged",
+        "runs",
+        "with a false alarm",
+        "of the runs",
+        "equivalent",
+        "withheld",
+    )
+    # Services that `quick` compares within a run do differ.
+    known = [row for row in rows if row.study == "same" or "/" in row.condition]
+    for study, name in (("same", "the same service"), ("quick", "`quick`")):
+        for condition, label, found in _select(known, study):
             verdicts = Counter(row.verdict for row in found)
-            alarms, judged = verdicts["faster"] + verdicts["slower"], len(found) - verdicts["withheld"]
-            share = ABSENT
-            if judged:
-                low, high = bound_share(alarms, judged)
-                share = f"{alarms / judged:.1%} ({low:.1%}–{high:.1%})".replace("%", " %")
-            counts = (len(found), judged, alarms)
-            name = f"{condition}, {'`quick`' if study == 'quick' else 'the same service'}"
-            yield name, label, *map(str, counts), share, str(verdicts["equivalent"]), str(verdicts["withheld"])
+            judged = [row for row in found if row.verdict != "withheld"]
+            alarms = [row for row in judged if row.verdict in ("faster", "slower")]
+            runs, alarmed = ({row.run for row in each} for each in (judged, alarms))
+            yield (
+                f"{condition}, {name}",
+                label,
+                str(len(found)),
+                *_describe_share(len(alarms), len(judged)),
+                *_describe_share(len(alarmed), len(runs)),
+                str(verdicts["equivalent"]),
+                str(verdicts["withheld"]),
+            )
+
+
+def _describe_share(count: int, total: int) -> tuple[str, str, str]:
+    """Return a total, a part of it, and the part's share with its interval."""
+    if not total:
+        return "0", "0", ABSENT
+    low, high = bound_share(count, total)
+    return str(total), str(count), f"{count / total:.1%} ({low:.1%}–{high:.1%})".replace("%", " %")
 
 
 def _tabulate_slow_downs(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
@@ -103,25 +127,28 @@ def _tabulate_slow_downs(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
         "runs",
         "found",
         "reversed",
+        "equivalent",
+        "inconclusive",
         "withheld",
     )
     for condition, label, found in _select(rows, "slower"):
         for percent in SLOWER_PERCENT:
-            own = [row for row in found if f"slower-by-{percent} / as-it-is" in row.comparison]
+            own = [row for row in found if row.truth and f"slower-by-{percent} / as-it-is" in row.comparison]
             if not own:
                 continue
+            truth = own[0].truth or 1.0
             ratios = [math.log(row.ratio) for row in own if row.ratio]
             measured = format_number(math.exp(statistics.fmean(ratios))) + "×" if ratios else ABSENT
-            truth = f"{format_number(own[0].truth)}×" if own[0].truth else ABSENT
-            right = sum(row.verdict == find_right_verdict(row) for row in own)
-            wrong = sum(row.verdict in ("faster", "slower") for row in own) - right
-            withheld = sum(row.verdict == "withheld" for row in own)
-            yield condition, label, f"{percent} %", truth, measured, *map(str, (len(own), right, wrong, withheld))
+            verdicts = Counter(row.verdict for row in own)
+            right = verdicts.pop(find_right_verdict(own[0].metric, truth), 0)
+            wrong = verdicts["faster"] + verdicts["slower"]
+            counts = (len(own), right, wrong, *(verdicts[name] for name in ("equivalent", "inconclusive", "withheld")))
+            yield condition, label, f"{percent} %", f"{format_number(truth)}×", measured, *map(str, counts)
 
 
 def _tabulate_contradictions(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
     yield "condition", "metric", "runs", "comparisons", "contradictory", "with one verdict in all runs", "withheld"
-    for condition, label, found in _select((row for row in rows if "/" not in row.condition), "quick"):
+    for condition, label, found in _select([row for row in rows if "/" not in row.condition], "quick"):
         by_comparison = _group(found)
         contradictory = sum({"faster", "slower"} <= verdicts.keys() for verdicts in by_comparison.values())
         stable = sum(len(verdicts) == 1 for verdicts in by_comparison.values())
@@ -138,8 +165,9 @@ def _tabulate_targets(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
     if not (local and cluster):
         return
     yield "comparison (requests/s)", "on this machine", "in the cluster"
-    for title in local.keys() & cluster.keys():
-        yield title, _describe(local[title]), _describe(cluster[title])
+    for title, verdicts in local.items():
+        if title in cluster:
+            yield title, _describe(verdicts), _describe(cluster[title])
 
 
 def _group(rows: Iterable[Row]) -> Mapping[str, Counter[str]]:

@@ -52,12 +52,14 @@ def find_verdicts(study: Study, condition: Condition, run: Run) -> Iterator[Row]
             yield make_row(each, comparison=title, metric=name, truth=_find_truth(study, name, each))
 
 
-def compare_conditions(study: Study, quiet: Run, busy: Run) -> Iterator[Row]:
-    """Yield what `wirebench compare` says of a busy run and a quiet one of the same cells, which differ in nothing."""
-    runs = f"{busy.info.id} / {quiet.info.id}"
-    make_row = partial(_make_row, study=study, condition="busy / quiet", run=runs, commit=busy.info.commit, truth=1.0)
+def compare_repeats(study: Study, condition: Condition, quiet: Run, repeat: Run) -> Iterator[Row]:
+    """Yield what `wirebench compare` says of a run under a condition and a quiet one of the same cells."""
+    runs = f"{repeat.info.id} / {quiet.info.id}"
+    make_row = partial(
+        _make_row, study=study, condition=f"{condition} / quiet", run=runs, commit=repeat.info.commit, truth=1.0
+    )
     for name in JUDGED:
-        for each in compare_runs(quiet, busy, METRICS[name]).changes:
+        for each in compare_runs(quiet, repeat, METRICS[name]).changes:
             yield make_row(each, comparison=each.subject.name, metric=name)
 
 

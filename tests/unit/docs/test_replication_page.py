@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from benchmarks.replicate import page, verdicts
 from benchmarks.replicate.page import bound_share, find_right_verdict, write_page
-from benchmarks.replicate.verdicts import Row, add_rows, compare_conditions, find_verdicts, read_rows
+from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, read_rows
 from tests.support.report_run import RunBuilder, cell
 
 ROW = Row(
@@ -61,8 +62,9 @@ def test_each_comparison_has_a_verdict_by_each_metric(tmp_path: Path) -> None:
     rows = list(find_verdicts("quick", "quiet", quiet))
     assert ["throughput", "p99", "cpu"] == [row.metric for row in rows]
     assert all(row.ratio and row.low and row.high and row.truth is None for row in rows)
-    across = list(compare_conditions("quick", quiet, busy))
+    across = list(compare_repeats("quick", "busy", quiet, busy))
     assert 6 == len(across)
+    assert {"busy / quiet"} == {row.condition for row in across}
     assert {1.0} == {row.truth for row in across}
 
 
@@ -79,14 +81,15 @@ def test_the_interval_of_a_share_is_exact() -> None:
 )
 def test_the_right_verdict_of_a_known_difference(metric: str, truth: float, verdict: str) -> None:
     """More requests/s are better, more CPU a request is worse."""
-    assert verdict == find_right_verdict(change(metric=metric, truth=truth))
+    assert verdict == find_right_verdict(metric, truth)
 
 
 def test_false_alarms_are_those_of_what_was_judged() -> None:
-    """What was withheld is counted apart, and the picture is written."""
-    rows = [*[ROW] * 18, change(verdict="slower", low=0.8, high=0.9), change(verdict="withheld")]
+    """What was withheld is counted apart, runs are counted besides, and the picture is written."""
+    rows = [*[ROW] * 18, change(verdict="slower", low=0.8, high=0.9), change(run="another", verdict="withheld")]
     text = write_page(rows).read_text()
-    assert "| quiet, the same service | requests/s | 20 | 19 | 1 | 5.3 % (0.1 %–26.0 %) | 0 | 1 |" in text
+    shares = "19 | 1 | 5.3 % (0.1 %–26.0 %) | 1 | 1 | 100.0 % (2.5 %–100.0 %)"
+    assert f"| quiet, the same service | requests/s | 20 | {shares} | 0 | 1 |" in text
     assert "interval misses 1" in page.PICTURE.read_text()
 
 
@@ -95,16 +98,27 @@ def test_slow_downs_are_found_missed_or_reversed() -> None:
     slow = change(
         study="slower", comparison="users.get, 16 connections: slower-by-10 / as-it-is", truth=1 / 1.1, ratio=0.9
     )
-    rows = [slow.model_copy(update={"verdict": verdict}) for verdict in ("slower", "slower", "faster", "inconclusive")]
+    verdicts = ("slower", "slower", "faster", "inconclusive", "equivalent")
+    rows = [slow.model_copy(update={"verdict": verdict}) for verdict in verdicts]
+    rows.append(slow.model_copy(update={"metric": "p99", "truth": None, "verdict": "slower"}))
     text = write_page(rows).read_text()
-    assert "| quiet | requests/s | 10 % | 0.909× | 0.900× | 4 | 2 | 1 | 0 |" in text
+    assert "| quiet | requests/s | 10 % | 0.909× | 0.900× | 5 | 2 | 1 | 1 | 1 | 0 |" in text
+    assert "| quiet | p99" not in text
 
 
 def test_runs_that_contradict_each_other_are_counted() -> None:
     """One that says faster and one that says slower, of the same comparison."""
-    quick = change(study="quick", truth=None)
     rows = [
-        quick.model_copy(update={"comparison": name, "run": f"run-{number}", "verdict": verdict})
+        change(
+            study="quick",
+            truth=None,
+            metric=metric,
+            condition=condition,
+            comparison=name,
+            run=f"run-{number}",
+            verdict=verdict,
+        )
+        for metric, condition in itertools.product(("throughput", "p99"), ("quiet", "busy"))
         for name, found in {
             "a": ("faster", "slower"),
             "b": ("faster", "inconclusive"),
@@ -112,4 +126,6 @@ def test_runs_that_contradict_each_other_are_counted() -> None:
         }.items()
         for number, verdict in enumerate(found)
     ]
-    assert "| quiet | requests/s | 2 | 3 | 1 | 1 | 0 of 6 |" in write_page(rows).read_text()
+    text = write_page(rows).read_text()
+    for condition, label in itertools.product(("quiet", "busy"), ("requests/s", "p99")):
+        assert f"| {condition} | {label} | 2 | 3 | 1 | 1 | 0 of 6 |" in text
