@@ -9,7 +9,8 @@ from typing import Literal
 from wirebench.analysis.compare_runs import CellChange, compare_runs
 from wirebench.analysis.pair import choose_metric
 from wirebench.analysis.ratio import Ratio, mean
-from wirebench.analysis.significance import EQUIVALENCE_LEVEL, find_significant
+from wirebench.analysis.series import OVERLOADED
+from wirebench.analysis.significance import EQUIVALENCE_LEVEL, FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
 from wirebench.model.budget import GATED_BY, LIMITED, Bound, Budget, CellBudget
@@ -23,9 +24,6 @@ from wirebench.results.runs import Run
 
 BudgetVerdict = Literal["met", "broken", "undecided", "withheld"]
 
-#: The chance that any limit is said to be broken where all are kept.
-FALSE_ALARMS = EQUIVALENCE_LEVEL
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitCheck:
@@ -33,8 +31,9 @@ class LimitCheck:
 
     `limit` is in the metric's unit; with the bound `slower` it is the share that head may be slower than base, and
     `figure` the ratio head / base. `figure` is None where nothing was measured; a count has no interval. The verdict is
-    withheld for `failed_gates` and `reasons`. `p_broken` is the chance of a figure that far beyond the limit, were it
-    kept; None where nothing is tested.
+    withheld for `failed_gates` and `reasons`; if a service only gave way under its load, a limit may still be broken,
+    as figures of an overload look better than the truth. `p_broken` is the chance of a figure that far beyond the
+    limit, were it kept; None where nothing is tested.
     """
 
     cell: CellSummary
@@ -97,11 +96,9 @@ def _check_base(budget: Budget, source: Source, base: Run | None) -> None:
     with_base = [place for place, each in enumerate(budget.budgets) if each.slower_than_base_max is not None]
     if with_base and base is None:
         where = source.locate(("budgets", with_base[0], "slower_than_base_max"))
-        raise UsageError(f"{where}: there is no run to compare with", "name one: --base RUN")
+        raise UsageError(f"{where}: slower_than_base_max needs a run to compare with", "name one: --base RUN")
     if base and not with_base:
-        raise UsageError(
-            f"--base: {source.name} compares nothing with it", "add slower_than_base_max, or leave --base out"
-        )
+        raise UsageError(f"--base: {source.name} has no slower_than_base_max", "add one, or leave --base out")
 
 
 def _choose_cells(budget: CellBudget, where: str, cells: Sequence[CellSummary], run_id: str) -> tuple[CellSummary, ...]:
@@ -127,7 +124,7 @@ def _check_limits(
     """
     for bound, key, limit in budget.list_limits():
         checks = [_check_limit(cell, bound, LIMITED[key], limit, looks) for cell in cells]
-        if not any(check.figure or check.failed_gates for check in checks):
+        if not any(check.figure or check.failed_gates or check.verdict == "broken" for check in checks):
             where = source.locate((*at, bound, key))
             hint = "choose another figure, or other cells"
             raise UsageError(f"{where}: no cell that it is for has {LIMITED[key].label}", hint)
@@ -146,6 +143,8 @@ def _check_limit(cell: CellSummary, bound: Bound, metric: Metric, limit: float, 
         count = cell.figure(metric)
         if count is None:
             return check
+        if not any(record.requests for record in cell.records):
+            return replace(check, verdict="broken", reasons=("nothing was answered",))
         is_kept = count <= limit if bound == "max" else count >= limit
         figure = Ratio(count, None, None, len(cell.records), None, None)
         return replace(check, figure=figure, verdict="met" if is_kept else "broken")
@@ -169,7 +168,7 @@ def _check_change(cell: CellSummary, change: CellChange | None, share: float) ->
         limit=share,
         figure=change.ratios.get(change.metric.name),
         failed_gates=change.failed_gates,
-        reasons=change.reasons,
+        reasons=change.reasons or (("a gate failed in base",) if change.baseline.failed_gates(change.metric) else ()),
     )
 
 
@@ -182,22 +181,27 @@ def _decide(checks: Sequence[LimitCheck], looks: int) -> tuple[LimitCheck, ...]:
     for place, check in enumerate(checks):
         if place in tests:
             p_met, p_broken = tests[place]
-            verdict = _name_verdict(p_met, is_broken=are_broken[place])
+            verdict = _name_verdict(check, p_met, is_broken=are_broken[place])
             decided.append(replace(check, verdict=verdict, p_broken=p_broken))
+        elif _can_be_broken(check) and not check.failed_gates:
+            decided.append(replace(check, verdict="undecided"))
         else:
-            decided.append(replace(check, verdict="undecided") if _awaits_verdict(check) else check)
+            decided.append(check)
     return tuple(decided)
 
 
-def _name_verdict(p_met: float, *, is_broken: bool) -> BudgetVerdict:
+def _name_verdict(check: LimitCheck, p_met: float, *, is_broken: bool) -> BudgetVerdict:
     if is_broken:
         return "broken"
+    if check.failed_gates:
+        return "withheld"
     return "met" if p_met <= EQUIVALENCE_LEVEL else "undecided"
 
 
-def _awaits_verdict(check: LimitCheck) -> bool:
+def _can_be_broken(check: LimitCheck) -> bool:
     """Return whether a figure can be judged, and is no count, which has been."""
-    return check.verdict == "withheld" and check.figure is not None and not (check.failed_gates or check.reasons)
+    failed = {gate.name for gate in check.failed_gates}
+    return check.verdict == "withheld" and check.figure is not None and failed <= OVERLOADED and not check.reasons
 
 
 def _test(check: LimitCheck, looks: int) -> tuple[float, float] | None:
@@ -206,7 +210,7 @@ def _test(check: LimitCheck, looks: int) -> tuple[float, float] | None:
     What was measured is the truth and the driver's error, which may be anywhere in its interval.
     """
     figure = check.figure
-    if figure is None or figure.log_error is None or not _awaits_verdict(check):
+    if figure is None or figure.log_error is None or not _can_be_broken(check):
         return None
     if check.bound == "slower":
         is_max = not check.metric.higher_is_better

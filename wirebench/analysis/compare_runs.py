@@ -16,15 +16,13 @@ from wirebench.analysis.pair import (
     judge,
 )
 from wirebench.analysis.ratio import Ratio
-from wirebench.analysis.significance import EQUIVALENCE_LEVEL, find_significant
+from wirebench.analysis.series import OVERLOADED
+from wirebench.analysis.significance import FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
 from wirebench.model.metric import Metric
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
-
-#: The chance that `RunComparison.regressions` names any cell where none is slower beyond the margin.
-FALSE_ALARMS = EQUIVALENCE_LEVEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +31,21 @@ class CellChange(CellPair):
 
     The `reasons` keep figures of such runs apart. `p_value` is one-sided and
     of what is judged: the chance of a ratio that much worse, were the cell slower by just the margin; None where no
-    verdict can be had. `regressed` says whether it is slower beyond the margin, and that with certainty over all cells.
+    verdict can be had. `regressed` says whether it is slower beyond the margin, corrected for all cells. A head that
+    only gave way under its load may be slower, too, as figures of an overload look better than the truth.
     """
 
     p_value: float | None = None
     regressed: bool = False
+
+    @property
+    def tested_ratio(self) -> Ratio | None:
+        """The ratio that tells whether head is slower beyond the margin; None if nothing can."""
+        failed = {gate.name for gate in self.failed_gates}
+        if self.reasons or self.baseline.failed_gates(self.metric) or not failed <= OVERLOADED:
+            return None
+        ratio = self.ratios.get(self.metric.name)
+        return ratio if ratio and ratio.log_error is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class RunComparison:
 
     @property
     def regressions(self) -> tuple[CellChange, ...]:
-        """The cells that are slower beyond the margin, with certainty."""
+        """The cells that are slower beyond the margin."""
         return tuple(change for change in self.changes if change.regressed)
 
     def with_verdict(self, *verdicts: Verdict) -> tuple[CellChange, ...]:
@@ -72,7 +80,9 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
     of the geometric means of both sides, with Welch's interval.
     """
     if base.info.id == head.info.id:
-        raise UsageError(f"{head.info.id}: a run is no other than itself", "name two runs: `wirebench list` shows them")
+        raise UsageError(
+            f"{head.info.id}: BASE and HEAD are the same run", "name two runs: `wirebench list` shows them"
+        )
     of_base, of_head = ({_key(cell): cell for cell in summarise(run.records)} for run in (base, head))
     for run in (base, head):
         if not run.records:
@@ -128,11 +138,13 @@ def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[Cel
     tested = {
         place: _test_regression(ratio, each.metric, margin)
         for place, each in enumerate(changes)
-        if each.significance and (ratio := each.judged_ratio)
+        if (ratio := each.tested_ratio)
     }
     regressed = dict(zip(tested, find_significant(tuple(tested.values()), FALSE_ALARMS), strict=True))
     return tuple(
-        replace(each, p_value=tested.get(place), regressed=regressed.get(place, False))
+        replace(each, verdict="slower", p_value=tested[place], regressed=True)
+        if regressed.get(place)
+        else replace(each, p_value=tested.get(place))
         for place, each in enumerate(changes)
     )
 

@@ -19,6 +19,8 @@ _AS_GOOD_AS = 0.95
 BREAKING = frozenset(
     {"error_rate", "conformance", "counts", "connections", "dropped_iterations", "generator_cpu", "ceiling"}
 )
+#: Those that fail because the service has no room for the load, and not because of how it was measured.
+OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 
 #: Those whose failure makes a capacity that was found a lower bound of the service's.
 LIMITING = frozenset({"generator_cpu", "ceiling", "throttled_generator", "resolution"})

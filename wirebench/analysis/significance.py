@@ -12,6 +12,8 @@ from wirebench.model.scenario import BLOCKS_MAX
 
 #: A ratio of 1 is rejected at `LEVEL`, and each end of the margin at half of it: one side of a 95 % interval.
 EQUIVALENCE_LEVEL = LEVEL / 2
+#: The chance that a run is said to break any limit, or a cell to be slower beyond the margin, where none does or is.
+FALSE_ALARMS = EQUIVALENCE_LEVEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

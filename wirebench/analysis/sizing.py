@@ -10,7 +10,7 @@ from typing import get_args
 
 from wirebench.analysis.ratio import Ratio, mean
 from wirebench.analysis.scaling_law import BLOCKS_MIN, LEVELS_MIN, Estimate, ScalingLaw, fit_scaling_law
-from wirebench.analysis.series import LIMITING
+from wirebench.analysis.series import LIMITING, OVERLOADED
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.contract import Driver
 from wirebench.model.metric import METRICS
@@ -23,8 +23,6 @@ RATE_MAX_PER_S, P99_MAX_MS = 1e9, 600_000.0
 COUNT_MAX = 10_000
 #: Rates are means of logarithms: what lacks less than this share of a rate serves it.
 _TOLERANCE = 1e-9
-#: Gates that fail because the service has no room for the load, and not because of how it was measured.
-_OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 #: What says how much of a service there is, and how much load on it.
 _SIZE, _LOAD = ("replicas", "workers"), ("concurrency", "rate_per_s", "connections")
 _RATE, _P99, _CPU = METRICS["throughput"], METRICS["p99"], METRICS["cpu"]
@@ -169,7 +167,7 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Sh
     ):
         failed = {gate.name for metric in (_RATE, _P99) for gate in cell.failed_gates(metric)}
         p99, rate = cell.typical(_P99), cell.typical(_RATE)
-        if p99 is None or rate is None or (failed and not (p99 > p99_ms and failed <= _OVERLOADED)):
+        if p99 is None or rate is None or (failed and not (p99 > p99_ms and failed <= OVERLOADED)):
             rejected += sorted(failed) or ["no reply"]
         elif p99 > p99_ms:
             broken = broken or cell

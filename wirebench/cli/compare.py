@@ -41,7 +41,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     *,
     fail_on_regression: Annotated[
         bool,
-        typer.Option(help="Exit with 1 if a cell is slower by more than the margin, and that with certainty."),
+        typer.Option(help="Exit with 1 if a cell is significantly slower by more than the margin."),
     ] = False,
     files: BuildFiles,
     out: Out = DEFAULT_FOLDER,

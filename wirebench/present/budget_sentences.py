@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirebench.analysis.budget import FALSE_ALARMS, BudgetCheck, BudgetVerdict, LimitCheck
+from wirebench.analysis.budget import BudgetCheck, BudgetVerdict, LimitCheck
+from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.model.labels import describe_common_factors, pluralise
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
 from wirebench.present.numbers import ABSENT, format_metric, format_number
@@ -57,11 +58,12 @@ def describe_limit(check: LimitCheck) -> str:
 
 
 def explain_verdict(check: LimitCheck) -> str:
-    """Say why a limit is neither met nor broken; nothing of one that is."""
+    """Say why a limit is neither met nor broken, or what else failed where it is broken; empty without either."""
     if check.verdict == "withheld":
         return "; ".join(filter(None, (*check.reasons, explain_withheld(check.failed_gates)))) or "not measured"
     if check.verdict != "undecided":
-        return ""
+        failed = explain_withheld(check.failed_gates) if check.verdict == "broken" else ""
+        return "; ".join(filter(None, (*check.reasons, failed)))
     if check.p_broken is None:
         return "one block has no interval: run two or more (--blocks)"
     if check.p_broken <= FALSE_ALARMS:

@@ -177,7 +177,7 @@ class CellChangeData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparisonData:
-    """Two runs cell by cell; `regressions` are the cells that have become slower beyond the margin, with certainty."""
+    """Two runs cell by cell; `regressions` are the cells that have become slower beyond the margin."""
 
     base: RunInfo
     head: RunInfo

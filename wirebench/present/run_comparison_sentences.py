@@ -44,7 +44,9 @@ def describe_verdict(change: CellChange) -> str:
         case "inconclusive":
             return f"inconclusive: {measured}.{describe_detectable_ratio(change, _blocks(change), ' in each run')}"
         case verdict:
-            return f"head is {verdict}{', beyond the margin' if change.regressed else ''}: {measured}."
+            beyond = ", beyond the margin" if change.regressed else ""
+            gave_way = f", and gave way under the load ({explain_withheld(change.failed_gates)})"
+            return f"head is {verdict}{beyond}{gave_way if change.failed_gates else ''}: {measured}."
 
 
 def summarise_change(change: CellChange) -> str:
@@ -104,14 +106,14 @@ def summarise_comparison(found: RunComparison) -> str:
     withheld = len(found.with_verdict("withheld"))
     both = f"{pluralise(len(found.changes), 'cell')} in both runs"
     if withheld == len(found.changes):
-        return f"Nothing could be judged: of {both}, no verdict in {withheld}."
+        return f"Nothing could be judged: {both}, no verdict in {withheld}."
     counts = [f"{verdict} in {count}" for verdict in _COUNTED if (count := len(found.with_verdict(verdict)))]
     said = [f"head is {', '.join(counts)}"] if counts else []
     if withheld:
         said.append(f"no verdict in {withheld}")
     slower = pluralise(len(found.regressions), "is", "are") if found.regressions else "none is"
-    beyond = f"{slower} slower by more than {found.margin * 100:g} % with certainty"
-    return f"Of {both}, {', '.join(said)}; {beyond}."
+    beyond = f"{slower} slower by more than {found.margin * 100:g} %, significantly"
+    return f"{both}: {', '.join(said)}; {beyond}."
 
 
 def list_caveats(found: RunComparison) -> Iterator[str]:

@@ -136,6 +136,31 @@ def test_counts_are_facts_of_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("limit", "verdict"),
+    [
+        ("max: {p99_ms: 0.001}", "broken"),
+        ("max: {p99_ms: 5000}", "withheld"),
+        ("min: {throughput_per_s: 1020}", "broken"),
+        ("min: {throughput_per_s: 980}", "withheld"),
+    ],
+)
+def test_a_service_that_gave_way_can_only_break_limits(tmp_path: Path, limit: str, verdict: str) -> None:
+    """What an overload drops makes figures look better: a limit that they break is broken, none is met."""
+    gates = (passed("rate_error", passed=False, value=0.4), passed("dropped_iterations", passed=False, value=0.4))
+    found = check(tmp_path, f"{{{limit}}}", make_run(tmp_path, gates=gates))
+    assert [verdict] * 2 == verdicts(found)
+    assert "failed gates: " in describe_check(found.checks[0])
+
+
+def test_a_service_that_answers_nothing_breaks_the_limit_of_errors(tmp_path: Path) -> None:
+    """No request has failed where none has ended."""
+    run = make_run(tmp_path, change=lambda _: {"requests": 0, "rate_achieved_per_s": 0.0})
+    found = check(tmp_path, "{max: {errors: 0}}", run)
+    assert ["broken"] * 2 == verdicts(found)
+    assert "broken (nothing was answered)" in describe_check(found.checks[0])
+
+
+@pytest.mark.parametrize(
     ("limit", "verdict"), [("p99_ms: 0.001", "withheld"), ("p95_ms: 0.001", "withheld"), ("cpu_us: 1", "broken")]
 )
 def test_a_failed_gate_withholds_what_depends_on_it(tmp_path: Path, limit: str, verdict: str) -> None:
@@ -216,7 +241,7 @@ def test_runs_that_cannot_be_compared_withhold_the_verdict(tmp_path: Path) -> No
         ),
         (
             "{slower_than_base_max: 5 %}",
-            "budget.yaml:2: budgets.slower_than_base_max: there is no run to compare with",
+            "budget.yaml:2: budgets.slower_than_base_max: slower_than_base_max needs a run to compare with",
             "--base RUN",
         ),
     ],
@@ -231,7 +256,7 @@ def test_a_limit_without_anything_to_check_is_an_error(tmp_path: Path, text: str
 
 def test_a_base_that_nothing_is_compared_with_is_an_error(tmp_path: Path) -> None:
     """Whoever names it expects a comparison."""
-    with pytest.raises(UsageError, match="compares nothing with it"):
+    with pytest.raises(UsageError, match="has no slower_than_base_max"):
         check(tmp_path, "{max: {errors: 0}}", make_run(tmp_path), make_run(tmp_path, name="base"))
 
 

@@ -83,8 +83,12 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     ("budgets", "arguments", "said"),
     [
         ("  - {max: {p999: 1}}\n", (), "budget.yaml:2: budgets.max.p999: no such figure"),
-        ("  - {slower_than_base_max: 5%}\n", (), "budget.yaml:2: budgets.slower_than_base_max: there is no run"),
-        ("  - {slower_than_base_max: 5%}\n", ("--base", "last"), "a run is no other than itself"),
+        (
+            "  - {slower_than_base_max: 5%}\n",
+            (),
+            "budget.yaml:2: budgets.slower_than_base_max: slower_than_base_max needs a run",
+        ),
+        ("  - {slower_than_base_max: 5%}\n", ("--base", "last"), "BASE and HEAD are the same run"),
         (MET, ("nothing",), "no run 'nothing'"),
     ],
 )

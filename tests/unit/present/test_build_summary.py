@@ -37,7 +37,7 @@ SUMMARY = BuildSummary(
     base=run_info(2, 3, {"id": "a-base"}),
     headings=("cell", "ratio", "verdict"),
     rows=(row("REST"), row("gRPC", "skipped"), row("socket", "failed")),
-    sentence="Of 3 cells in both runs, 1 is slower.",
+    sentence="3 cells in both runs: 1 is slower.",
     caveats=("commit: a in base, b in head.",),
 )
 
@@ -87,7 +87,7 @@ def test_no_name_breaks_the_xml() -> None:
 def test_markdown_has_a_table_with_failures_first() -> None:
     """And the sentence above, and caveats below it."""
     lines = format_markdown(SUMMARY).splitlines()
-    assert ["### wirebench compare: quick", "", "**Of 3 cells in both runs, 1 is slower.**"] == lines[:3]
+    assert ["### wirebench compare: quick", "", "**3 cells in both runs: 1 is slower.**"] == lines[:3]
     rows = [line for line in lines if line.startswith("|")]
     assert [
         "| cell | ratio | verdict |",
