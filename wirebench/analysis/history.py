@@ -95,7 +95,7 @@ def build_history(runs: Iterable[Run], metric: Metric | None = None) -> History 
         # Both have this one cell: so is the change one.
         (change,) = compare_runs(before[where], run, metric).changes if where in before else (None,)
         lines.setdefault(where, []).append(
-            HistoryPoint(run.info, cell, mean(figures), cell.failed_gates(metric), change)
+            HistoryPoint(run.info, cell, mean(figures, run.info.looks_planned), cell.failed_gates(metric), change)
         )
         before[where] = run
     if not lines:

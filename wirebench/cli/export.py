@@ -37,7 +37,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     machine: Annotated[_Levels, typer.Option(metavar="NAME", help="Machines.")] = None,
     target: Annotated[_Levels, typer.Option(metavar="NAME", help="Targets.")] = None,
     since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date counts whole.")] = "",
+    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = "",
     format_name: Annotated[
         _FormatName | None, typer.Option("--format", help="Default: by the ending of the file's name, else csv.")
     ] = None,

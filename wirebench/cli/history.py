@@ -52,7 +52,7 @@ def history(  # noqa: PLR0913 - one parameter an option
     machine: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these machines.")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these targets.")] = None,
     since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date counts whole.")] = "",
+    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = "",
     changes: Annotated[
         bool, typer.Option("--changes", help="Find since which run the figure has been at another level.")
     ] = False,

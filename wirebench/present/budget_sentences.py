@@ -91,11 +91,19 @@ def list_budget_caveats(found: BudgetCheck) -> Iterator[str]:
     if run.status != "complete":
         why = f" ({run.reason})" if run.reason else ""
         yield f"{run.id} is {run.status}{why}: limits are checked by what it has."
+    if any(map(_lacks_error, found.checks)):
+        yield "The driver's own error is not known and taken as none: `wirebench calibrate` measures it."
     if found.tested > 1:
         yield (
             f"Broken limits hold together, as {found.tested} are tested (Holm): where all are kept, "
             f"any is called broken in at most {FALSE_ALARMS * 100:g} % of runs."
         )
+
+
+def _lacks_error(check: LimitCheck) -> bool:
+    """Return whether a limit on a latency is judged without knowing the driver's error."""
+    has_error = check.metric.error_ms is not None and not check.cell.has_streams and check.bound != "slower"
+    return has_error and check.p_broken is not None and check.cell.instrument_error_ms(check.metric) is None
 
 
 def make_budget_build_summary(found: BudgetCheck) -> BuildSummary:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.analysis.budget import FALSE_ALARMS, BudgetCheck, check_budget
+from wirebench.analysis.budget import BudgetCheck, check_budget
+from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.errors import UsageError
 from wirebench.model.budget import read_budget
 from wirebench.model.record import Gate, Instrument, Record
@@ -195,7 +196,11 @@ def test_the_drivers_error_may_be_on_either_side(
     )
     run = make_run(tmp_path, change=lambda _: {"instrument": instrument})
     for limit_ms, verdict in ((500, met), (0.01, broken)):
-        assert [verdict] * 2 == verdicts(check(tmp_path, f"{{max: {{p50_ms: {limit_ms}}}}}", run))
+        found = check(tmp_path, f"{{max: {{p50_ms: {limit_ms}}}}}", run)
+        assert [verdict] * 2 == verdicts(found)
+        assert not any("own error" in caveat for caveat in list_budget_caveats(found))
+    unknown = check(tmp_path, "{max: {p50_ms: 500}}", make_run(tmp_path, name="unknown"))
+    assert "The driver's own error is not known" in next(list_budget_caveats(unknown))
 
 
 @pytest.mark.parametrize(

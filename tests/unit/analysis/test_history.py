@@ -104,7 +104,7 @@ def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
 
 
 def test_a_history_is_of_the_runs_that_are_asked_for(tmp_path: Path) -> None:
-    """By machine, target and time; the last day counts whole."""
+    """By machine, target and time; the last day is included."""
     write(tmp_path, 1)
     write(tmp_path, 2, info={"machine": LARGE, "status": "incomplete", "reason": "interrupted"})
     write(tmp_path, 3, info={"target": "kubernetes"})
