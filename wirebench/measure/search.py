@@ -141,7 +141,8 @@ def choose_rate(windows: Sequence[SearchWindow], first: int, resolution: float) 
     if low is None or high is None:
         is_far = len({window.kept for window in windows}) == 1
         step = min(max(_STEP, max(votes) / min(votes)), _STEP_MAX) if is_far else _STEP
-        rate = _limit(high / step) if low is None and high else _limit((low or 1) * step)
+        # Rates are whole numbers: near 1, a step is less than one of them.
+        rate = _limit(max(low + 1, low * step) if low else min(min(votes) - 1, min(votes) / step))
         return rate if rate not in votes else None
     middle = round(math.sqrt(low * high))
     if high > (1 + resolution) * low and low < middle < high:

@@ -189,8 +189,10 @@ class CapacitySearch(FrozenModel):
 
     @property
     def bracket_max(self) -> float:
-        """How far it may be: rates are whole numbers."""
-        return max(self.resolution, 1 / self.rate_kept_per_s) if self.rate_kept_per_s else self.resolution
+        """How far it may be: rates are whole numbers. Less than 1 without both, so that such a search isn't settled."""
+        if not self.rate_kept_per_s or not self.rate_missed_per_s:
+            return self.resolution
+        return max(self.resolution, 1 / self.rate_kept_per_s)
 
     @property
     def is_settled(self) -> bool:

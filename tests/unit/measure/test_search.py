@@ -82,13 +82,22 @@ def test_a_disturbed_window_is_put_right() -> None:
     assert off <= 10
 
 
-@pytest.mark.parametrize("from_rate_per_s", [1, 100, 100_000])
+@pytest.mark.parametrize("from_rate_per_s", [1, 2, 100, 100_000])
 def test_a_search_may_begin_far_away(from_rate_per_s: int) -> None:
     """Its steps grow."""
     load = LOAD.model_copy(update={"from_rate_per_s": from_rate_per_s})
     windows = SimulatedService(5000, seed=1, noise=0).search(load, None, "1")
-    assert make_search(windows).is_settled
-    assert len(windows) <= 18
+    search = make_search(windows)
+    assert search.is_settled
+    assert 5000 == pytest.approx(search.capacity_per_s, rel=LOAD.resolution)
+    assert len(windows) <= 20
+
+
+def test_a_search_settles_only_with_both_ends() -> None:
+    """Neither one window at 1/s nor several that were kept are an answer."""
+    assert not make_search([window(1, kept=True)]).is_settled
+    assert not make_search([window(1, kept=False)]).is_settled
+    assert make_search([window(1, kept=True), window(2, kept=False)]).is_settled
 
 
 def test_blocks_begin_at_rates_of_their_own() -> None:
@@ -116,6 +125,8 @@ def test_blocks_begin_at_rates_of_their_own() -> None:
         ([(90, True), (100, True), (102, False), (100, False), (100, False)], 95),
         ([(100, True), (102, False), (100, True), (102, True), (102, True)], 128),
         # Rates are whole numbers, and have ends.
+        ([(1, True)], 2),
+        ([(2, False)], 1),
         ([(3, True), (4, False)], 3),
         ([(1, False)], None),
         ([(RATE_MAX, True)], None),
