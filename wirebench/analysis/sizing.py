@@ -87,12 +87,14 @@ class Size:
 class Shortfall:
     """A variant at a size for which there is no rate, its cells, and the gates that keep all of them from being used.
 
-    Without such a gate, every load took longer than the objective: `p99_ms` at the least.
+    Without such a gate, every load took longer than the objective: `p99_ms` at the least. `unkept_searches` are the
+    blocks in which a search for the capacity found no rate that kept its objective.
     """
 
     cell: CellSummary
     failed_gates: tuple[str, ...]
     p99_ms: float | None
+    unkept_searches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Sh
     """
     if searched := [found for cell in cells if (found := _read_capacity(cell, p99_ms))]:
         return max(searched, key=lambda each: each.rate.estimate)
+    if unkept := next((cell for cell in cells if cell.unkept_searches), None):
+        return Shortfall(unkept, (), None, unkept.unkept_searches)
     last: CellSummary | None = None
     broken: CellSummary | None = None
     rejected: list[str] = []
@@ -189,13 +193,13 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Sh
 def _read_capacity(cell: CellSummary, p99_ms: float) -> KeptRate | None:
     """Return the capacity of a cell that was searched for under this p99, or under a shorter one: a lower bound then.
 
-    None without one, and where a gate failed that doesn't make it a lower bound either.
+    None without one in every block, and where a gate failed that doesn't make it a lower bound either.
     """
     metric = METRICS["capacity"]
     goal_ms = max((record.search.p99_ms for record in cell.records if record.search), default=math.inf)
     failed = {gate.name for gate in cell.failed_gates(metric)}
     by_block = cell.by_block(metric)
-    if goal_ms > p99_ms or not by_block or not failed <= LIMITING:
+    if goal_ms > p99_ms or not by_block or cell.unkept_searches or not failed <= LIMITING:
         return None
     return KeptRate(cell, by_block, _make_estimate(mean(list(by_block.values()))), bool(failed) or goal_ms < p99_ms)
 

@@ -49,6 +49,11 @@ class CellSummary:
         return METRICS["item_rate" if self.has_streams else "throughput"]
 
     @property
+    def unkept_searches(self) -> int:
+        """In how many blocks a search for the capacity found no rate that kept the objective."""
+        return sum(record.search is not None and record.search.rate_kept_per_s is None for record in self.records)
+
+    @property
     def measured_s(self) -> float:
         """How long its windows were together, in seconds."""
         return sum(record.window_s for record in self.records)

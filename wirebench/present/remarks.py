@@ -119,6 +119,8 @@ def _describe_capacity(cell: CellSummary) -> str:
     if not figures:
         lowest = min(window.rate_asked_per_s for each in searches for window in each.windows)
         return f"{cell.full_name} keeps {objective} at no rate that was tried, down to {lowest:,} requests/s."
+    if cell.unkept_searches:
+        return f"{cell.full_name} keeps {objective} in {len(figures)} of {len(searches)} blocks; no capacity."
     limits = [name_gate(gate.name) for gate in cell.failed_gates(METRICS["capacity"]) if gate.name in LIMITING]
     per_unit = [
         f"{format_number(value)} per {unit}"

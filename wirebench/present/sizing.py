@@ -78,6 +78,10 @@ def _describe_shortfall(of: Shortfall, objective: Objective) -> str:
     what = f"nothing is known of {name_cell(factors, {*_WITHOUT, *of.cell.shared})} with {replicas} of {workers}"
     if of.failed_gates:
         return f"{what}: gates failed at all its loads ({', '.join(map(name_gate, of.failed_gates))})"
+    if of.unkept_searches:
+        return (
+            f"{what}: no rate kept the objective of its search in {of.unkept_searches} of {len(of.cell.records)} blocks"
+        )
     if of.p99_ms is None:
         return f"{what}: no request succeeded"
     return f"{what}: its p99 was over {objective.p99_ms:g} ms at all loads, {format_number(of.p99_ms)} ms at the least"

@@ -110,17 +110,32 @@ def test_a_rate_that_nothing_broke_is_the_least(tmp_path: Path) -> None:
     assert found.is_least
 
 
+def search(folder: Path, **changes: object) -> list[Record]:
+    """Return the records of a cell that was searched for its capacity: 1,500/s within 50 ms; changed in block 1."""
+    run = write_run(folder, [cell("rest", shape="capacity")], lambda _: 1500.0, lambda _: 45.0)
+    found = CapacitySearch(
+        p99_ms=50, error_share=0.001, resolution=0.03, closed_rate_per_s=None, rate_kept_per_s=1500,
+        rate_missed_per_s=1500, windows=(),
+    )  # fmt: skip
+    return [
+        record.model_copy(update={"search": found.model_copy(update=changes) if record.block == 1 else found})
+        for record in run.records
+    ]
+
+
+def test_a_search_that_kept_no_rate_in_a_block_has_no_capacity(tmp_path: Path) -> None:
+    """The other blocks don't stand for it, and its last window is no load to climb."""
+    found = find_kept_rate(summarise(search(tmp_path, rate_kept_per_s=None)), 50)
+    assert isinstance(found, Shortfall)
+    assert 1 == found.unkept_searches
+
+
 @pytest.mark.parametrize(("asked_ms", "expected"), [(50.0, (1500.0, False)), (80.0, (1500.0, True)), (40.0, None)])
 def test_a_capacity_is_the_rate_of_its_objective(
     tmp_path: Path, asked_ms: float, expected: tuple[float, bool] | None
 ) -> None:
     """What was searched for under 50 ms counts for 50 ms, is the least for 80 ms, and says nothing of 40 ms."""
-    run = write_run(tmp_path, [cell("rest", shape="capacity")], lambda _: 1500.0, lambda _: 45.0)
-    search = CapacitySearch(
-        p99_ms=50, error_share=0.001, resolution=0.03, closed_rate_per_s=None, rate_kept_per_s=1500,
-        rate_missed_per_s=1500, windows=(),
-    )  # fmt: skip
-    found = find_kept_rate(summarise(record.model_copy(update={"search": search}) for record in run.records), asked_ms)
+    found = find_kept_rate(summarise(search(tmp_path)), asked_ms)
     assert expected == (
         (round(found.rate.estimate, 6), found.is_least) if isinstance(found, KeptRate) and not found.is_closed else None
     )
