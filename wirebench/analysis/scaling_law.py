@@ -27,6 +27,8 @@ _Free = tuple[int, ...]
 
 #: With fewer levels nothing is left to see that the law is wrong; with fewer blocks there is no noise to see it by.
 LEVELS_MIN, BLOCKS_MIN = 4, 2
+#: A law is followed up to so many; more is as good as without end.
+COUNT_MAX = 10_000
 _SIGMA, _KAPPA = 0, 1
 #: The parameters of the shape that may be other than 0, by model and the fewest first.
 _FREE: dict[Model, tuple[_Free, ...]] = {

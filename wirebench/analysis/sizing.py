@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import get_args
 
 from wirebench.analysis.ratio import Ratio, mean
-from wirebench.analysis.scaling_law import BLOCKS_MIN, LEVELS_MIN, Estimate, ScalingLaw, fit_scaling_law
+from wirebench.analysis.scaling_law import BLOCKS_MIN, COUNT_MAX, LEVELS_MIN, Estimate, ScalingLaw, fit_scaling_law
 from wirebench.analysis.series import LIMITING, OVERLOADED
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.contract import Driver
@@ -19,8 +19,6 @@ from wirebench.results.runs import Run
 #: A replica is planned for this share of what it serves within the objective, unless another is asked for.
 UTILISATION = 0.7
 RATE_MAX_PER_S, P99_MAX_MS = 1e9, 600_000.0
-#: A law is followed up to so many replicas, or workers of one.
-COUNT_MAX = 10_000
 #: Rates are means of logarithms: what lacks less than this share of a rate serves it.
 _TOLERANCE = 1e-9
 #: What says how much of a service there is, and how much load on it.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.scaling import Scaling
-from wirebench.analysis.scaling_law import BLOCKS_MIN, LEVELS_MIN, Estimate, Model, ScalingLaw
+from wirebench.analysis.scaling_law import BLOCKS_MIN, COUNT_MAX, LEVELS_MIN, Estimate, Model, ScalingLaw
 from wirebench.model.labels import capitalise, describe_situation, label_factor, name_cell, name_gate, pluralise
 from wirebench.present.charts.scaling import draw_law, draw_residuals
 from wirebench.present.charts.style import Style, assign_styles_to_names
@@ -18,8 +18,6 @@ _MODELS: dict[Model, str] = {
     "amdahl": "follows Amdahl's law",
     "usl": "follows the universal scalability law",
 }
-#: More than this is as good as without end.
-_COUNT_MAX = 10_000
 
 
 def describe_scalings(scalings: Iterable[Scaling]) -> tuple[str, ...]:
@@ -100,14 +98,19 @@ def _describe_best(law: ScalingLaw, label: str) -> str:
     """Say where adding stops helping."""
     most, best = max(law.levels), law.best
     if math.isinf(best.estimate):
-        low = math.floor(min(best.low, _COUNT_MAX))
-        limit = (
-            f", to at most {format_number(1 / law.sigma.estimate)} times that of one" if law.model == "amdahl" else ""
-        )
+        low = math.floor(min(best.low, COUNT_MAX))
+        limit = f"; it levels off at about {_describe_limit(law.sigma)}" if law.model == "amdahl" else ""
         return f"adding helps up to {low:,} {label} at least{_mark_extrapolated(low, most)}{limit}"
     if best.high <= 1:
         return "adding never helps"
     return f"it is greatest at {_format_best(best)} {label}{_mark_extrapolated(best.estimate, most)}"
+
+
+def _describe_limit(sigma: Estimate) -> str:
+    """Say what Amdahl's law comes to in the end: 1 / σ."""
+    low, typical = (format_number(1 / each) for each in (sigma.high, sigma.estimate))
+    ends = f"{low}–{format_number(1 / sigma.low)}" if _round_to_zero(sigma.low) else f"{low} or more"
+    return f"{typical} times that of one (95 % CI {ends})"
 
 
 def _mark_extrapolated(level: float, most: float) -> str:
@@ -115,7 +118,7 @@ def _mark_extrapolated(level: float, most: float) -> str:
 
 
 def _format_best(best: Estimate) -> str:
-    low, high = f"{best.low:,.0f}", f"{best.high:,.0f}" if best.high < _COUNT_MAX else ""
+    low, high = f"{best.low:,.0f}", f"{best.high:,.0f}" if best.high < COUNT_MAX else ""
     return f"{best.estimate:,.0f} (95 % CI {f'{low}–{high}' if high else f'{low} or more'})"
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wirebench.analysis.scaling_law import Estimate
-from wirebench.analysis.sizing import COUNT_MAX, Objective, Shortfall, Size, Sizing
+from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
+from wirebench.analysis.sizing import Objective, Shortfall, Size, Sizing
 from wirebench.model.labels import describe_situation, name_cell, name_gate, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data
 from wirebench.present.numbers import ABSENT, format_number

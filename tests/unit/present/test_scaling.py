@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import orjson
+import pytest
 from pydantic import TypeAdapter
 
 from tests.support.command_line import render_run
@@ -65,6 +67,20 @@ def test_what_lies_beyond_the_levels_is_extrapolated(tmp_path: Path) -> None:
     """A most that no level reached is marked; null is without limit for programs."""
     run = write_workers(tmp_path, (1, 2, 4, 8))
     assert ["workers, extrapolated beyond the 8 that were measured." in each for each in describe(run)] == [True]
+
+
+@pytest.mark.parametrize(("noise", "ends"), [(0.001, r"\d+\.\d–\d+\.\d"), (0.04, r"\d+\.\d or more")])
+def test_the_limit_of_amdahls_law_has_an_interval(tmp_path: Path, noise: float, ends: str) -> None:
+    """It is that of 1 / σ, without an upper end where the data allows no contention at all."""
+    draw = draw_noise(3, noise)
+
+    def rate(record: Record) -> float:
+        return grow(int(record.factors["workers"] or 0), 1000, 0.05) * draw()
+
+    (sentence,) = describe(write_run(tmp_path, [cell("rest", workers=level) for level in (1, 2, 4, 8)], rate))
+    found = re.search(rf"; it levels off at about (\d+\.\d) times that of one \(95 % CI {ends}\)\.", sentence)
+    assert found
+    assert 20 == pytest.approx(float(found[1]), rel=0.2)
 
 
 def test_a_failed_gate_leaves_no_law(tmp_path: Path) -> None:
