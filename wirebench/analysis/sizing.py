@@ -21,6 +21,8 @@ UTILISATION = 0.7
 RATE_MAX_PER_S, P99_MAX_MS = 1e9, 600_000.0
 #: Rates are means of logarithms: what lacks less than this share of a rate serves it.
 _TOLERANCE = 1e-9
+#: Where one of these failed, too, an overload may be that of the load generator or the machine.
+_DISTURBED = LIMITING | {"interference", "dropped_packets", "shared_cores", "shared_host"}
 #: What says how much of a service there is, and how much load on it.
 _SIZE, _LOAD = ("replicas", "workers"), ("concurrency", "rate_per_s", "connections")
 _RATE, _P99, _CPU = METRICS["throughput"], METRICS["p99"], METRICS["cpu"]
@@ -41,13 +43,15 @@ class KeptRate:
     """The rate up to which a number of replicas and workers keeps the objective, in requests/s.
 
     `cell` is the one with the highest rate that was measured to keep it. `is_least`: no measured load broke it, so the
-    rate may be higher. `is_closed`: the load was closed, which never sends more than the service answers.
+    rate may be higher; `failed_gates` are those of higher loads, which couldn't be used. `is_closed`: the load was
+    closed, which never sends more than the service answers.
     """
 
     cell: CellSummary
     by_block: dict[int, float]
     rate: Estimate
     is_least: bool
+    failed_gates: tuple[str, ...] = ()
 
     @property
     def replicas(self) -> int:
@@ -59,7 +63,7 @@ class KeptRate:
 
     @property
     def is_closed(self) -> bool:
-        return not (self.cell.factors["rate_per_s"] or self.cell.factors["shape"])
+        return _is_closed(self.cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +157,36 @@ def _read_count(cell: CellSummary, factor: str) -> int:
 def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Shortfall:
     """Return the rate that keeps a p99, of cells that differ in their load alone: the capacity if it was searched for.
 
-    Loads are climbed from the lightest on. In each block, the rate is interpolated between the last that kept the p99
-    and the first that didn't, on logarithmic scales; its interval holds both of these as well as that of the blocks.
-    Cells that fail a gate say nothing, except that an overloaded one ends the climb.
+    Open loads are climbed for each number of connections by themselves: with too few, they break earlier.
     """
     if searched := [found for cell in cells if (found := _read_capacity(cell, p99_ms))]:
         return max(searched, key=lambda each: each.rate.estimate)
     if unkept := next((cell for cell in cells if cell.unkept_searches), None):
         return Shortfall(unkept, (), None, unkept.unkept_searches)
+    climbs: dict[tuple[object, ...], list[CellSummary]] = {}
+    for cell in cells:
+        concurrency = None if _is_closed(cell) else cell.factors["concurrency"]
+        climbs.setdefault((concurrency, cell.factors["connections"]), []).append(cell)
+    ended = [_climb(same, p99_ms) for same in climbs.values()]
+    if kept := [each for each in ended if isinstance(each, KeptRate)]:
+        return max(kept, key=lambda each: each.rate.estimate)
+    rejected = [each for each in ended if not isinstance(each, KeptRate)]
+    failed = dict.fromkeys(name for names in rejected for name in names) if all(rejected) else ()
+    least = min((each for cell in cells if (each := cell.typical(_P99)) is not None), default=None)
+    return Shortfall(cells[0], tuple(failed), least)
+
+
+def _is_closed(cell: CellSummary) -> bool:
+    return not (cell.factors["rate_per_s"] or cell.factors["shape"])
+
+
+def _climb(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | tuple[str, ...]:
+    """Return the rate that keeps a p99; if none does, the gates that failed at all loads, or nothing if one was slow.
+
+    Loads are climbed from the lightest on. In each block, the rate is interpolated between the last that kept the p99
+    and the first that didn't, on logarithmic scales; its interval holds both of these as well as that of the blocks.
+    Cells that fail a gate say nothing, except that an overloaded one ends the climb, whatever the p99 of the rest.
+    """
     last: CellSummary | None = None
     broken: CellSummary | None = None
     rejected: list[str] = []
@@ -169,15 +195,18 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Sh
     ):
         failed = {gate.name for metric in (_RATE, _P99) for gate in cell.failed_gates(metric)}
         p99, rate = cell.typical(_P99), cell.typical(_RATE)
-        if p99 is None or rate is None or (failed and not (p99 > p99_ms and failed <= OVERLOADED)):
+        is_slow = p99 is not None and p99 > p99_ms
+        if (is_slow and not failed) or (failed & OVERLOADED and not failed & _DISTURBED):
+            broken = cell
+            rejected = [] if is_slow else [*rejected, *sorted(failed)]
+            break
+        if failed or p99 is None or rate is None:
             rejected += sorted(failed) or ["no reply"]
-        elif p99 > p99_ms:
-            broken = broken or cell
-        elif broken is None:
+        else:
             last = cell if last is None or rate >= (last.typical(_RATE) or 0) else last
+            rejected = []
     if last is None:
-        least = min((each for cell in cells if (each := cell.typical(_P99)) is not None), default=None)
-        return Shortfall(cells[0], () if broken else tuple(dict.fromkeys(rejected)), least)
+        return tuple(dict.fromkeys(rejected))
     by_block, bracket = last.by_block(_RATE), [last.typical(_RATE) or 0.0]
     if broken and not broken.failed_gates(_RATE):
         common = sorted(by_block.keys() & broken.by_block(_RATE).keys() & broken.by_block(_P99).keys())
@@ -185,7 +214,8 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Sh
         bracket.append(broken.typical(_RATE) or 0.0)
     figure = mean(list(by_block.values()))
     ends = (*bracket, *(each for each in (figure.estimate, figure.low, figure.high) if each is not None))
-    return KeptRate(last, by_block, Estimate(figure.estimate, min(ends), max(ends)), broken is None)
+    estimate = Estimate(figure.estimate, min(ends), max(ends))
+    return KeptRate(last, by_block, estimate, broken is None, () if broken else tuple(dict.fromkeys(rejected)))
 
 
 def _read_capacity(cell: CellSummary, p99_ms: float) -> KeptRate | None:

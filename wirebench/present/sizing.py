@@ -58,6 +58,8 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
         )
     if any(size.kept.is_least for size in of.sizes):
         yield "≥: no measured load broke the objective, so fewer may do; measure higher loads."
+    if failed := dict.fromkeys(name for size in of.sizes for name in size.kept.failed_gates):
+        yield f"Higher loads failed gates: {', '.join(map(name_gate, failed))}."
     if any(size.law is None and size.is_extrapolated for size in of.sizes):
         yield (
             "Replicas are taken to add up (linear), which no run here measured as far; shared stores, balancers and "

@@ -154,6 +154,30 @@ def test_an_overloaded_service_ends_the_climb_and_a_failed_generator_says_nothin
     assert isinstance(full, KeptRate)
     assert [2000, 2000] == pytest.approx([overloaded.rate.estimate, full.rate.estimate])
     assert (False, True) == (overloaded.is_least, full.is_least)
+    assert ((), ("generator_cpu",)) == (overloaded.failed_gates, full.failed_gates)
+
+
+@pytest.mark.parametrize("gate", ["error_rate", "rate_error"])
+def test_an_overload_ends_the_climb_whatever_its_p99(tmp_path: Path, gate: str) -> None:
+    """Errors are often faster than replies; nothing beyond them was kept."""
+    found = climb(tmp_path, lambda _: 10.0, {2000: gate})
+    assert isinstance(found, KeptRate)
+    assert 1000 == pytest.approx(found.rate.estimate)
+    assert not found.is_least
+
+
+def test_open_loads_are_climbed_for_each_number_of_connections(tmp_path: Path) -> None:
+    """One connection breaks at 2,000/s, and 64 keep all rates: these count."""
+    cells = [cell("rest", rate_per_s=rate, concurrency=level) for rate in (1000, 2000, 4000) for level in (1, 64)]
+
+    def p99_ms(record: Record) -> float:
+        return 900.0 if record.factors["concurrency"] == 1 and (record.rate_asked_per_s or 0) > 1000 else 10.0
+
+    run = write_run(tmp_path, cells, lambda record: record.rate_asked_per_s or 0, p99_ms)
+    found = find_kept_rate(summarise(run.records), 50)
+    assert isinstance(found, KeptRate)
+    assert 4000 == pytest.approx(found.rate.estimate)
+    assert found.is_least
 
 
 def test_loads_that_are_of_no_use_say_why(tmp_path: Path) -> None:
