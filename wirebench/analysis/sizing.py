@@ -71,9 +71,9 @@ class Size:
     """What a rate needs of one variant.
 
     `count` is of replicas with `workers` each, or, where `factor` is workers, of the workers of one replica; infinite
-    where the law never reaches the rate. `law` is None where replicas are taken to add up. `cores` are those that
-    requests keep busy, `memory_bytes` is resident; None where they weren't read. `is_extrapolated`: more than were
-    measured.
+    where the law never reaches the rate, and without ends from one block. `law` is None where replicas are taken to
+    add up. `cores` are those that requests keep busy, `memory_bytes` is resident; None where they weren't read.
+    `is_extrapolated`: it may be more than were measured.
     """
 
     factor: str
@@ -118,12 +118,12 @@ def compute_sizes(run: Run, objective: Objective) -> Sizing:
     for by_size in by_variant.values():
         kept = []
         for cells in by_size.values():
-            found = find_kept_rate(cells, objective.p99_ms)
+            found = find_kept_rate(cells, objective.p99_ms, run.info.looks_planned)
             if isinstance(found, KeptRate):
                 kept.append(found)
             else:
                 shortfalls.append(found)
-        sizes += _size_variant(kept, objective)
+        sizes += _size_variant(kept, objective, run.info.looks_planned)
     return Sizing(run, tuple(sizes), tuple(shortfalls))
 
 
@@ -154,12 +154,12 @@ def _read_count(cell: CellSummary, factor: str) -> int:
     return int(cell.factors[factor] or 1)
 
 
-def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Shortfall:
+def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float, looks: int = 1) -> KeptRate | Shortfall:
     """Return the rate that keeps a p99, of cells that differ in their load alone: the capacity if it was searched for.
 
     Open loads are climbed for each number of connections by themselves: with too few, they break earlier.
     """
-    if searched := [found for cell in cells if (found := _read_capacity(cell, p99_ms))]:
+    if searched := [found for cell in cells if (found := _read_capacity(cell, p99_ms, looks))]:
         return max(searched, key=lambda each: each.rate.estimate)
     if unkept := next((cell for cell in cells if cell.unkept_searches), None):
         return Shortfall(unkept, (), None, unkept.unkept_searches)
@@ -167,7 +167,7 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | Sh
     for cell in cells:
         concurrency = None if _is_closed(cell) else cell.factors["concurrency"]
         climbs.setdefault((concurrency, cell.factors["connections"]), []).append(cell)
-    ended = [_climb(same, p99_ms) for same in climbs.values()]
+    ended = [_climb(same, p99_ms, looks) for same in climbs.values()]
     if kept := [each for each in ended if isinstance(each, KeptRate)]:
         return max(kept, key=lambda each: each.rate.estimate)
     rejected = [each for each in ended if not isinstance(each, KeptRate)]
@@ -180,7 +180,7 @@ def _is_closed(cell: CellSummary) -> bool:
     return not (cell.factors["rate_per_s"] or cell.factors["shape"])
 
 
-def _climb(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | tuple[str, ...]:
+def _climb(cells: Sequence[CellSummary], p99_ms: float, looks: int) -> KeptRate | tuple[str, ...]:
     """Return the rate that keeps a p99; if none does, the gates that failed at all loads, or nothing if one was slow.
 
     Loads are climbed from the lightest on. In each block, the rate is interpolated between the last that kept the p99
@@ -211,14 +211,13 @@ def _climb(cells: Sequence[CellSummary], p99_ms: float) -> KeptRate | tuple[str,
     if broken and not broken.failed_gates(_RATE):
         common = sorted(by_block.keys() & broken.by_block(_RATE).keys() & broken.by_block(_P99).keys())
         by_block = {block: _interpolate(p99_ms, (last, broken), block) for block in common} or by_block
-        bracket.append(broken.typical(_RATE) or 0.0)
-    figure = mean(list(by_block.values()))
-    ends = (*bracket, *(each for each in (figure.estimate, figure.low, figure.high) if each is not None))
-    estimate = Estimate(figure.estimate, min(ends), max(ends))
-    return KeptRate(last, by_block, estimate, broken is None, () if broken else tuple(dict.fromkeys(rejected)))
+    if broken:
+        bracket.append(float(broken.factors["rate_per_s"] or broken.typical(_RATE) or bracket[0]))
+    kept = _make_estimate(mean(list(by_block.values()), looks), *bracket)
+    return KeptRate(last, by_block, kept, broken is None, () if broken else tuple(dict.fromkeys(rejected)))
 
 
-def _read_capacity(cell: CellSummary, p99_ms: float) -> KeptRate | None:
+def _read_capacity(cell: CellSummary, p99_ms: float, looks: int) -> KeptRate | None:
     """Return the capacity of a cell that was searched for under this p99, or under a shorter one: a lower bound then.
 
     None without one in every block, and where a gate failed that doesn't make it a lower bound either.
@@ -229,7 +228,8 @@ def _read_capacity(cell: CellSummary, p99_ms: float) -> KeptRate | None:
     by_block = cell.by_block(metric)
     if goal_ms > p99_ms or not by_block or cell.unkept_searches or not failed <= LIMITING:
         return None
-    return KeptRate(cell, by_block, _make_estimate(mean(list(by_block.values()))), bool(failed) or goal_ms < p99_ms)
+    rate = _make_estimate(mean(list(by_block.values()), looks))
+    return KeptRate(cell, by_block, rate, bool(failed) or goal_ms < p99_ms)
 
 
 def _interpolate(p99_ms: float, between: tuple[CellSummary, CellSummary], block: int) -> float:
@@ -241,14 +241,14 @@ def _interpolate(p99_ms: float, between: tuple[CellSummary, CellSummary], block:
     return math.exp(rates[0] + min(max(share, 0.0), 1.0) * (rates[1] - rates[0]))
 
 
-def _size_variant(kept: Sequence[KeptRate], objective: Objective) -> list[Size]:
+def _size_variant(kept: Sequence[KeptRate], objective: Objective, looks: int) -> list[Size]:
     """Return what a variant needs: replicas, for each number of workers; and workers, where they follow a law."""
     by_workers: dict[int, list[KeptRate]] = {}
     for each in kept:
         by_workers.setdefault(each.workers, []).append(each)
     single = [each for each in kept if each.replicas == 1]
-    sizes = [_size(same, objective, "replicas") for same in by_workers.values()]
-    return [*sizes, _size(single, objective, "workers")] if fit_law(single, "workers") else sizes
+    sizes = [_size(same, objective, "replicas", looks) for same in by_workers.values()]
+    return [*sizes, _size(single, objective, "workers", looks)] if fit_law(single, "workers") else sizes
 
 
 def fit_law(kept: Sequence[KeptRate], factor: str) -> ScalingLaw | None:
@@ -261,16 +261,12 @@ def fit_law(kept: Sequence[KeptRate], factor: str) -> ScalingLaw | None:
     return fit_scaling_law(ascending, [[levels[level].by_block[block] for level in ascending] for block in blocks])
 
 
-def _size(kept: Sequence[KeptRate], objective: Objective, factor: str) -> Size:
+def _size(kept: Sequence[KeptRate], objective: Objective, factor: str, looks: int) -> Size:
     """Return how many replicas, or workers, serve the rate: by their law, or else in proportion to the most."""
     most = max(kept, key=lambda each: _read_count(each.cell, factor))
     measured, law = _read_count(most.cell, factor), fit_law(kept, factor)
     needed = objective.rate_per_s / objective.utilisation * (1 - _TOLERANCE)
-    if law:
-        found = _find_count(law, needed)
-    else:
-        rates = (most.rate.estimate, most.rate.high, most.rate.low)
-        found = Estimate(*(float(math.ceil(needed * measured / rate)) for rate in rates))
+    found = _find_count(law, needed) if law else _divide(needed * measured, most.rate)
     memory = [record.server.memory_bytes for record in most.cell.records if record.server.memory_bytes is not None]
     cpu_us = most.cell.by_block(_CPU)
     return Size(
@@ -278,10 +274,18 @@ def _size(kept: Sequence[KeptRate], objective: Objective, factor: str) -> Size:
         kept=most,
         law=law,
         count=found,
-        cores=_scale(_make_estimate(mean(list(cpu_us.values()))), objective.rate_per_s / 1e6) if cpu_us else None,
+        cores=_scale(_make_estimate(mean(list(cpu_us.values()), looks)), objective.rate_per_s / 1e6)
+        if cpu_us
+        else None,
         memory_bytes=_scale(found, max(memory) / measured) if memory else None,
-        is_extrapolated=found.estimate > measured,
+        is_extrapolated=found.high > measured,
     )
+
+
+def _divide(needed: float, rate: Estimate) -> Estimate:
+    """Return how often a rate is needed; without ends if it has none."""
+    low, estimate, high = (float(math.ceil(needed / each)) for each in (rate.high, rate.estimate, rate.low))
+    return Estimate(estimate, low, high) if math.isfinite(rate.high) else Estimate(estimate, -math.inf, math.inf)
 
 
 def _find_count(law: ScalingLaw, needed: float) -> Estimate:
@@ -295,9 +299,11 @@ def _find_count(law: ScalingLaw, needed: float) -> Estimate:
     return Estimate(*found)
 
 
-def _make_estimate(figure: Ratio) -> Estimate:
-    low, high = (figure.estimate if end is None else end for end in (figure.low, figure.high))
-    return Estimate(figure.estimate, low, high)
+def _make_estimate(figure: Ratio, *within: float) -> Estimate:
+    """Return a figure whose interval holds these, too; without ends from one block, which has no spread."""
+    if figure.low is None or figure.high is None:
+        return Estimate(figure.estimate, -math.inf, math.inf)
+    return Estimate(figure.estimate, min((figure.low, *within)), max((figure.high, *within)))
 
 
 def _scale(figure: Estimate, by: float) -> Estimate:

@@ -110,7 +110,7 @@ def print_run(run: Run, console: Console) -> None:
     remarks = (
         *filter(None, (describe_correction(comparisons), describe_looks(run.info))),
         *describe_disruptions(cells),
-        *describe_capacities(cells),
+        *describe_capacities(cells, run.info.looks_planned),
         *map(describe_sweep, find_series(cells, "concurrency")),
         *describe_scalings(find_scalings(cells)),
         *describe_handshakes(cells),

@@ -104,12 +104,12 @@ def describe_sweep(series: FactorSeries) -> str:
     return f"{most}; first, at {where}, {_BROKEN[gate.name]}{error}."
 
 
-def describe_capacities(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+def describe_capacities(cells: Iterable[CellSummary], looks: int = 1) -> tuple[str, ...]:
     """Say of each cell that was searched for its capacity what it is, and of what objective."""
-    return tuple(sentence for cell in cells if (sentence := _describe_capacity(cell)))
+    return tuple(sentence for cell in cells if (sentence := _describe_capacity(cell, looks)))
 
 
-def _describe_capacity(cell: CellSummary) -> str:
+def _describe_capacity(cell: CellSummary, looks: int) -> str:
     searches = [record.search for record in cell.records if record.search]
     if not searches:
         return ""
@@ -129,7 +129,7 @@ def _describe_capacity(cell: CellSummary) -> str:
     ]
     least = "at least " if limits else ""
     why = f" (the search was limited: {', '.join(limits)})" if limits else ""
-    serves = f"{cell.full_name} serves {least}{_format_mean(mean(figures))} requests/s{why} with {objective}"
+    serves = f"{cell.full_name} serves {least}{_format_mean(mean(figures, looks))} requests/s{why} with {objective}"
     return f"{'; '.join((serves, *per_unit))}."
 
 
@@ -236,7 +236,7 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     cells = summarise(run.records)
     sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
     told = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
-    capacities = describe_capacities(cells)
+    capacities = describe_capacities(cells, run.info.looks_planned)
     return tuple(map(capitalise, (*capacities, *sweeps, *sentences.summarise_comparisons(comparisons), *told)))
 
 

@@ -65,7 +65,9 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
             "Replicas are taken to add up (linear), which no run here measured as far; shared stores, balancers and "
             "nodes may make it less."
         )
-    if any(math.isinf(size.count.high) for size in of.sizes):
+    if any(math.isinf(size.kept.rate.high) for size in of.sizes):
+        yield f"({ABSENT}): one block has no interval; measure more (`--blocks`)."
+    if any(size.law and math.isinf(size.count.high) for size in of.sizes):
         yield f"{ABSENT}: the scaling law doesn't reach the rate, or not with up to {COUNT_MAX:,}."
     for shortfall in of.shortfalls:
         yield _describe_shortfall(shortfall, objective)
@@ -108,15 +110,19 @@ def _format_count(size: Size) -> str:
     if math.isinf(count.estimate):
         return f"{ABSENT} (from {count.low:,.0f})" if math.isfinite(count.low) else ABSENT
     star = "*" if size.is_extrapolated else ""
-    ends = f"{count.low:,.0f}–{f'{count.high:,.0f}' if math.isfinite(count.high) else ABSENT}"
-    return f"{count.estimate:,.0f}{star} ({ends})"
+    low, high = (f"{end:,.0f}" if math.isfinite(end) else "" for end in (count.low, count.high))
+    return f"{count.estimate:,.0f}{star} ({_join_ends(low, high)})"
 
 
 def _format(of: Estimate | None, by: float = 1.0) -> str:
     if of is None or math.isinf(of.estimate):
         return ABSENT
-    low, high = (format_number(end / by) if math.isfinite(end) else ABSENT for end in (of.low, of.high))
-    return f"{format_number(of.estimate / by)} ({low}–{high})"
+    low, high = (format_number(end / by) if math.isfinite(end) else "" for end in (of.low, of.high))
+    return f"{format_number(of.estimate / by)} ({_join_ends(low, high)})"
+
+
+def _join_ends(low: str, high: str) -> str:
+    return f"{low}–{high or ABSENT}" if low else ABSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

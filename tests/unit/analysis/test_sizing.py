@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from wirebench.analysis.sizing import KeptRate, Objective, Shortfall, Size, comp
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.record import CapacitySearch, Gate, Record
+from wirebench.model.run_info import Looks
 
 HALF = Objective(10_000, 50.0, 0.5)
 
@@ -39,6 +41,24 @@ def test_replicas_add_up_where_there_is_no_law(tmp_path: Path) -> None:
     assert 5 == pytest.approx(found.cores.estimate)
     assert found.memory_bytes
     assert 20 * 61_000_000 == found.memory_bytes.estimate
+
+
+def test_one_block_has_no_interval(tmp_path: Path) -> None:
+    """Neither have the numbers that follow from it: more than was measured may be needed."""
+    run = write_run(tmp_path, [cell("rest")], lambda _: 1000.0, blocks=1)
+    (found,) = compute_sizes(run, Objective(500, 50.0, 0.5)).sizes
+    assert found.cores
+    for figure, expected in ((found.kept.rate, 1000), (found.count, 1), (found.cores, 0.25)):
+        assert [expected, -math.inf, math.inf] == pytest.approx([figure.estimate, figure.low, figure.high])
+    assert found.is_extrapolated
+
+
+def test_intervals_are_those_of_all_looks(tmp_path: Path) -> None:
+    """A run that is repeated until its verdicts are settled has wider ones."""
+    run = write_run(tmp_path, [cell("rest")], of_count("replicas"))
+    repeated = replace(run, info=run.info.model_copy(update={"looks": Looks(blocks=(4, 6, 9))}))
+    (once,), (several,) = (compute_sizes(each, HALF).sizes for each in (run, repeated))
+    assert several.kept.rate.low < once.kept.rate.low < once.kept.rate.high < several.kept.rate.high
 
 
 def test_replicas_follow_their_law(tmp_path: Path) -> None:
@@ -154,6 +174,8 @@ def test_an_overloaded_service_ends_the_climb_and_a_failed_generator_says_nothin
     assert isinstance(full, KeptRate)
     assert [2000, 2000] == pytest.approx([overloaded.rate.estimate, full.rate.estimate])
     assert (False, True) == (overloaded.is_least, full.is_least)
+    # What it keeps lies between the last rate and the one that overloaded it.
+    assert [2000, 4000] == pytest.approx([overloaded.rate.low, overloaded.rate.high])
     assert ((), ("generator_cpu",)) == (overloaded.failed_gates, full.failed_gates)
 
 

@@ -43,6 +43,17 @@ def test_the_table_says_how_many_of_each(tmp_path: Path) -> None:
     assert "Replicas are taken to add up" in text
 
 
+def test_one_block_is_said_to_have_no_interval(tmp_path: Path) -> None:
+    """In the table and below it; programs get null."""
+    write_run(tmp_path, CELLS[:1], lambda _: 1000.0, blocks=1)
+    status, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path)
+    assert 0 == status
+    assert "10* (–)" in text
+    assert "(–): one block has no interval; measure more (`--blocks`)." in text
+    _, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path, "--json")
+    assert {"estimate": 10, "low": None, "high": None} == orjson.loads(text)[0]["sizes"][0]["replicas"]
+
+
 def test_programs_get_intervals_and_null_for_what_is_never_reached(tmp_path: Path) -> None:
     """A law that ends below the rate has no number of workers."""
     write(tmp_path)
