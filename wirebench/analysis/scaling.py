@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wirebench.analysis.scaling_law import BLOCKS_MIN, LEVELS_MIN, ScalingLaw, fit_scaling_law
+from wirebench.analysis.scaling_law import ScalingLaw, find_common_blocks, fit_common_blocks
 from wirebench.analysis.series import FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.record import Gate
@@ -42,8 +42,6 @@ def _fit(series: FactorSeries) -> Scaling:
         for level, cell in zip(series.levels, series.cells, strict=True)
         for gate in cell.failed_gates(cell.rate)
     )
-    by_level = [cell.by_block(cell.rate) for cell in series.cells]
-    blocks = sorted(set.intersection(*(set(each) for each in by_level)))
-    is_fit = not failed and len(by_level) >= LEVELS_MIN and len(blocks) >= BLOCKS_MIN
-    figures = [[each[block] for each in by_level] for block in blocks]
-    return Scaling(series, fit_scaling_law(series.levels, figures) if is_fit else None, failed, len(blocks))
+    by_level = {level: cell.by_block(cell.rate) for level, cell in zip(series.levels, series.cells, strict=True)}
+    law = None if failed else fit_common_blocks(by_level)
+    return Scaling(series, law, failed, len(find_common_blocks(by_level)))

@@ -105,6 +105,19 @@ class ScalingLaw:
         return tuple(Estimate(*map(float, each)) for each in zip(*ends, strict=True))
 
 
+def find_common_blocks(by_level: Mapping[float, Mapping[int, float]]) -> list[int]:
+    """Return the blocks that have a figure of every level."""
+    return sorted(set.intersection(*map(set, by_level.values()))) if by_level else []
+
+
+def fit_common_blocks(by_level: Mapping[float, Mapping[int, float]]) -> ScalingLaw | None:
+    """Fit a law to figures by ascending level and by block; None for too few levels or common blocks."""
+    blocks = find_common_blocks(by_level)
+    if len(by_level) < LEVELS_MIN or len(blocks) < BLOCKS_MIN:
+        return None
+    return fit_scaling_law(tuple(by_level), [[figures[block] for figures in by_level.values()] for block in blocks])
+
+
 def fit_scaling_law(levels: Sequence[float], throughput: Sequence[Sequence[float]]) -> ScalingLaw:
     """Fit linear growth, Amdahl's law and the universal law to figures of shape (blocks, levels), and choose one.
 

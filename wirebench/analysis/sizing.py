@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import get_args
 
 from wirebench.analysis.ratio import Ratio, mean
-from wirebench.analysis.scaling_law import BLOCKS_MIN, COUNT_MAX, LEVELS_MIN, Estimate, ScalingLaw, fit_scaling_law
+from wirebench.analysis.scaling_law import COUNT_MAX, LEVELS_MIN, Estimate, ScalingLaw, fit_common_blocks
 from wirebench.analysis.series import LIMITING, OVERLOADED
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.contract import Driver
@@ -73,7 +73,7 @@ class Size:
     `count` is of replicas with `workers` each, or, where `factor` is workers, of the workers of one replica; infinite
     where the law never reaches the rate, and without ends from one block. `law` is None where replicas are taken to
     add up. `cores` are those that requests keep busy, `memory_bytes` is resident; None where they weren't read.
-    `is_extrapolated`: it may be more than were measured.
+    `is_extrapolated`: it may be more than were measured. `is_bounded`: lower bounds among the rates leave no law.
     """
 
     factor: str
@@ -83,6 +83,7 @@ class Size:
     cores: Estimate | None
     memory_bytes: Estimate | None
     is_extrapolated: bool
+    is_bounded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,18 +253,28 @@ def _size_variant(kept: Sequence[KeptRate], objective: Objective, looks: int) ->
 
 
 def fit_law(kept: Sequence[KeptRate], factor: str) -> ScalingLaw | None:
-    """Return the scaling law of rates that keep the objective; None for too few levels or blocks."""
-    levels = {_read_count(each.cell, factor): each for each in kept}
-    blocks = sorted(set.intersection(*(set(each.by_block) for each in kept))) if kept else []
-    if len(levels) < LEVELS_MIN or len(blocks) < BLOCKS_MIN:
-        return None
-    ascending = sorted(levels)
-    return fit_scaling_law(ascending, [[levels[level].by_block[block] for level in ascending] for block in blocks])
+    """Return the scaling law of rates that keep the objective; None for too few levels or blocks, or lower bounds."""
+    ascending = sorted(kept, key=lambda each: _read_count(each.cell, factor))
+    by_level = {float(_read_count(each.cell, factor)): each.by_block for each in ascending}
+    return None if _have_bounds(kept) else fit_common_blocks(by_level)
+
+
+def _have_bounds(kept: Sequence[KeptRate]) -> bool:
+    """Return whether rates that are known would be mixed with lower bounds, or all are bounds.
+
+    Closed loads none of which broke the objective have a throughput, which laws of runs are of as well.
+    """
+    are_throughputs = all(each.is_least and each.is_closed for each in kept)
+    return not are_throughputs and any(each.is_least for each in kept)
 
 
 def _size(kept: Sequence[KeptRate], objective: Objective, factor: str, looks: int) -> Size:
-    """Return how many replicas, or workers, serve the rate: by their law, or else in proportion to the most."""
-    most = max(kept, key=lambda each: _read_count(each.cell, factor))
+    """Return how many replicas, or workers, serve the rate: by their law, or else in proportion to the most.
+
+    Where some rates are lower bounds, that is the most with a known one.
+    """
+    known = [each for each in kept if not each.is_least] if _have_bounds(kept) else []
+    most = max(known or kept, key=lambda each: _read_count(each.cell, factor))
     measured, law = _read_count(most.cell, factor), fit_law(kept, factor)
     needed = objective.rate_per_s / objective.utilisation * (1 - _TOLERANCE)
     found = _find_count(law, needed) if law else _divide(needed * measured, most.rate)
@@ -279,6 +290,7 @@ def _size(kept: Sequence[KeptRate], objective: Objective, factor: str, looks: in
         else None,
         memory_bytes=_scale(found, max(memory) / measured) if memory else None,
         is_extrapolated=found.high > measured,
+        is_bounded=len(kept) >= LEVELS_MIN and _have_bounds(kept),
     )
 
 

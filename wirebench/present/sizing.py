@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
@@ -23,6 +23,44 @@ COLUMNS = (
     ("by", False),
 )
 _WITHOUT = frozenset({"replicas", "workers"})
+
+
+#: What makes sizes less sure, and of which this is so.
+_CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
+    (
+        lambda of: of.kept.is_closed,
+        (
+            "Loads were closed: connections wait for replies, so bursts that arrivals at random make are not in these "
+            "p99s. `wirebench run capacity` measures them."
+        ),
+    ),
+    (
+        lambda of: of.kept.is_least,
+        "≥: no measured load broke the objective, so fewer may do; measure higher loads.",
+    ),
+    (
+        lambda of: of.is_bounded,
+        (
+            "No scaling law, as some rates are lower bounds: counts are in proportion to the most replicas with a "
+            "known rate. Measure higher loads."
+        ),
+    ),
+    (
+        lambda of: of.law is None and of.is_extrapolated,
+        (
+            "Replicas are taken to add up (linear), which no run here measured as far; shared stores, balancers and "
+            "nodes may make it less."
+        ),
+    ),
+    (
+        lambda of: math.isinf(of.kept.rate.high),
+        f"({ABSENT}): one block has no interval; measure more (`--blocks`).",
+    ),
+    (
+        lambda of: of.law is not None and math.isinf(of.count.high),
+        f"{ABSENT}: the scaling law doesn't reach the rate, or not with up to {COUNT_MAX:,}.",
+    ),
+)
 
 
 def list_rows(of: Sizing) -> list[tuple[str, ...]]:
@@ -51,24 +89,9 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
             f"For {objective.rate_per_s:,.6g} requests/s with a p99 up to {objective.p99_ms:g} ms, each replica "
             f"at {objective.utilisation:.0%} of what it was measured to keep."
         )
-    if any(size.kept.is_closed for size in of.sizes):
-        yield (
-            "Loads were closed: connections wait for replies, so bursts that arrivals at random make are not in these "
-            "p99s. `wirebench run capacity` measures them."
-        )
-    if any(size.kept.is_least for size in of.sizes):
-        yield "≥: no measured load broke the objective, so fewer may do; measure higher loads."
+    yield from (text for applies, text in _CAVEATS if any(map(applies, of.sizes)))
     if failed := dict.fromkeys(name for size in of.sizes for name in size.kept.failed_gates):
         yield f"Higher loads failed gates: {', '.join(map(name_gate, failed))}."
-    if any(size.law is None and size.is_extrapolated for size in of.sizes):
-        yield (
-            "Replicas are taken to add up (linear), which no run here measured as far; shared stores, balancers and "
-            "nodes may make it less."
-        )
-    if any(math.isinf(size.kept.rate.high) for size in of.sizes):
-        yield f"({ABSENT}): one block has no interval; measure more (`--blocks`)."
-    if any(size.law and math.isinf(size.count.high) for size in of.sizes):
-        yield f"{ABSENT}: the scaling law doesn't reach the rate, or not with up to {COUNT_MAX:,}."
     for shortfall in of.shortfalls:
         yield _describe_shortfall(shortfall, objective)
     if not (of.sizes or of.shortfalls):

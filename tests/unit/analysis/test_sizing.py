@@ -89,6 +89,22 @@ def test_a_replica_count_that_is_left_out_is_predicted(tmp_path: Path) -> None:
     assert 8 == pytest.approx(found.count.estimate, abs=1)
 
 
+@pytest.mark.parametrize(("broken", "most"), [((1, 2, 4, 8), 8), ((1, 2), 2), ((), 8)])
+def test_lower_bounds_have_no_law(tmp_path: Path, broken: tuple[int, ...], most: int) -> None:
+    """Replicas that keep all rates that were asked for would seem to add nothing: the most that broke count."""
+    cells = [cell("rest", replicas=level, rate_per_s=rate) for level in (1, 2, 4, 8) for rate in (1000, 2000)]
+
+    def p99_ms(record: Record) -> float:
+        is_broken = record.factors["replicas"] in broken and record.rate_asked_per_s == 2000
+        return 100.0 if is_broken else 25.0
+
+    noise = draw_noise(2, 0.01)
+    run = write_run(tmp_path, cells, lambda record: (record.rate_asked_per_s or 0) * noise(), p99_ms)
+    (found,) = compute_sizes(run, HALF).sizes
+    assert most == found.kept.replicas
+    assert (len(broken) == 4) == bool(found.law) == (not found.is_bounded)
+
+
 def test_workers_are_sized_each_and_by_their_law(tmp_path: Path) -> None:
     """Each number of workers has its replicas; four numbers have a law, by which one replica is sized as well."""
     cells = [cell("rest", workers=level) for level in (1, 2, 4, 8)]
