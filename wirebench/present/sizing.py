@@ -30,9 +30,13 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
     (
         lambda of: of.kept.is_closed,
         (
-            "Loads were closed: connections wait for replies, so bursts that arrivals at random make are not in these "
+            "Loads were closed: connections wait for replies, so queues of requests that are due are not in these "
             "p99s. `wirebench run capacity` measures them."
         ),
+    ),
+    (
+        lambda of: not of.kept.is_closed,
+        "Arrivals were evenly spaced. Arrivals at random reach the p99 at a lower rate: leave room (`--utilisation`).",
     ),
     (
         lambda of: of.kept.is_least,

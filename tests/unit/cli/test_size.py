@@ -43,6 +43,14 @@ def test_the_table_says_how_many_of_each(tmp_path: Path) -> None:
     assert "Replicas are taken to add up" in text
 
 
+def test_even_arrivals_are_a_caveat(tmp_path: Path) -> None:
+    """Open loads aren't as users come, at random times."""
+    write_run(tmp_path, [cell("rest", rate_per_s=1000)], lambda _: 1000.0)
+    _, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path)
+    assert "Arrivals were evenly spaced. Arrivals at random reach the p99 at a lower rate" in text
+    assert "Loads were closed" not in text
+
+
 def test_one_block_is_said_to_have_no_interval(tmp_path: Path) -> None:
     """In the table and below it; programs get null."""
     write_run(tmp_path, CELLS[:1], lambda _: 1000.0, blocks=1)
