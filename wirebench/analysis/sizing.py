@@ -62,6 +62,23 @@ class KeptRate:
         return _read_count(self.cell, "workers")
 
     @property
+    def cores(self) -> float | None:
+        """How many cores a replica had: its limit, or those that the load generator left; None where it isn't known."""
+        if limit := self.cell.factors["cpu_limit_millicores"]:
+            return float(limit) / 1000
+        record = self.cell.records[0]
+        used, total = record.generator.cores, record.machine.get("cores", "")
+        if used is None or not total.isdecimal():
+            return None
+        # Services have as many cores as the generator, or one less of an odd number.
+        return len(used) if record.generator.shares_cores_with_server else min(len(used), int(total) - len(used))
+
+    @property
+    def is_oversubscribed(self) -> bool:
+        """Whether it had more workers than cores: some of them could only wait."""
+        return self.cores is not None and self.workers > self.cores
+
+    @property
     def is_closed(self) -> bool:
         return _is_closed(self.cell)
 
@@ -243,13 +260,18 @@ def _interpolate(p99_ms: float, between: tuple[CellSummary, CellSummary], block:
 
 
 def _size_variant(kept: Sequence[KeptRate], objective: Objective, looks: int) -> list[Size]:
-    """Return what a variant needs: replicas, for each number of workers; and workers, where they follow a law."""
+    """Return what a variant needs: replicas, for each number of workers; and workers, where they follow a law.
+
+    Workers have none beyond the cores of a replica.
+    """
     by_workers: dict[int, list[KeptRate]] = {}
     for each in kept:
         by_workers.setdefault(each.workers, []).append(each)
     single = [each for each in kept if each.replicas == 1]
     sizes = [_size(same, objective, "replicas", looks) for same in by_workers.values()]
-    return [*sizes, _size(single, objective, "workers", looks)] if fit_law(single, "workers") else sizes
+    if any(each.is_oversubscribed for each in single) or not fit_law(single, "workers"):
+        return sizes
+    return [*sizes, _size(single, objective, "workers", looks)]
 
 
 def fit_law(kept: Sequence[KeptRate], factor: str) -> ScalingLaw | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
 from wirebench.analysis.sizing import Objective, Shortfall, Size, Sizing
-from wirebench.model.labels import describe_situation, name_cell, name_gate, pluralise
+from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data
 from wirebench.present.numbers import ABSENT, format_number
 
@@ -57,6 +57,10 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
         ),
     ),
     (
+        lambda of: of.kept.is_oversubscribed,
+        "Some replicas had more workers than cores, so workers have no scaling law.",
+    ),
+    (
         lambda of: math.isinf(of.kept.rate.high),
         f"({ABSENT}): one block has no interval; measure more (`--blocks`).",
     ),
@@ -93,6 +97,8 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
             f"For {objective.rate_per_s:,.6g} requests/s with a p99 up to {objective.p99_ms:g} ms, each replica "
             f"at {objective.utilisation:.0%} of what it was measured to keep."
         )
+    if replicas := list(dict.fromkeys(filter(None, map(_describe_replica, of.sizes)))):
+        yield f"Each replica had {' or '.join(replicas)}."
     yield from (text for applies, text in _CAVEATS if any(map(applies, of.sizes)))
     if failed := dict.fromkeys(name for size in of.sizes for name in size.kept.failed_gates):
         yield f"Higher loads failed gates: {', '.join(map(name_gate, failed))}."
@@ -100,6 +106,14 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
         yield _describe_shortfall(shortfall, objective)
     if not (of.sizes or of.shortfalls):
         yield f"{of.run.info.id} has no steady load of requests"
+
+
+def _describe_replica(of: Size) -> str:
+    """Say how much CPU a replica had; nothing where it isn't known."""
+    if limit := of.kept.cell.factors["cpu_limit_millicores"]:
+        return f"{limit}m CPU"
+    cores = of.kept.cores
+    return f"{pluralise(int(cores), 'core')} of {name_machine(of.kept.cell.records[0].machine)}" if cores else ""
 
 
 def _describe_shortfall(of: Shortfall, objective: Objective) -> str:

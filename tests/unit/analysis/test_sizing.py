@@ -107,13 +107,43 @@ def test_lower_bounds_have_no_law(tmp_path: Path, broken: tuple[int, ...], most:
 
 def test_workers_are_sized_each_and_by_their_law(tmp_path: Path) -> None:
     """Each number of workers has its replicas; four numbers have a law, by which one replica is sized as well."""
-    cells = [cell("rest", workers=level) for level in (1, 2, 4, 8)]
+    cells = [cell("rest", workers=level, cpu_limit_millicores=8000) for level in (1, 2, 4, 8)]
     found = size(tmp_path, cells, of_count("workers", sigma=0.01), HALF)
     assert [("replicas", 1), ("replicas", 2), ("replicas", 4), ("replicas", 8), ("workers", 8)] == [
         (each.factor, each.kept.workers) for each in found
     ]
     truth = next(count for count in range(1, 99) if 0.5 * grow(count, sigma=0.01) >= 10_000)
     assert found[-1].count.low <= truth <= found[-1].count.high
+
+
+def test_workers_have_no_law_beyond_the_cores(tmp_path: Path) -> None:
+    """Workers that share a core don't add up, whatever a law says."""
+    cells = [cell("rest", workers=level, cpu_limit_millicores=4000) for level in (1, 2, 4, 8)]
+    found = size(tmp_path, cells, of_count("workers", sigma=0.01), HALF)
+    assert {"replicas"} == {each.factor for each in found}
+
+
+@pytest.mark.parametrize(
+    ("generator", "cores", "expected"),
+    [((1,), "2", 1), ((2, 3, 4), "5", 2), ((2, 3), "64", 2), (None, "2", None), ((1,), "4000m", None)],
+)
+def test_a_replica_has_the_cores_that_the_generator_leaves(
+    tmp_path: Path, generator: tuple[int, ...] | None, cores: str, expected: int | None
+) -> None:
+    """As many as the generator, or one less; it isn't known of services elsewhere."""
+    records = write_run(tmp_path, [cell("rest")], lambda _: 1000.0, blocks=1).records
+    (summary,) = summarise(
+        record.model_copy(
+            update={
+                "generator": record.generator.model_copy(update={"cores": generator}),
+                "machine": {"cores": cores},
+            }
+        )
+        for record in records
+    )
+    found = find_kept_rate([summary], 50)
+    assert isinstance(found, KeptRate)
+    assert expected == found.cores
 
 
 def climb(folder: Path, p99_ms: Callable[[Record], float], gates: dict[int, str] | None = None) -> KeptRate | Shortfall:

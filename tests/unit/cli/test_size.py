@@ -13,7 +13,11 @@ from tests.support.scaling_runs import draw_noise, grow, write_run
 from wirebench.cli.size import parse_latency_ms
 from wirebench.model.record import Record
 
-CELLS = [cell(transport, workers=level) for transport in ("rest", "socket") for level in (1, 2, 4, 8)]
+CELLS = [
+    cell(transport, workers=level, cpu_limit_millicores=8000)
+    for transport in ("rest", "socket")
+    for level in (1, 2, 4, 8)
+]
 
 
 def write(folder: Path) -> str:
@@ -38,6 +42,7 @@ def test_the_table_says_how_many_of_each(tmp_path: Path) -> None:
     assert rows[0][1].startswith("20* (")
     assert "universal" in rows[4][-1] or "Amdahl's law over workers" in rows[4][-1]
     assert "p99 up to 50 ms, each replica at 50% of what it was measured to keep." in text
+    assert "Each replica had 8000m CPU." in text
     assert "Loads were closed" in text
     assert "≥: no measured load broke the objective" in text
     assert "Replicas are taken to add up" in text
@@ -49,6 +54,7 @@ def test_even_arrivals_are_a_caveat(tmp_path: Path) -> None:
     _, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path)
     assert "Arrivals were evenly spaced. Arrivals at random reach the p99 at a lower rate" in text
     assert "Loads were closed" not in text
+    assert "Each replica had 1 core of Some CPU @ 2.50GHz, 2 cores." in text
 
 
 def test_one_block_is_said_to_have_no_interval(tmp_path: Path) -> None:
