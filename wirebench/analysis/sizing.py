@@ -23,6 +23,8 @@ RATE_MAX_PER_S, P99_MAX_MS = 1e9, 600_000.0
 _TOLERANCE = 1e-9
 #: Where one of these failed, too, an overload may be that of the load generator or the machine.
 _DISTURBED = LIMITING | {"interference", "dropped_packets", "shared_cores", "shared_host"}
+#: The driver's error may be this share of the p99 to keep.
+INSTRUMENT_SHARE_MAX = 0.1
 #: What says how much of a service there is, and how much load on it.
 _SIZE, _LOAD = ("replicas", "workers"), ("concurrency", "rate_per_s", "connections")
 _RATE, _P99, _CPU = METRICS["throughput"], METRICS["p99"], METRICS["cpu"]
@@ -77,6 +79,14 @@ class KeptRate:
     def is_oversubscribed(self) -> bool:
         """Whether it had more workers than cores: some of them could only wait."""
         return self.cores is not None and self.workers > self.cores
+
+    def may_lack_connections(self, p99_ms: float) -> bool:
+        """Return whether more requests than connections would be in flight if all took as long as the p99."""
+        return not self.is_closed and self.rate.estimate * p99_ms / 1000 > float(self.cell.factors["concurrency"] or 0)
+
+    def is_inexact(self, p99_ms: float) -> bool:
+        """Return whether the driver's own error of the p99 is a part of it that counts."""
+        return any(abs(end) > INSTRUMENT_SHARE_MAX * p99_ms for end in self.cell.instrument_error_ms(_P99) or ())
 
     @property
     def is_closed(self) -> bool:

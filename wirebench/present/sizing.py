@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
-from wirebench.analysis.sizing import Objective, Shortfall, Size, Sizing
+from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Objective, Shortfall, Size, Sizing
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data
 from wirebench.present.numbers import ABSENT, format_number
@@ -100,6 +100,13 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
     if replicas := list(dict.fromkeys(filter(None, map(_describe_replica, of.sizes)))):
         yield f"Each replica had {' or '.join(replicas)}."
     yield from (text for applies, text in _CAVEATS if any(map(applies, of.sizes)))
+    if any(size.kept.may_lack_connections(objective.p99_ms) for size in of.sizes):
+        yield (
+            "The rate times the p99 is over the number of connections: requests may have waited for a connection. "
+            "Check with more (`--concurrency`)."
+        )
+    if any(size.kept.is_inexact(objective.p99_ms) for size in of.sizes):
+        yield f"The driver's own error is over {INSTRUMENT_SHARE_MAX:.0%} of the p99: such rates depend on the driver."
     if failed := dict.fromkeys(name for size in of.sizes for name in size.kept.failed_gates):
         yield f"Higher loads failed gates: {', '.join(map(name_gate, failed))}."
     for shortfall in of.shortfalls:

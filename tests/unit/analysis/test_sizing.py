@@ -14,7 +14,7 @@ from tests.support.scaling_runs import draw_noise, grow, write_run
 from wirebench.analysis.sizing import KeptRate, Objective, Shortfall, Size, compute_sizes, find_kept_rate
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
-from wirebench.model.record import CapacitySearch, Gate, Record
+from wirebench.model.record import CapacitySearch, Gate, Instrument, Record
 from wirebench.model.run_info import Looks
 
 HALF = Objective(10_000, 50.0, 0.5)
@@ -146,6 +146,23 @@ def test_a_replica_has_the_cores_that_the_generator_leaves(
     assert expected == found.cores
 
 
+def test_figures_of_few_connections_or_an_inexact_driver_are_marked(tmp_path: Path) -> None:
+    """1,500/s of 50 ms need 75 connections at most; an error counts from a tenth of the p99 on."""
+    records = search(tmp_path, concurrency=64)
+    for error_ms, p99_ms, expected in (
+        (6.0, 50.0, (True, True)),
+        (4.0, 50.0, (True, False)),
+        (4.0, 42.0, (False, False)),
+    ):
+        instrument = Instrument(
+            coarse=False, p50_error_ms=None, p99_error_ms=(0.0, error_ms), ceiling_per_s=None, ceiling_share=None
+        )
+        (summary,) = summarise(record.model_copy(update={"instrument": instrument}) for record in records)
+        found = find_kept_rate([summary], 50)
+        assert isinstance(found, KeptRate)
+        assert expected == (found.may_lack_connections(p99_ms), found.is_inexact(p99_ms))
+
+
 def climb(folder: Path, p99_ms: Callable[[Record], float], gates: dict[int, str] | None = None) -> KeptRate | Shortfall:
     """Return the rate kept within 50 ms of open loads of 1,000 to 4,000/s, at which a gate may fail."""
 
@@ -176,9 +193,9 @@ def test_a_rate_that_nothing_broke_is_the_least(tmp_path: Path) -> None:
     assert found.is_least
 
 
-def search(folder: Path, **changes: object) -> list[Record]:
+def search(folder: Path, concurrency: int = 16, **changes: object) -> list[Record]:
     """Return the records of a cell that was searched for its capacity: 1,500/s within 50 ms; changed in block 1."""
-    run = write_run(folder, [cell("rest", shape="capacity")], lambda _: 1500.0, lambda _: 45.0)
+    run = write_run(folder, [cell("rest", shape="capacity", concurrency=concurrency)], lambda _: 1500.0, lambda _: 45.0)
     found = CapacitySearch(
         p99_ms=50, error_share=0.001, resolution=0.03, closed_rate_per_s=None, rate_kept_per_s=1500,
         rate_missed_per_s=1500, windows=(),

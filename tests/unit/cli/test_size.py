@@ -54,6 +54,7 @@ def test_even_arrivals_are_a_caveat(tmp_path: Path) -> None:
     _, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path)
     assert "Arrivals were evenly spaced. Arrivals at random reach the p99 at a lower rate" in text
     assert "Loads were closed" not in text
+    assert "requests may have waited for a connection" in text
     assert "Each replica had 1 core of Some CPU @ 2.50GHz, 2 cores." in text
 
 
