@@ -61,7 +61,6 @@ class BudgetCheck:
         return sum(check.p_broken is not None for check in self.checks)
 
     def with_verdict(self, *verdicts: BudgetVerdict) -> tuple[LimitCheck, ...]:
-        """Return the limits with one of these verdicts."""
         return tuple(check for check in self.checks if check.verdict in verdicts)
 
 

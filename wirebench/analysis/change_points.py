@@ -40,7 +40,6 @@ class LevelChange:
 
     @property
     def first(self) -> HistoryPoint:
-        """The first run of the new level."""
         return self.after[0]
 
     @property
@@ -164,7 +163,6 @@ def _is_decidable(runs: int, level: float) -> bool:
 
 
 def count_runs_needed(level: float = LEVEL) -> int:
-    """Return how many figures a change takes at least."""
     return next(runs for runs in itertools.count(2) if _is_decidable(runs, level))
 
 

@@ -36,12 +36,10 @@ class Comparison(CellPair):
 
     @property
     def subject_level(self) -> str:
-        """The compared factor's level of the subject."""
         return str(self.subject.factors[self.factor])
 
     @property
     def baseline_level(self) -> str:
-        """The compared factor's level of the baseline."""
         return str(self.baseline.factors[self.factor])
 
     @property

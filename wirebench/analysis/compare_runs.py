@@ -69,7 +69,6 @@ class RunComparison:
         return tuple(change for change in self.changes if change.regressed)
 
     def with_verdict(self, *verdicts: Verdict) -> tuple[CellChange, ...]:
-        """Return the cells with one of these verdicts."""
         return tuple(change for change in self.changes if change.verdict in verdicts)
 
 

@@ -73,7 +73,7 @@ def find_differences(base: Run, head: Run) -> tuple[Difference, ...]:
     """Return what two runs differ in, first what keeps their figures apart."""
     found = (
         *_of_status(base, head),
-        *_of_target(base, head),
+        *_unequal({"target": base.info.target}, {"target": head.info.target}, "the targets differ"),
         *_of_machine(base, head),
         *_unequal(_application(base), _application(head), "the applications differ"),
         *_of_load(base, head),
@@ -96,11 +96,6 @@ def _of_status(base: Run, head: Run) -> Iterator[Difference]:
     """Yield the states of the runs if one is still running: its verdicts change with its records."""
     if "running" in (base.info.status, head.info.status):
         yield Difference("status", base.info.status, head.info.status, "a run is still running")
-
-
-def _of_target(base: Run, head: Run) -> Iterator[Difference]:
-    if base.info.target != head.info.target:
-        yield Difference("target", base.info.target, head.info.target, "the targets differ")
 
 
 def _of_machine(base: Run, head: Run) -> Iterator[Difference]:

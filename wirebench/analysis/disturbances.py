@@ -99,7 +99,7 @@ def _fit_drift(row: _Array) -> tuple[float, float]:
 
 def _fit_line(x: _Array, y: _Array, degrees_of_freedom: int) -> tuple[float, float]:
     """Return the slope of the least squares line, and its two-sided p-value; 1 where there is nothing to tell it by."""
-    from scipy.special import stdtr  # noqa: PLC0415 - takes longer to load than a short command to run
+    from scipy.special import stdtr
 
     if degrees_of_freedom < 1 or np.ptp(x) <= 1e-9 * np.abs(x).max():
         return 0.0, 1.0
@@ -115,7 +115,7 @@ def find_outliers(values: _Array) -> tuple[int, ...]:
     F. E. Grubbs: Procedures for detecting outlying observations in samples, Technometrics 11, 1969, at 1 %; repeated
     without the value that was found.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - takes longer to load than a short command to run
+    from scipy.special import stdtrit
 
     left, found = np.arange(len(values)), []
     for _ in range(min(len(values) // 5, _OUTLIERS_MAX)):

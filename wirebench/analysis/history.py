@@ -50,17 +50,14 @@ class Line:
 
     @property
     def target(self) -> str:
-        """The target."""
         return self.points[0].run.target
 
     @property
     def machine(self) -> str:
-        """The machine, in words."""
         return ", ".join(describe_hardware(self.points[0].run.machine).values())
 
     @property
     def name(self) -> str:
-        """Name where it was measured."""
         return f"{self.target}: {self.machine}"
 
 

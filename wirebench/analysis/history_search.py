@@ -38,7 +38,6 @@ class FoundCell:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return describe_common_factors(self.factors)
 
 
@@ -132,7 +131,6 @@ def _explain_no_match(index: Index, filters: Filters) -> UsageError:
 
 
 def _load_runs(paths: Paths, on_damaged: Callable[[DamagedRun], None]) -> Iterator[Run]:
-    """Yield the runs, each with the records of its cell alone."""
     for path, cell in paths:
         try:
             yield load_run(path, cell)

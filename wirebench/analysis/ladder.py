@@ -80,7 +80,6 @@ def _step(before: CellSummary, cell: CellSummary, margin: float, looks: int) -> 
 
 
 def _words(before: CellSummary, cell: CellSummary) -> str:
-    """Say what changes from one rung to the next."""
     old, new = ((str(each.factors["transport"]), str(each.factors["codec"])) for each in (before, cell))
     codecs = f"{_CODECS[new[1]]} for {_CODECS[old[1]]}"
     framings = f"{_FRAMINGS[new[0]]} for {_FRAMINGS[old[0]]}"

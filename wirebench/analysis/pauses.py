@@ -22,17 +22,14 @@ class RunPart:
 
     @property
     def first_window(self) -> datetime:
-        """When its first window began."""
         return _moment(min(record.window_start_unix_ns for record in self.records))
 
     @property
     def last_window(self) -> datetime:
-        """When its last window ended."""
         return _moment(max(record.window_end_unix_ns for record in self.records))
 
     @property
     def blocks(self) -> frozenset[int]:
-        """The blocks that it has measured something of."""
         return frozenset(record.block for record in self.records)
 
 

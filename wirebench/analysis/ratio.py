@@ -38,8 +38,7 @@ class Ratio:
 
         One-sided; 1 without an interval.
         """
-        # Imported late: scipy takes longer to load than a short command to run.
-        from scipy.special import stdtr  # noqa: PLC0415
+        from scipy.special import stdtr
 
         if self.log_error is None or self.degrees_of_freedom is None:
             return 1.0
@@ -155,8 +154,6 @@ def _ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: in
 
 
 def compute_t_quantile(degrees_of_freedom: float, probability: float) -> float:
-    """Return Student's t quantile."""
-    # Imported late: scipy takes longer to load than a short command to run.
-    from scipy.special import stdtrit  # noqa: PLC0415
+    from scipy.special import stdtrit
 
     return float(stdtrit(degrees_of_freedom, probability))

@@ -185,8 +185,7 @@ def _sum_squares(shapes: _Floats, at: _Floats, means: _Floats) -> _Floats:
 
 def _minimise(at: _Floats, means: _Floats, free: _Free) -> _Floats:
     """Return σ and κ of the least sum of squares; those that aren't free are 0."""
-    # Imported late: scipy takes longer to load than a short command to run.
-    from scipy.optimize import least_squares  # noqa: PLC0415
+    from scipy.optimize import least_squares
 
     places = list(free)
 
@@ -235,7 +234,7 @@ def _compute_reach(squares: tuple[float, float], degrees: tuple[int, int]) -> tu
     of the distances alone, which are the same in every block (N. R. Draper, H. Smith: Applied Regression Analysis,
     Wiley 1998, chapter 2).
     """
-    from scipy.special import fdtrc  # noqa: PLC0415
+    from scipy.special import fdtrc
 
     noise, distances = squares[0] / degrees[0], squares[1] / degrees[1]
     is_misfit = bool(fdtrc(degrees[1], degrees[0], distances / max(noise, math.ulp(1.0) ** 2)) < LEVEL)

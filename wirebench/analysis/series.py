@@ -78,7 +78,6 @@ def read_level(factors: Factors, factor: str) -> float | None:
 
 
 def find_numeric_factors(cells: Sequence[HasFactors]) -> tuple[str, ...]:
-    """Return the factors that some of the cells can be drawn over."""
     return tuple(factor for factor in (cells[0].factors if cells else ()) if group_by_level(cells, factor))
 
 

@@ -34,12 +34,10 @@ class Significance:
 
     @property
     def is_different(self) -> bool:
-        """Whether the ratio isn't 1."""
         return self.p_difference <= LEVEL
 
     @property
     def is_equivalent(self) -> bool:
-        """Whether the ratio is within the margin."""
         return self.p_equivalence <= EQUIVALENCE_LEVEL
 
 

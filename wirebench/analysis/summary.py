@@ -33,7 +33,6 @@ class CellSummary:
 
     @property
     def full_name(self) -> str:
-        """Its name among all cells of the run."""
         return name_cell_fully(self.factors, self.shared)
 
     @property
@@ -160,7 +159,6 @@ _LAST_ORDER = (
 
 
 def sort_key(factors: Factors) -> tuple[object, ...]:
-    """Return a cell's place among others: what one sorts by."""
     levels = ((-1 if factors[name] is None else factors[name]) for name in _ORDER)
     first = tuple((isinstance(level, str), level) for level in levels)
     transport = _TRANSPORT_ORDER[str(factors["transport"])]

@@ -19,7 +19,7 @@ def main() -> None:
         with handle_interrupts():
             status = _run()
     except WirebenchError as error:
-        from wirebench.cli.output import print_error  # noqa: PLC0415
+        from wirebench.cli.output import print_error
 
         print_error(error)
         sys.exit(error.exit_status)
@@ -32,8 +32,8 @@ def main() -> None:
 def _run() -> int:
     """Run the command, and see that what it printed is out. Raises WirebenchError."""
     # Imported late: Ctrl-C is understood already while all the rest is loaded.
-    from wirebench.cli import stdout  # noqa: PLC0415
-    from wirebench.cli.app import run_app  # noqa: PLC0415
+    from wirebench.cli import stdout
+    from wirebench.cli.app import run_app
 
     stdout.guard()
     try:

@@ -61,7 +61,6 @@ class GroupedCommand(TyperCommand):
 
 
 def show_version(is_asked: bool) -> None:  # noqa: FBT001 - a callback of typer
-    """Print the version and exit."""
     if is_asked:
         sys.stdout.write(f"wirebench {metadata.version('wirebench')}\n")
         raise typer.Exit
@@ -107,7 +106,7 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
         else:
-            from wirebench.cli.options import expand_groups  # noqa: PLC0415 - help needs none of it
+            from wirebench.cli.options import expand_groups
 
             app.command(name, cls=GroupedCommand)(expand_groups(getattr(module, module_name)))
     return app
@@ -123,9 +122,8 @@ def run_app() -> int:
 
 
 def _read_completed_words() -> Sequence[str]:
-    """Return the arguments that a shell has so far."""
     # Imported late: it registers the shells, in a way that help needn't wait for.
-    from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415
+    from typer.completion import completion_init  # type: ignore[attr-defined]
 
     completion_init()
     words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
@@ -134,9 +132,9 @@ def _read_completed_words() -> Sequence[str]:
 
 def _describe_usage_error(error: typer.TyperException) -> UsageError:
     """Return the error in our words: typer would show the usage, and pydantic's words."""
-    from pydantic import ValidationError  # noqa: PLC0415 - help needs none of it
+    from pydantic import ValidationError
 
-    from wirebench.model.validation_messages import describe_error  # noqa: PLC0415
+    from wirebench.model.validation_messages import describe_error
 
     context: typer.Context | None = getattr(error, "ctx", None)
     message = " ".join(error.format_message().split()).removesuffix(".")

@@ -99,7 +99,6 @@ def _choose(drivers: Sequence[str], transports: Sequence[str]) -> list[tuple[Dri
 
 
 def _show(points: Iterable[Point]) -> Iterator[Point]:
-    """Print each point when it is measured."""
     for point in points:
         load = f"{point.rate_asked_per_s:,}/s" if point.rate_asked_per_s else "closed"
         figures = (load, point.concurrency, f"{point.server_ms:g}", f"{point.rate_per_s:,.0f}")

@@ -63,9 +63,8 @@ def export(  # noqa: PLR0913 - one parameter an option
     chosen = format_name or _format_of(output)
     if chosen == "parquet" and output == STDOUT and sys.stdout.isatty():
         raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
-    # Imported late: no other command needs them.
-    from wirebench.results.export import make_table, write_table  # noqa: PLC0415
-    from wirebench.results.index import Filters, Index, find_database_url  # noqa: PLC0415
+    from wirebench.results.export import make_table, write_table
+    from wirebench.results.index import Filters, Index, find_database_url
 
     selected = Filters.read((name, level) for name, levels in given.items() for level in levels or ())
     with Index(find_database_url(check_folder(out))) as index:

@@ -65,8 +65,7 @@ def history(  # noqa: PLR0913 - one parameter an option
     It has intervals, and what has changed from one run to the next; machines and targets are kept apart. --changes
     finds the runs since which the figure has been at another level.
     """
-    # Imported late, here and below: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.analysis.history_search import explain_missing_runs, find_run_folders, read_history  # noqa: PLC0415
+    from wirebench.analysis.history_search import explain_missing_runs, find_run_folders, read_history
 
     figure = _choose_metric(metric)
     given = {"scenario": [scenario], "machine": machine, "target": target, "since": [since], "until": [until]}
@@ -104,8 +103,8 @@ def _choose(
     on_damaged: Callable[[DamagedRun], None],
 ) -> Sequence[Results]:
     """Return what the index has of the cells that are asked for. Raises UsageError, with a list, for none and many."""
-    from wirebench.analysis.history_search import CELLS_MAX, find_cells, find_results, match_cells, parse_levels  # noqa: PLC0415
-    from wirebench.results.index import Filters, Index, find_database_url  # noqa: PLC0415
+    from wirebench.analysis.history_search import CELLS_MAX, find_cells, find_results, match_cells, parse_levels
+    from wirebench.results.index import Filters, Index, find_database_url
 
     levels = parse_levels(factors)
     filters = Filters.read((name, level) for name, each in given.items() for level in each or ())
@@ -137,8 +136,7 @@ def _choose_metric(name: str | None) -> Metric | None:
 
 
 def _draw(found: Sequence[History], changes: Sequence[Sequence[LineChanges]], path: Path) -> None:
-    # Imported late: few ask for a plot.
-    from wirebench.present.charts import file, history  # noqa: PLC0415
+    from wirebench.present.charts import file, history
 
     file.write(history.arrange(found, changes), path)
 
@@ -154,7 +152,6 @@ def _print(found: History, console: Console) -> None:
 
 
 def _print_changes(found: Sequence[LineChanges], metric: Metric, console: Console) -> None:
-    """Print what has changed on each line, and what to know besides."""
     for line_changes in found:
         where = f"{line_changes.line.name}: " if len(found) > 1 else ""
         for sentence in describe_line_changes(line_changes, metric):

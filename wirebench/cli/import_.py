@@ -51,8 +51,7 @@ def import_(
 
 def _put_into_index(results: Path, folder: Path) -> None:
     """Have the run found by its figures; where that fails it is here all the same."""
-    # Imported late: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.results.index import Index, find_database_url  # noqa: PLC0415
+    from wirebench.results.index import Index, find_database_url
 
     try:
         with Index(find_database_url(results)) as index:

@@ -34,8 +34,7 @@ def index(
 
     The index is index.db in the folder, unless WIREBENCH_DATABASE_URL names a database: postgresql://…
     """
-    # Imported late: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.results.index import Index, find_database_url, is_own  # noqa: PLC0415
+    from wirebench.results.index import Index, find_database_url, is_own
 
     check_folder(out)
     if take_out and not rebuild:

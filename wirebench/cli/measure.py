@@ -111,8 +111,7 @@ def conclude(run: Run, show_figures: Callable[[], None]) -> None:
 
     Raises WirebenchError, Interrupted.
     """
-    # Imported late: the report takes longer to load than a short command to run.
-    from wirebench.report import write_report  # noqa: PLC0415
+    from wirebench.report import write_report
 
     again = f"write the report by: wirebench report --run {run.folder}"
     try:
@@ -131,7 +130,6 @@ def conclude(run: Run, show_figures: Callable[[], None]) -> None:
 
 
 def _try_to_print(show_figures: Callable[[], None]) -> str:
-    """Print the figures; return what went wrong, if something did."""
     try:
         show_figures()
         sys.stdout.flush()

@@ -96,7 +96,7 @@ class TlsFiles:
         tls = ClientTls(*(path and path.resolve() for path in (self.cacert, self.cert, self.key)))
         make_context(tls)
         if tls.certificate:
-            from wirebench.targets.certificates import check_dates  # noqa: PLC0415 - few commands need it
+            from wirebench.targets.certificates import check_dates
 
             check_dates(tls.certificate)
         return tls
@@ -137,7 +137,7 @@ class BuildFiles:
 
     def write(self, summary: BuildSummary) -> None:
         """Write the files that were asked for. Raises WirebenchError."""
-        from wirebench.present.build_summary import format_junit, format_markdown  # noqa: PLC0415 - few ask for it
+        from wirebench.present.build_summary import format_junit, format_markdown
 
         for path, write_text in ((self.junit, format_junit), (self.markdown, format_markdown)):
             if path:
@@ -176,7 +176,6 @@ class Page:
 
 
 def complete_scenarios(incomplete: str) -> list[str]:
-    """Return the names of our scenarios that begin so."""
     return [name for name in list_scenario_files() if name.startswith(incomplete)]
 
 
@@ -187,7 +186,6 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def list_scenario_files() -> dict[str, Path]:
-    """Return the files of our scenarios by name."""
     return {path.stem: path for path in (*sorted(SCENARIOS.glob("*.yaml")), *sorted(SCENARIOS.glob("examples/*.yaml")))}
 
 

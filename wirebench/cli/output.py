@@ -64,7 +64,6 @@ class _PlainConsole(Console):
     """Shows control characters as what they are: questions, versions and reasons may be of an imported run."""
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's, handed on
-        """Turn a text into what is shown, line by line."""
         return super().render_str(_escape_lines(text), **options)
 
 
@@ -73,7 +72,6 @@ def print_json(data: object) -> None:
 
 
 def warn_of_damaged(run: DamagedRun) -> None:
-    """Warn on stderr that a run is skipped, and why."""
     sys.stderr.write(f"warning: skipped {run.folder}, which can't be read: {run.reason}\n")
 
 
@@ -129,7 +127,6 @@ def print_run(run: Run, console: Console) -> None:
 
 
 def _describe_failed_gates(cells: Sequence[CellSummary]) -> Iterator[str]:
-    """Describe each failed gate: where it failed, and what to do."""
     failed = [gate for cell in cells for gate in cell.failed_gates()]
     for name, count in Counter(gate.name for gate in failed).items():
         advice = next(gate.advice for gate in failed if gate.name == name)

@@ -75,7 +75,6 @@ class TerminalProgress(ProgressBar):
         self.update(note=f"{format_left(self._time_left.compute_s())} left")
 
     def end_cell(self, record: Record, done: int, total: int) -> None:
-        """Show what was measured, and how long the rest will take."""
         self._time_left.count_done(done)
         factors = record.factors
         text = f"{factors['variant'] or factors['transport']} {factors['operation']} c={factors['concurrency']}"

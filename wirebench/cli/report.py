@@ -20,8 +20,7 @@ def report(
     to: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run's folder.")] = None,
 ) -> None:
     """Write the report of a run: one HTML file."""
-    # Imported late: the report takes longer to load than a short command to run.
-    from wirebench.report import write_report  # noqa: PLC0415
+    from wirebench.report import write_report
 
     path = write_report(find_run(run, out, warn_of_damaged), to)
     sys.stdout.write(f"{path}\n")

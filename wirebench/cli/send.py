@@ -29,8 +29,7 @@ def send(
 
     Runs with --target kubernetes are sent automatically.
     """
-    # Imported late: the report takes longer to load than a short command to run.
-    from wirebench.results.bundle.cluster import ResultsServer  # noqa: PLC0415
+    from wirebench.results.bundle.cluster import ResultsServer
 
     found = find_run(run, out, warn_of_damaged)
     access, _ = find_access(kubectl.context, kubectl.kubeconfig)
@@ -60,7 +59,7 @@ def send_when_over(folder: Path, access: Access | None) -> Iterator[None]:
 
 
 def _try_to_send(folder: Path, access: Access) -> None:
-    from wirebench.results.bundle.cluster import ResultsServer  # noqa: PLC0415
+    from wirebench.results.bundle.cluster import ResultsServer
 
     again = f"send it by: {_build_command(folder, access)}"
     try:
@@ -79,7 +78,6 @@ def _try_to_send(folder: Path, access: Access) -> None:
 
 
 def _build_command(folder: Path, access: Access) -> str:
-    """Return the command line that sends the run again."""
     ours = access.context == OUR_CONTEXT
     flags = [] if ours or access.context is None else ["--context", access.context]
     flags += [] if ours or access.kubeconfig is None else ["--kubeconfig", str(access.kubeconfig)]

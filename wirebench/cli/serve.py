@@ -34,9 +34,8 @@ def serve(
 
     It serves this machine only, unless --host says otherwise.
     """
-    # Imported late: no other command needs a web server.
-    from wirebench.results.index import Index, find_database_url  # noqa: PLC0415
-    from wirebench.web import Hosts, PageServer, format_url, listen, make_app  # noqa: PLC0415
+    from wirebench.results.index import Index, find_database_url
+    from wirebench.web import Hosts, PageServer, format_url, listen, make_app
 
     url = find_database_url(check_folder(out))
     Index(url).close()  # fail now, not at the first request

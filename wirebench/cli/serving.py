@@ -54,8 +54,7 @@ class PageServer:
 @contextlib.contextmanager
 def serve_page(out: Path, port: int, run_id: str) -> Iterator[PageServer]:
     """Serve the runs of a folder while the `with` block runs. Raises WirebenchError if that can't be done."""
-    # Imported late: most runs are not served.
-    from wirebench.web import format_url, listen  # noqa: PLC0415
+    from wirebench.web import format_url, listen
 
     try:
         out.mkdir(parents=True, exist_ok=True)

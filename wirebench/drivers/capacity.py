@@ -42,7 +42,6 @@ class CapacityShortfall:
 
 
 def read_capacity(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> Capacity:
-    """Return what this machine and this process's cgroup have left."""
     free = psutil.virtual_memory().available
     _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
     return Capacity(

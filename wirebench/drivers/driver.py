@@ -89,7 +89,6 @@ class Driver(ABC):
     good_statuses: Collection[int] = (0,)
 
     def read_version(self) -> str | None:
-        """Return the tool's version, or None if it isn't installed."""
         return processes.read_version(self.path, self.version_flag)
 
     @abstractmethod

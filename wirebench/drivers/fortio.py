@@ -79,7 +79,6 @@ def _build_request(job: Job, part: Part) -> list[str | Path]:
 
 
 def classify_http(outcome: str) -> Outcome:
-    """Understand fortio's outcome of an HTTP request: its status."""
     if outcome == _NO_REPLY:
         return per_request.UNAVAILABLE, "no reply"
     return per_request.classify_http(int(outcome))

@@ -184,7 +184,6 @@ def _list_equalities(path: str, template: Any, values: Values) -> Iterator[tuple
 
 
 def classify_http(status: int) -> Outcome:
-    """Return the outcome of a request that was answered with this status."""
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
         return OK, ""
     return _HTTP.get(status, UNKNOWN), f"HTTP {status}"

@@ -70,7 +70,6 @@ def send_requests(job: Job, requests_each: int) -> tuple[Answer, ...]:
 
 
 def describe_job(job: Job) -> dict[str, Any]:
-    """Return the job file's content."""
     load, cell = job.load, job.cell
     generator, generators = job.generator
     described: dict[str, Any] = {

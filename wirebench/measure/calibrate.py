@@ -59,7 +59,6 @@ class Probe:
     rate_per_s: int | None = None
 
     def __str__(self) -> str:
-        """Name it in messages."""
         load = f"{self.rate_per_s:,}/s" if self.rate_per_s else "closed"
         return f"{self.driver} {self.transport}, {load}, {self.concurrency:,} connections, {self.server_ms:g} ms"
 

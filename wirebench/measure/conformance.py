@@ -180,7 +180,6 @@ def _clear(subjects: Sequence[_Subject]) -> None:
 
 
 def _compare(subjects: Sequence[_Subject], seed: int, requests: int, *, writes: bool) -> Iterator[str]:
-    """Yield a line for each request that was answered differently."""
     # One generator for each client: equal seeds draw alike, and only the ids follow the client's base.
     scripts = [_generate_requests(random.Random(seed), subject.base, writes=writes) for subject in subjects]  # noqa: S311 - no secrets
     for number in range(1, requests + 1):

@@ -131,7 +131,6 @@ class Variants:
         return [(job, self._send(job, endpoints[job.cell.service])) for job in jobs.values()]
 
     def compare(self, answered: Answered) -> Conformance:
-        """Return wrong answers, and differences between variants."""
         outcome = compare_answers(answered)
         names = {name for name, _ in find_variables(self._scenario)}
         return replace(outcome, mismatches=tuple(redact(line, names) for line in outcome.mismatches))
@@ -214,7 +213,6 @@ def _is_reflected(variant: Variant) -> bool:
 
 
 def compare_answers(answered: Iterable[tuple[Job, Sequence[Answer]]]) -> Conformance:
-    """Check answers, and compare those to equal requests."""
     by_work: dict[object, list[tuple[Job, Sequence[Answer]]]] = {}
     for job, answers in answered:
         by_work.setdefault(describe_work(job.cell), []).append((job, answers))
@@ -223,7 +221,6 @@ def compare_answers(answered: Iterable[tuple[Job, Sequence[Answer]]]) -> Conform
 
 
 def describe_work(cell: Cell) -> tuple[object, ...]:
-    """Return the factors that decide what requests of a cell are."""
     return (cell.operation, cell.payload, cell.stream_items, cell.stream_rate_limit_per_s)
 
 

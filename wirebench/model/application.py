@@ -68,7 +68,6 @@ class Rest(StrictModel):
 
     @property
     def path(self) -> str:
-        """The template of the path."""
         return self.request.partition(" ")[2].partition("?")[0]
 
     @property
@@ -184,7 +183,6 @@ class Operation(StrictModel):
 
     @property
     def deletes(self) -> bool:
-        """Whether it deletes what the load has created."""
         return self.find_input("created") is not None
 
     @property
@@ -197,7 +195,6 @@ class Operation(StrictModel):
         return next((each for each in chosen if isinstance(each, int)), None)
 
     def takes(self, payload: str | int) -> bool:
-        """Return whether some input has a value for this payload."""
         return any(each.takes(payload) for each in self.inputs.values())
 
     def request_rest(self, values: Values) -> RestRequest:
@@ -224,7 +221,6 @@ class Operation(StrictModel):
         return self.model_copy(update={transport: request})
 
     def request_grpc(self, values: Values) -> dict[str, Any]:
-        """Return the gRPC message for these inputs, in JSON form."""
         message: dict[str, Any] = render(_require(self.grpc, "grpc").message, values)
         return message
 
@@ -305,7 +301,6 @@ class Application(StrictModel):
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The operations that are answered with many items."""
         return tuple(name for name, each in self.operations.items() if each.stream)
 
     @property
@@ -335,7 +330,6 @@ class Application(StrictModel):
         return self.model_dump_json(exclude_unset=True, by_alias=True, indent=1)
 
     def dump_requests(self) -> str:
-        """Return what drivers read of it, as JSON."""
         others: dict[str, Any] = {"application": True, "variants": True, "operations": {"__all__": {"variants"}}}
         return self.model_dump_json(exclude_unset=True, by_alias=True, exclude=others)
 

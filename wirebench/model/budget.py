@@ -35,7 +35,6 @@ LIMITED: Mapping[str, Metric] = {
 
 
 def _read_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted
-    """Return levels as texts, which is how they are compared."""
     levels = value if isinstance(value, list) else [value]
     if not 1 <= len(levels) <= LEVELS_MAX:
         raise ValueError(f"must have 1 to {LEVELS_MAX} levels")

@@ -154,7 +154,6 @@ class Cell:
 
     @property
     def is_stream(self) -> bool:
-        """Whether its requests are answered with many items each."""
         return self.stream_items is not None
 
     @property

@@ -188,7 +188,6 @@ class HistogramFile(FrozenModel):
 
     @property
     def items(self) -> int:
-        """How many items of streams came in the window."""
         return sum(each.count for each in self.series if each.clock in ("first_item", "gap"))
 
     @property

@@ -115,7 +115,6 @@ class Input(StrictModel):
         return self.generator not in ("text", "bytes", "payload", "stream", "repeat", "value")
 
     def takes(self, payload: str | int) -> bool:
-        """Return whether it has a value for this payload."""
         if self.of and self.of.takes(payload):
             return True
         if isinstance(payload, int):

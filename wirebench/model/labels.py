@@ -232,7 +232,6 @@ def _describe_items(factors: Factors, without: Collection[str]) -> str:
 
 
 def describe_payload(level: object) -> str:
-    """Name a payload as a noun."""
     return f"a payload of {_format_payload(level)}" if level else "the payload that is usual"
 
 

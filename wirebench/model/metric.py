@@ -47,7 +47,6 @@ class Metric:
 
     @property
     def column(self) -> str:
-        """Its shortest label."""
         return self.short or self.label
 
 
@@ -236,8 +235,6 @@ _STREAMS = (
 
 #: All of them, in the order in which they are shown.
 METRICS = {metric.name: metric for metric in (*_REQUESTS, *_LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS)}
-#: How long users waited.
-LATENCIES = {metric.name: metric for metric in _LATENCIES}
 #: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
 CAPACITIES = tuple(metric.name for metric in _CAPACITIES)
 #: What cells are compared by.

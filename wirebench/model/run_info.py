@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, PositiveFloat, PositiveInt
 
-from wirebench.model.contract import Comparable, Driver
+from wirebench.model.contract import Comparable
 from wirebench.model.frozen import FrozenModel
 
 #: What ended a run that was repeated: settled verdicts, or a limit; empty until then.
@@ -42,16 +42,14 @@ class RunInfo(FrozenModel):
     #: Of a run that is repeated until its verdicts are settled: at most so many, until it ends.
     blocks: int
     looks: Looks | None = None
-    #: The driver of all cells; None if there are several. Runs of earlier versions don't have it.
-    driver: Driver | None = None
     cells: int
-    #: Whether it looks up the drivers' error; runs of earlier versions don't have it.
+    #: Whether it looks up the drivers' error.
     calibrate: bool = True
     #: `running` until the end; `incomplete` if it was stopped, with the reason.
     status: Literal["running", "complete", "incomplete"]
     reason: str
     pid: int
-    #: When that process began, as its number may be used again; runs of earlier versions don't have it.
+    #: When that process began, as its number may be used again.
     process_began_unix_s: float | None = None
     started_at: str
     #: When it was resumed, each time. Durations are those of its parts, without the pauses.

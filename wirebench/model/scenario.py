@@ -159,7 +159,6 @@ class Factors(StrictModel):
 
     @classmethod
     def list_names(cls) -> tuple[str, ...]:
-        """Return the names of all factors, those in `network` among them."""
         return tuple(name for name in (*cls.model_fields, *Network.model_fields) if name != "network")
 
     def find_levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
@@ -230,7 +229,6 @@ class Load(StrictModel):
 
     @property
     def recording(self) -> Recording | None:
-        """What the timing file holds, once it has been read."""
         return self._recording
 
     @property
@@ -243,7 +241,6 @@ class Load(StrictModel):
         return self.windows_max + 1 if self.model == "capacity" else 1
 
     def compute_spawn_s(self, users: int) -> float:
-        """Return how long after the first user the last one starts."""
         return (users - 1) / self.spawn_rate_per_s if self.spawn_rate_per_s else 0.0
 
     def replay(self, recording: Recording | None, timing_path: Path | None = None) -> Load:

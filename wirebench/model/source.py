@@ -97,10 +97,7 @@ def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, A
 
 
 def parse_value(text: str) -> Any:  # noqa: ANN401 - any YAML
-    """Return the value that an option gives in YAML; several with commas between them are a list.
-
-    Raises ValueError.
-    """
+    """Return the value that an option gives in YAML; several with commas between them are a list. Raises ValueError."""
     try:
         loader = _Loader(f"[{text}]")
         node = loader.get_single_node()

@@ -36,7 +36,6 @@ def render(template: Template, values: Values) -> Any:  # noqa: ANN401 - any JSO
 
 
 def render_text(template: str, values: Values, encode: Callable[[str], str] = str) -> str:
-    """Return a text with its placeholders replaced by their values, encoded."""
     return _PLACEHOLDER.sub(lambda match: encode(to_text(_find_value(match, values))), template)
 
 

@@ -87,7 +87,6 @@ class Workload(_Work):
         return self.clients or {"": all_users}
 
     def describe_kinds(self) -> list[dict[str, Any]]:
-        """Return the kinds of clients as drivers read them."""
         given = {"sequence", "phases", "mix"}
         return [
             {"name": name, "users": each.users, **each.model_dump(include=given, exclude_defaults=True)}

@@ -105,7 +105,6 @@ def _find_google_protos() -> Iterator[Path]:
 
 
 def _explain_protoc(error: ProcessError) -> list[str]:
-    """Return protoc's errors, those with a line first."""
     lines = [line for line in error.details.splitlines() if ": warning: " not in line and line.strip()]
     return sorted(lines, key=lambda line: not _PLACED.search(line)) or [error.message]
 
@@ -214,7 +213,6 @@ def _check_operation(application: Application, name: str, given: Grpc, schema: S
 def _check_request(
     application: Application, name: str, given: Grpc, message: Descriptor, schema: Schema
 ) -> Iterator[_Finding]:
-    """Find what doesn't fit in requests of each payload."""
     operation = application.operations[name]
     for payload in (None, *filter(operation.takes, application.payloads)):
         pick = random.Random(0)  # noqa: S311 - load, not a secret

@@ -76,7 +76,6 @@ def check_scenario(
 
 
 def _describe_mistake(source: Source, mistake: ErrorDetails) -> str:
-    """Describe a mistake in one line: where it is, what is wrong, and what is there."""
     field = tuple(part for part in mistake["loc"] if part != EVERY_TRANSPORT)
     if mistake["type"] == "extra_forbidden":
         return f"{source.locate(field)}: no such key{_suggest_key(field)}"

@@ -151,7 +151,6 @@ class _Editor:
         return list(found) if isinstance(found, dict) else []
 
     def _remove_other_transports(self) -> None:
-        """Remove levels of transports that aren't measured any more."""
         measured = _list_levels(self.find(_TRANSPORT))
         for section in (("factors",), ("factors", "network"), _CROSS_CHECK):
             for name in self._list_keys(section):
@@ -199,14 +198,12 @@ def _can_drive_open_load(driver: Any) -> bool:  # noqa: ANN401 - any YAML
 
 
 def _list_levels(value: Any) -> list[Any]:  # noqa: ANN401 - any YAML
-    """Return the levels of a factor, whichever way it is written."""
     if isinstance(value, dict):
         return list(itertools.chain.from_iterable(map(_list_levels, value.values())))
     return value if isinstance(value, list) else [value]
 
 
 def _describe_changes(before: Mapping[str, Any], after: Mapping[str, Any], at: KeyPath = ()) -> Iterator[str]:
-    """Yield each key that differs with its old and its new value."""
     for key in dict.fromkeys((*before, *after)):
         old, new = before.get(key), after.get(key)
         if old is new:

@@ -70,7 +70,6 @@ class Plan:
     looks: Looks | None = None
 
     def describe_block(self, block: int) -> str:
-        """Say which block of how many it is."""
         return f"block {block} of {'at most ' if self.looks else ''}{len(self.blocks)}"
 
     @property
@@ -82,7 +81,6 @@ class Plan:
 
     @property
     def services(self) -> tuple[ServiceSpec, ...]:
-        """The distinct services, in the order of the cells."""
         return tuple(dict.fromkeys(cell.service for cell in self.cells))
 
     @property
@@ -135,7 +133,6 @@ def _raise_first(scenario: Scenario, *findings: Iterable[Finding]) -> None:
 
 
 def _validate_size(scenario: Scenario, target: TargetName) -> Findings:
-    """Reject too many cells before they are built."""
     cells = sum(math.prod(map(len, levels.values())) for _, levels in _list_combinations(scenario, target))
     if cells > CELLS_MAX:
         yield ("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario"

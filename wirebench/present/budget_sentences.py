@@ -19,7 +19,6 @@ _OUTCOMES: dict[BudgetVerdict, Outcome] = {"met": "passed", "broken": "failed"}
 
 
 def tabulate_check(check: LimitCheck) -> tuple[str, ...]:
-    """Return a row of a table."""
     return describe_common_factors(check.cell.factors), name_limit(check), format_figure(check), check.verdict
 
 
@@ -33,7 +32,6 @@ def name_limit(check: LimitCheck) -> str:
 
 
 def format_figure(check: LimitCheck) -> str:
-    """Write what was measured, with its interval and unit."""
     metric, figure = check.metric, check.figure
     if figure is None:
         return ABSENT
@@ -47,7 +45,6 @@ def format_figure(check: LimitCheck) -> str:
 
 
 def describe_check(check: LimitCheck) -> str:
-    """Say in one sentence what has become of a limit."""
     return f"{describe_common_factors(check.cell.factors)}: {describe_limit(check)}"
 
 
@@ -77,7 +74,6 @@ def _describe_error(check: LimitCheck) -> str:
 
 
 def summarise_check(found: BudgetCheck) -> str:
-    """Say in one sentence what all limits together come to."""
     counts = [f"{count} {verdict}" for verdict in _COUNTED if (count := len(found.with_verdict(verdict)))]
     if withheld := len(found.with_verdict("withheld")):
         counts.append(f"no verdict on {withheld}")
@@ -86,7 +82,6 @@ def summarise_check(found: BudgetCheck) -> str:
 
 
 def list_budget_caveats(found: BudgetCheck) -> Iterator[str]:
-    """Yield what to know beside the verdicts."""
     run = found.run
     if run.status != "complete":
         why = f" ({run.reason})" if run.reason else ""

@@ -45,7 +45,6 @@ class CellComparison:
 
 
 def make_comparison_data(of: Comparison) -> CellComparison:
-    """Return a comparison, and in it those that check it."""
     return CellComparison(
         factor=of.factor,
         subject=of.subject.cell,
@@ -104,7 +103,6 @@ class ScalingData:
 
 
 def make_scaling_data(of: Scaling) -> ScalingData:
-    """Return a series with its law."""
     return ScalingData(
         factor=of.series.factor,
         levels=of.series.levels,
@@ -192,7 +190,6 @@ class RunComparisonData:
 
 
 def describe_run_comparison(found: RunComparison) -> RunComparisonData:
-    """Return what two runs come to."""
     return RunComparisonData(
         base=found.base,
         head=found.head,
@@ -266,7 +263,6 @@ class BudgetCheckData:
 
 
 def describe_budget_check(found: BudgetCheck) -> BudgetCheckData:
-    """Return what has become of each limit."""
     return BudgetCheckData(
         run=found.run,
         base=found.base,

@@ -83,7 +83,6 @@ class HistoryData:
 
 
 def make_history_data(found: History, changes: Sequence[LineChanges] | None = None) -> HistoryData:
-    """Return a history, with the changes of its lines where they are asked for."""
     metric = found.metric
     of_lines = [None] * len(found.lines) if changes is None else [each.changes for each in changes]
     return HistoryData(

@@ -38,7 +38,6 @@ def describe_level_change(change: LevelChange, metric: Metric) -> str:
 
 
 def name_direction(change: LevelChange, metric: Metric) -> str:
-    """Name what has become of the figure, in the words of verdicts."""
     return "faster" if (change.ratio > 1) == metric.higher_is_better else "slower"
 
 

@@ -48,7 +48,6 @@ def format_moment(text: str) -> str:
 
 
 def format_duration(seconds: float | None) -> str:
-    """Write a duration in minutes and seconds."""
     if seconds is None:
         return ABSENT
     minutes, rest = divmod(round(seconds), 60)

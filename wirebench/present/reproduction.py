@@ -48,12 +48,10 @@ class Reproduction:
     differences: tuple[Difference, ...]
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many comparisons came out so."""
         return sum(each.outcome == outcome for each in self.repeated)
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether any verdict is."""
         return self.count("contradicted") > 0
 
 
@@ -111,7 +109,6 @@ def _figures(comparison: Comparison) -> str:
 
 
 def summarise_reproduction(found: Reproduction) -> str:
-    """Say in one sentence whether the run is reproduced."""
     held, contradicted, unsaid = found.count("held"), found.count("contradicted"), found.count("open")
     of = pluralise(len(found.repeated), "comparison")
     others = f", and of {unsaid} nothing can be said" if unsaid else ""
@@ -124,5 +121,4 @@ def summarise_reproduction(found: Reproduction) -> str:
 
 
 def describe_difference(found: Difference) -> str:
-    """Say what isn't the same in both runs."""
     return f"{found.name}: {found.base} there, {found.head} here"

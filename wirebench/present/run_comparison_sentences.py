@@ -29,7 +29,6 @@ _COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive
 
 
 def describe_change(change: CellChange) -> str:
-    """Say in one sentence what has become of a cell."""
     return f"{describe_common_factors(change.subject.factors)}: {describe_verdict(change)}"
 
 
@@ -97,12 +96,10 @@ def _make_build_row(change: CellChange) -> BuildRow:
 
 
 def explain_withheld_change(change: CellChange) -> str:
-    """Say why there is no verdict."""
     return "; ".join(filter(None, (*change.reasons, explain_withheld(change.failed_gates)))) or "nothing to compare"
 
 
 def summarise_comparison(found: RunComparison) -> str:
-    """Say in one sentence what all cells together come to."""
     withheld = len(found.with_verdict("withheld"))
     both = f"{pluralise(len(found.changes), 'cell')} in both runs"
     if withheld == len(found.changes):
@@ -134,7 +131,6 @@ def list_caveats(found: RunComparison) -> Iterator[str]:
 
 
 def describe_difference(of: Difference) -> str:
-    """Say what two runs differ in, and whether it keeps their figures apart."""
     apart = f": no verdict where it counts, as {of.reason}" if of.reason else ""
     return f"{of.name}: {of.base} in base, {of.head} in head{apart}."
 

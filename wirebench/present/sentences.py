@@ -70,7 +70,6 @@ def describe_agreement(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def describe_comparison(comparison: Comparison) -> str:
-    """Say in one sentence what a comparison supports."""
     return f"{describe_situation(comparison)}: {describe_verdict(comparison)}"
 
 
@@ -150,7 +149,6 @@ def format_ratios(pair: CellPair) -> str:
 
 
 def format_ratio(pair: CellPair, name: str) -> str:
-    """Say the ratio of two cells by a metric that both have."""
     return f"{format_interval(pair.ratios[name])} the {METRICS[name].label}{_doubt(pair, name)}"
 
 
@@ -196,7 +194,6 @@ def describe_correction(pairs: Iterable[CellPair]) -> str:
 
 
 def format_gate_names(failed: Iterable[Gate]) -> str:
-    """Name gates as words."""
     return ", ".join(dict.fromkeys(name_gate(gate.name) for gate in failed))
 
 
@@ -215,19 +212,16 @@ def explain_withheld(failed: Iterable[Gate]) -> str:
 
 
 def format_interval(ratio: Ratio) -> str:
-    """Write a ratio with its interval, if it has one."""
     if ratio.low is None or ratio.high is None:
         return format_estimate(ratio.estimate)
     return f"{format_estimate(ratio.estimate)} (95 % CI {_number(ratio.low)}–{_number(ratio.high)})"
 
 
 def format_estimate(ratio: float) -> str:
-    """Write a ratio without its interval."""
     return f"{_number(ratio)}×"
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:
-    """Name the two sides of a comparison by what differs."""
     cells = (comparison.subject.factors, comparison.baseline.factors)
     match comparison.factor:
         case "transport" | "variant":

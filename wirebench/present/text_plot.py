@@ -30,7 +30,6 @@ class Strip:
 
     @property
     def heading(self) -> str:
-        """The ends of the scale."""
         low, high = format_number(self.low), format_number(self.high)
         return f"{low}{high:>{max(_WIDTH - len(low), len(high) + 1)}}"
 

@@ -15,8 +15,7 @@ def write_report(run: Run, path: Path | None = None) -> Path:
 
     A histogram that can't be read is noted in the report. Raises WirebenchError if the report can't be written.
     """
-    # Imported late: the charts take longer to load than a short command to run.
-    from wirebench.report.page import render  # noqa: PLC0415
+    from wirebench.report.page import render
 
     target = path or run.folder / FILE_NAME
     write_atomic(target, render(run))

@@ -26,7 +26,6 @@ class Facts:
 
 
 def list_facts(run: Run) -> tuple[Facts, ...]:
-    """Return all facts; those that are not known are left out."""
     info = run.info
     groups = (
         Facts("The run", tuple(_list_run_facts(run))),

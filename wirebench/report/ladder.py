@@ -29,7 +29,6 @@ class LadderSection:
 
 
 def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[LadderSection, ...]:
-    """Return all ladders among the cells of a run."""
     return tuple(_shown(each, looks) for each in find_ladders(cells, info.equivalence_margin, info.looks_planned))
 
 

@@ -43,14 +43,12 @@ class ReportClaim:
 
 
 def render(run: Run) -> str:
-    """Return the report of a run as HTML."""
     css = "".join(each.read_text(encoding="utf-8") for each in (LOOK_CSS, CHARTS_CSS, _FOLDER / "report.css"))
     template = make_environment().get_template("report.html.j2")
     return template.render(gather(run), css=Markup(css))  # noqa: S704 - our own
 
 
 def gather(run: Run) -> dict[str, Any]:
-    """Work out all that the template shows, by its names for it."""
     cells = summarise(run.records)
     groups = group_cells(cells, run.info.compare)
     comparisons = find_comparisons(run)
@@ -105,7 +103,6 @@ def gather(run: Run) -> dict[str, Any]:
 
 
 def make_claims(comparisons: Iterable[Comparison], forest: Forest | None = None) -> dict[str, list[ReportClaim]]:
-    """Say what each comparison supports, by what both sides share."""
     claims: dict[str, list[ReportClaim]] = {}
     for each in comparisons:
         text = names.capitalise(sentences.describe_verdict(each))

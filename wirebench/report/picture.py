@@ -98,7 +98,6 @@ def draw_metric(
 
 
 def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], *, shared: bool = True) -> tuple[Chart, ...]:
-    """Draw a chart for each group of bars."""
     scale = bars.make_bar_scale([bar for group in groups.values() for bar in group]) if shared else None
     return tuple(
         Chart(title, "", bars.draw_bars(f"{label}, {title}", {"": group}, scale)) for title, group in groups.items()
@@ -144,13 +143,11 @@ class FactorSection:
 
 
 def make_chapters(cells: Sequence[CellSummary]) -> tuple[FactorSection, ...]:
-    """Return a chapter for every factor with enough levels to be drawn over."""
     metrics = [METRICS[name] for name in _OVER_FACTORS]
     return tuple(_add_laws(make_chapter(cells, factor, metrics), cells) for factor in find_numeric_factors(cells))
 
 
 def _add_laws(chapter: FactorSection, cells: Sequence[CellSummary]) -> FactorSection:
-    """Add what the factor's scaling laws say, where it has any."""
     scalings = [each for each in find_scalings(cells) if each.series.factor == chapter.factor]
     return replace(
         chapter,
@@ -160,7 +157,6 @@ def _add_laws(chapter: FactorSection, cells: Sequence[CellSummary]) -> FactorSec
 
 
 def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> FactorSection:
-    """Draw metrics over one factor."""
     found = find_series(cells, factor)
     looks = assign_styles_to_names((_name_series(each), str(each.cells[0].factors["transport"])) for each in found)
     label = label_factor(factor)

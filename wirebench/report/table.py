@@ -70,12 +70,10 @@ def make_table(
 
 
 def make_request_table(groups: Groups, latencies: Mapping[str, CellLatency]) -> FigureTable:
-    """Lay out groups of cells with all columns of requests."""
     return make_table(list_rows(groups), _list_request_columns(latencies))
 
 
 def list_rows(groups: Groups) -> dict[str, list[tuple[str, list[str], CellSummary]]]:
-    """Return groups of cells, each with its name and failed gates."""
     return {
         title: [(cell.name, [gate.name for gate in cell.failed_gates()], cell) for cell in group]
         for title, group in groups.items()
@@ -93,13 +91,10 @@ def _seen(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
 
 
 def read_greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
-    """Take the greatest figure of all blocks."""
     return lambda cell: format_number(max(_seen(cell, figure), default=None))
 
 
 def read_mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
-    """Take the mean of the blocks' figures."""
-
     def mean(cell: CellSummary) -> str:
         seen = _seen(cell, figure)
         return format_number(statistics.fmean(seen)) if seen else ABSENT
@@ -108,7 +103,6 @@ def read_mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary
 
 
 def format_spread(cell: CellSummary) -> str:
-    """Write how far the blocks lie apart."""
     spread = cell.spread(cell.rate)
     return f"{format_number(spread)}×" if spread else ABSENT
 

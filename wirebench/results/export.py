@@ -109,9 +109,8 @@ _CSV: dict[type, Callable[[Any], str]] = {
 
 def _write_parquet(file: BinaryIO, table: ExportTable) -> None:
     """Write rows group by group: names are lists, times microseconds in UTC, levels JSON, for they differ in type."""
-    # Imported late: loading it takes longer than most commands.
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+    import pyarrow as pa
+    from pyarrow import parquet
 
     kinds = {
         str: pa.string(),

@@ -130,10 +130,8 @@ class Filters(RunFilters):
 
     @property
     def transports(self) -> tuple[str, ...]:
-        """The levels of the transport, by either name."""
         return self.transport + self.protocol
 
     @property
     def drivers(self) -> tuple[str, ...]:
-        """The levels of the driver, by either name."""
         return self.driver + self.client

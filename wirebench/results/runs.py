@@ -58,7 +58,6 @@ class Run:
 
     @property
     def is_imported(self) -> bool:
-        """Whether it came in a bundle."""
         return (self.folder / IMPORTED_FILE).exists()
 
 
@@ -138,11 +137,9 @@ class RunWriter:
                 path.unlink()
 
     def histogram_path(self, record_id: str) -> Path:
-        """Where the driver's histogram file of a record goes."""
         return self.folder / "histograms" / f"{record_id}.json"
 
     def log_path(self, name: str) -> Path:
-        """Where a process logs to."""
         return self.folder / "logs" / f"{name}.log"
 
     @property
@@ -173,7 +170,6 @@ class RunWriter:
         write_atomic(self.folder / name, text)
 
     def has_records(self) -> bool:
-        """Whether a window was measured."""
         return any(record_paths(self.folder))
 
     def is_worth_keeping(self, *, logs_count: bool) -> bool:
@@ -186,13 +182,11 @@ class RunWriter:
         return logs_count and any(log.stat().st_size for log in (self.folder / "logs").iterdir())
 
     def discard(self) -> None:
-        """Remove the run's folder: nothing in it is worth keeping."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._follower:
             self._follower.discarded(self.info)
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
-        """Change what is said of the run."""
         self.info = self.info.model_copy(update=changes)
         self._write_info()
 
@@ -249,7 +243,6 @@ def load_records(folder: Path, cell: str = "") -> tuple[Record, ...]:
 
 
 def record_paths(folder: Path) -> Iterator[Path]:
-    """Yield the files of a run's records, in no order."""
     return (folder / "records").glob("*.json")
 
 

@@ -19,7 +19,7 @@ __all__ = ["execute"]
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - as Python defines it
     """Import `execute` when it is used: load pods import this package too, and don't have all that it needs."""
     if name == "execute":
-        from wirebench.run import runner  # noqa: PLC0415
+        from wirebench.run import runner
 
         return runner.execute
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

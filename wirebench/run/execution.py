@@ -227,7 +227,6 @@ class _Execution:
 
 
 def _find_same_zone(endpoint: Endpoint) -> frozenset[str]:
-    """Return the names of the replicas in the load's zone."""
     return frozenset(replica.name for replica in endpoint.replicas if replica.in_load_zone)
 
 

@@ -54,7 +54,6 @@ def _check_capacity(plan: Plan) -> None:
 def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibrate: bool = True) -> RunInfo:
     """Return the run.json of a run that is about to start, by a command line. Raises UsageError."""
     description, source = target.describe(), plan.scenario.source
-    driver, *others = {cell.driver for cell in plan.cells}
     return RunInfo(
         id=run_id,
         scenario=source.path.stem,
@@ -67,7 +66,6 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         seed=plan.seed,
         blocks=len(plan.blocks),
         looks=plan.looks,
-        driver=None if others else driver,
         cells=len(plan.cells),
         calibrate=calibrate,
         status="running",

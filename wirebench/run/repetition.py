@@ -27,7 +27,7 @@ def plan_again(  # noqa: PLR0913 - options of commands
     blocks: int | None = None,
     seed: int | None = None,
 ) -> Plan:
-    """Return the plan of a run's scenario, by default with its blocks, seed and driver.
+    """Return the plan of a run's scenario, by default with its blocks and seed.
 
     `name` is what messages call the file that contains the run, by default its run.json. Commands of variants come
     from the local application file, never from the run: that may be untrusted. Raises UsageError.
@@ -36,23 +36,13 @@ def plan_again(  # noqa: PLR0913 - options of commands
     seed = _check_range(0, run.info.seed if seed is None else seed, SEED_MAX, name, "seed")
     blocks = _check_range(1, blocks or run.info.blocks, BLOCKS_MAX, name, "blocks")
     scenario = _read_scenario(run, name, application)
-    plan = plan_for_target(scenario, target, seed)
-    overrides = []
     if blocks != scenario.blocks:
-        overrides.append(Override(f"--blocks {blocks}", ("blocks",), blocks))
-    if (driver := run.info.driver) and {driver} != {cell.driver for cell in plan.cells}:
-        # Earlier versions didn't write --driver into the scenario of the run.
-        overrides.append(Override(f"--driver {driver}", ("factors", "driver"), driver))
-    if overrides:
-        plan = plan_for_target(_read_scenario(run, name, application, overrides), target, seed)
-    return plan
+        scenario = _read_scenario(run, name, application, (Override(f"--blocks {blocks}", ("blocks",), blocks),))
+    return plan_for_target(scenario, target, seed)
 
 
 def _read_scenario(run: Run, name: str, application: Path | None, overrides: Sequence[Override] = ()) -> Scenario:
-    """Read a run's scenario with the limits of any scenario, and with the timing file of the run.
-
-    Raises UsageError.
-    """
+    """Read a run's scenario with the limits of any scenario, and with the timing file of the run. Raises UsageError."""
     known = application or (Path(run.info.application) if run.info.application else None)
     path = run.folder / f"{run.info.scenario}.yaml"
     try:

@@ -81,8 +81,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
     However it ends, nothing stays running, and what was measured is on disk. Raises UsageError if nothing was started,
     WirebenchError, and Interrupted or KeyboardInterrupt.
     """
-    # Imported late: SQLAlchemy takes longer to load than a short command to run.
-    from wirebench.results.index import IndexFollower, find_database_url  # noqa: PLC0415
+    from wirebench.results.index import IndexFollower, find_database_url
 
     options = target or TargetOptions(plan.target)
     if options.kind != plan.target:

@@ -264,7 +264,6 @@ def read_version(program: Path, flag: str = "--version") -> str | None:
 
 
 def read_last_lines(log: Path, count: int = LAST_LINES) -> str:
-    """Return the last lines of a log, or an empty text."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _LAST_BYTES))

@@ -86,7 +86,7 @@ def _reject_password_prompt() -> str:
 
 
 def make_grpc_credentials(tls: ClientTls) -> grpc.ChannelCredentials:
-    import grpc  # noqa: PLC0415 - imported late: most users of this module don't speak gRPC
+    import grpc
 
     # Without an authority grpc would take one of the lists that come with it, and not the system's.
     authority = tls.authority or ssl.get_default_verify_paths().cafile

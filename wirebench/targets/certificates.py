@@ -61,7 +61,6 @@ class CertificateFolder:
     """Certificates as files that only this user may read, until they are removed."""
 
     def __init__(self, server_names: Sequence[str]) -> None:
-        """Issue certificates, and write them to a folder of their own."""
         self._folder = tempfile.TemporaryDirectory(prefix="wirebench-tls-")
         self._path = Path(self._folder.name)
         for name, content in issue(server_names).items():

@@ -110,7 +110,7 @@ class LocalTarget(Target):
 
     def _prepare_databases(self) -> None:
         # Imported late: load pods, which start no services, have no psycopg.
-        from wirebench.targets.databases import Databases  # noqa: PLC0415
+        from wirebench.targets.databases import Databases
 
         self._databases = Databases(POSTGRES_URL)
         self._databases.prepare()
@@ -186,7 +186,7 @@ def _announce(message: str) -> None:
 
 def _make_certificates() -> CertificateFolder:
     # Imported late: load pods, which import targets too, have no cryptography.
-    from wirebench.targets.certificates import CertificateFolder  # noqa: PLC0415
+    from wirebench.targets.certificates import CertificateFolder
 
     return CertificateFolder([LOOPBACK, "localhost"])
 

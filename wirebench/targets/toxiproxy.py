@@ -84,7 +84,6 @@ class Toxiproxy:
 
 
 def read_version() -> str | None:
-    """Return toxiproxy's version, or None if it isn't built."""
     return processes.read_version(PROGRAM, "-version")
 
 

@@ -105,7 +105,6 @@ class Catalogue:
         return False
 
     def list_damaged(self) -> tuple[DamagedRun, ...]:
-        """Return the runs in the folder that can't be read."""
         return self._watch.damaged
 
     def check_running(self) -> None:

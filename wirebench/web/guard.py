@@ -52,7 +52,6 @@ class Hosts:
         return cls(names, any_address=ipaddress.ip_address(address).is_unspecified)
 
     def allow(self, header: str) -> bool:
-        """Whether a `Host` header names one of ours."""
         matched = _HOST.fullmatch(header)
         if matched is None:
             return False
@@ -80,7 +79,6 @@ class Guard:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

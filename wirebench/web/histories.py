@@ -36,7 +36,6 @@ class CellQuery(RunFilters):
         return name
 
     def filters(self, scenario: str) -> Filters:
-        """Return the filters of runs of this scenario."""
         return Filters(scenario=(scenario,), **{name: getattr(self, name) for name in RunFilters.model_fields})
 
 
@@ -52,7 +51,6 @@ def read_kept_history(paths: Paths, metric: Metric | None) -> tuple[History | No
 def _read_again(
     paths: Paths, _states: tuple[tuple[int, str], ...], metric: Metric | None
 ) -> tuple[History | None, tuple[DamagedRun, ...]]:
-    """Return the history of runs in these states."""
     damaged: list[DamagedRun] = []
     return read_history(paths, metric, damaged.append), tuple(damaged)
 

@@ -46,7 +46,6 @@ def _environment() -> Environment:
 
 
 def link_addresses(sentence: str) -> Markup:
-    """Make links of the addresses of these pages in a sentence."""
     parts = _ADDRESS.split(sentence)
     parts[1::2] = [Markup('<a href="{0}">{0}</a>').format(address) for address in parts[1::2]]
     return Markup().join(parts)

@@ -63,7 +63,6 @@ class FolderWatch:
         self._settled.set()
 
     def compare_all(self) -> None:
-        """Compare every run with the index, next time."""
         self._all.set()
 
     def restart(self) -> None:
@@ -81,12 +80,10 @@ class FolderWatch:
         return self._is_whole
 
     def describe_progress(self) -> str:
-        """Say how far catching up is, or why it isn't."""
         return self._failure or self._progress or "it is being compared with the folder"
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was told to end."""
         return self._stopping.is_set()
 
     def _watch(self) -> None:

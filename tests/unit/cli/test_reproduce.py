@@ -175,16 +175,6 @@ def test_overrides_are_kept_and_others_added(tmp_path: Path, monkeypatch: pytest
     assert ("factors.concurrency 1 -> 16", "blocks 3 -> 9") == measured.plan.scenario.source.overrides
 
 
-def test_a_driver_of_an_earlier_version_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those wrote --driver only into run.json."""
-    there = built(tmp_path / "there", info={"driver": "k6"})
-    measured = Measured(built(tmp_path / "here"))
-    monkeypatch.setattr("wirebench.cli.reproduce.measure", measured)
-    assert 0 == wirebench("reproduce", there.folder, "--out", tmp_path / "results")[0]
-    assert {"k6"} == {each.driver for each in measured.plan.cells}
-    assert ("factors.driver unset -> k6",) == measured.plan.scenario.source.overrides
-
-
 def test_the_exit_status_is_that_of_a_failed_check(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

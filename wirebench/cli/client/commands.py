@@ -162,7 +162,6 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 
 
 def _converse(connection: Connection, message: str | None, *, demo: bool) -> None:
-    """Do what is done without a command."""
     console = Console()
     with connection.open() as client:
         if message is not None:

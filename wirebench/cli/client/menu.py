@@ -127,7 +127,6 @@ def run_demo(client: Client, console: Console) -> None:
 
 
 def _find_free_ids(client: Client, count: int) -> range:
-    """Return the first ids in a row that are unused."""
     first = 1
     for _ in range(_ATTEMPTS):
         users = require(client.call("users.list", {"after_id": first - 1, "limit": 1}))
@@ -139,7 +138,6 @@ def _find_free_ids(client: Client, count: int) -> range:
 
 @contextlib.contextmanager
 def _delete_users_at_end(client: Client, ids: range) -> Iterator[None]:
-    """Delete the users in the end, also when the demo is interrupted."""
     try:
         yield
     finally:

@@ -72,7 +72,6 @@ def show_reply(console: Console, timed: TimedReply) -> None:
 
 
 def show_records(console: Console, records: list[Record]) -> None:
-    """Print records, with the columns that any of them fills."""
     columns = _choose_columns(records)
     rows = [[_format_cell(record.get(name)) for name in columns] for record in records]
     if not console.is_terminal:

@@ -60,7 +60,6 @@ class Peer:
             raise self.explain_failure(error) from error
 
     def explain_failure(self, error: OSError) -> ClientError:
-        """Return what went wrong with a connection."""
         address = self.address
         match error:
             case ConnectionRefusedError():

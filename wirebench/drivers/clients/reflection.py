@@ -63,7 +63,7 @@ class _Reflection:
 
     def __init__(self, channel: grpc.Channel, version: str, metadata: tuple[tuple[str, str | bytes], ...]) -> None:
         # Imported late: few runs ask by reflection.
-        from grpc_reflection.v1alpha import reflection_pb2  # noqa: PLC0415
+        from grpc_reflection.v1alpha import reflection_pb2
 
         self._messages = reflection_pb2
         self._metadata = metadata

@@ -83,7 +83,6 @@ def to_yaml(mapping: dict[str, Any], indent: str) -> Iterator[str]:
 
 
 def render_key(key: str) -> str:
-    """Return the line of a key whose mapping follows."""
     return _to_flow(key, {}).removesuffix(" {}")
 
 

@@ -150,7 +150,6 @@ def _choose_measured(drafts: Mapping[str, Draft], *, writes: bool) -> tuple[list
 
 
 def list_kinds(drafts: Iterable[Draft]) -> list[Kind]:
-    """Return the transports that operations have requests on."""
     return [kind for kind in KINDS if any(getattr(draft, kind) for draft in drafts)]
 
 

@@ -34,7 +34,6 @@ _NUMBERS = {FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE}
 
 
 def draft_methods(schema: Schema) -> Iterator[tuple[str, Draft]]:
-    """Yield name and draft of every unary call and server stream."""
     for service in schema.services.values():
         if INFRASTRUCTURE.match(service.full_name):
             continue
@@ -188,7 +187,6 @@ def _draft_map_key(key: FieldDescriptor) -> str:
 
 
 def _draft_input(field: FieldDescriptor) -> dict[str, Any]:
-    """Return an input with values of a field's type."""
     if field.enum_type:
         names = [each.name for each in field.enum_type.values]
         # The first means that nothing was chosen.

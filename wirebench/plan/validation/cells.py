@@ -23,7 +23,6 @@ _STREAM_FACTORS: dict[str, Literal["items", "rate_limit_per_s"]] = {
 
 
 def validate_cell(cell: Cell, scenario: Scenario) -> Findings:
-    """Reject a cell whose answers, or whose figures, would be wrong."""
     sent = scenario.application.select_variant(cell.variant).operations
     operations = [sent[name] for name in scenario.load.find_workload(cell.operation).operations]
     for factor, message, hint in itertools.chain(
@@ -106,7 +105,6 @@ def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Opera
 
 
 def _validate_stream_factors(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> Findings:
-    """Reject factors of streams for an operation that is none."""
     for name, given in _STREAM_FACTORS.items():
         if getattr(scenario.factors, name) and not all(each.asks_for(given) for each in operations):
             asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
@@ -171,7 +169,6 @@ def _validate_zones(cell: Cell) -> CellFindings:
 
 
 def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
-    """Reject what the driver can't do, or can't do right."""
     can = DRIVER_FACTS[cell.driver]
     if cell.shape == "capacity" and cell.driver != "wireload":
         message = f"{cell.driver} uses too much CPU time to find what a service serves at most"

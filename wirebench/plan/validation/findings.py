@@ -20,7 +20,6 @@ CellFindings = Iterator[tuple[str, str, str]]
 
 
 def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
-    """Return the levels of a factor, whatever their transport."""
     return set(itertools.chain(*by_transport.values()))
 
 

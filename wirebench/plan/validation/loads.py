@@ -42,7 +42,6 @@ _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
 
 
 def validate_load(scenario: Scenario) -> Findings:
-    """Reject a load that its factors don't fit."""
     factors, load = scenario.factors, scenario.load
     if load.model in ("open", "ramp") and not factors.rate_per_s:
         yield ("load", "model"), f"{A_LOAD[load.model]} needs a rate", "add factors.rate_per_s"
@@ -69,7 +68,6 @@ def validate_load(scenario: Scenario) -> Findings:
 
 
 def _validate_keys(load: Load) -> Findings:
-    """Reject the keys of other models."""
     for key, models in _KEYS_OF_MODELS.items():
         if key in load.model_fields_set and load.model not in models:
             message = f"{A_LOAD[load.model]} has no {key}"
@@ -77,7 +75,6 @@ def _validate_keys(load: Load) -> Findings:
 
 
 def _validate_drivers(scenario: Scenario) -> Findings:
-    """Reject drivers that don't know a key of the load."""
     for key, (able, message) in _KEYS_OF_DRIVERS.items():
         if getattr(scenario.load, key) is not None:
             hint = f"remove load.{key}, or use {' or '.join(sorted(able))}"
@@ -113,7 +110,6 @@ def _validate_calls(scenario: Scenario) -> Findings:
 
 
 def _validate_shape(scenario: Scenario) -> Findings:
-    """Reject a ramp or a replay that lacks something."""
     factors, load = scenario.factors, scenario.load
     if load.model == "ramp":
         if load.from_rate_per_s is None:

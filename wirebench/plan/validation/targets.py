@@ -85,7 +85,6 @@ def validate_target(scenario: Scenario, target: TargetName) -> Findings:
 
 
 def _validate_drivers(scenario: Scenario) -> Findings:
-    """Reject drivers that the pods of a cluster don't have."""
     present = [name for name, can in DRIVER_FACTS.items() if can.in_clusters]
     for field, driver in scenario.drivers.items():
         if driver not in present:
@@ -94,7 +93,6 @@ def _validate_drivers(scenario: Scenario) -> Findings:
 
 
 def validate_cluster(scenario: Scenario) -> Findings:
-    """Reject factors that can't be set on a variant in a cluster."""
     for name, variant in scenario.variants.items():
         place = variant.kubernetes
         if place is None:

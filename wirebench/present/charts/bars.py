@@ -38,11 +38,9 @@ class Track:
     right: float
 
     def x(self, value: float) -> float:
-        """Place a value."""
         return self.left + (self.right - self.left) * self.scale.at(value)
 
     def draw_axis(self, ticks: Mapping[float, str], top: float, bottom: float) -> Iterator[Markup]:
-        """Draw the grid from top to bottom, and below it the numbers."""
         for value, label in ticks.items():
             half = _CHARACTER_WIDTH * len(label) / 2
             yield line("grid", (self.x(value), top), (self.x(value), bottom))

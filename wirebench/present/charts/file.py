@@ -76,9 +76,7 @@ def as_svg(drawing: Drawing) -> str:
 
 
 def as_png(drawing: Drawing) -> bytes:
-    """Return a drawing as a PNG in the report's light colours."""
-    # Imported late: few ask for a PNG.
-    import resvg_py  # noqa: PLC0415
+    import resvg_py
 
     light, _ = _looks()
     svg = _VARIABLE.sub(lambda variable: light[variable[1]], _standalone(drawing, _css()))

@@ -100,12 +100,10 @@ def arrange(histories: Sequence[History], changes: Sequence[Sequence[LineChanges
 
 
 def legend(history: History) -> dict[str, Style]:
-    """Return the looks of the lines by their names."""
     return assign_styles_to_lines(line.name for line in history.lines)
 
 
 def _describe(history: History) -> Iterator[str]:
-    """Say each line in words."""
     return (f"{line.name}: {', '.join(map(_describe_point, line.points))}" for line in history.lines)
 
 

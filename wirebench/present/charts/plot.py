@@ -100,13 +100,11 @@ class Plot:
         return Drawing("plot", title, description, size, parts)
 
     def x(self, value: float) -> float:
-        """Place a value from the left."""
         first, last = self.reach
         inner = self.frame.width - LEFT - RIGHT - 2 * self.frame.inset
         return LEFT + self.frame.inset + inner * ((value - first) / (last - first) if last > first else 0.5)
 
     def y(self, value: float) -> float:
-        """Place a value from the top."""
         return TOP + (self._floor - TOP) * (1 - self.scale.at(value))
 
     @property

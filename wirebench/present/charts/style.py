@@ -42,7 +42,6 @@ class Style:
 
 
 def assign_styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
-    """Give each name of a cell its look."""
     return assign_styles_to_names((cell.name, str(cell.factors["transport"])) for cell in cells)
 
 

@@ -28,7 +28,6 @@ class Drawing:
     parts: tuple[Markup, ...]
 
     def __html__(self) -> str:
-        """Return it as a part of a page."""
         return self.at()
 
     def at(self, x: float | None = None, y: float | None = None) -> Markup:
@@ -65,22 +64,18 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Mark
 
 
 def text(x: float, y: float, content: str, kind: str = "scale", anchor: str = "") -> Markup:
-    """Write at a place, on whose baseline it stands."""
     return element("text", content, class_=kind, x=x, y=y, text_anchor=anchor)
 
 
 def line(kind: str, start: Point, end: Point, stroke: str = "") -> Markup:
-    """Draw a straight line."""
     return element("line", class_=kind, x1=start[0], y1=start[1], x2=end[0], y2=end[1], stroke=stroke)
 
 
 def polyline(kind: str, points: Iterable[Point], style: Style) -> Markup:
-    """Draw a line through points."""
     return element("polyline", class_=kind, points=join(points), stroke=style.colour, stroke_dasharray=style.dashes)
 
 
 def join(points: Iterable[Point]) -> str:
-    """Return points as the attribute of that name."""
     return " ".join(f"{_round(x)},{_round(y)}" for x, y in points)
 
 
@@ -92,7 +87,6 @@ def mark(style: Style, x: float, y: float, *, fit: bool = True) -> Markup:
 
 
 def swatch(style: Style) -> Markup:
-    """Draw what stands for a style in a legend."""
     parts = polyline("line", ((1, 7), (33, 7)), style), mark(style, 17, 7)
     return element("svg", *parts, class_="swatch", viewBox="0 0 34 14", width=34, height=14, aria_hidden="true")
 

@@ -86,7 +86,6 @@ class Manifest(StrictModel):
 
     @property
     def everything(self) -> tuple[Member, ...]:
-        """All files behind the manifest, in their order."""
         return (*self.members, *self.attachments)
 
     @model_validator(mode="after")

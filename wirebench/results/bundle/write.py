@@ -50,13 +50,11 @@ class _Source:
             raise WirebenchError(f"can't read {self.content}: {error.strerror}", "is the run whole?") from error
 
     def member(self) -> Member:
-        """Return what the manifest says of it."""
         content = self.read()
         return Member(path=self.path, size=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
 def read_version() -> str:
-    """Return this wirebench's version."""
     return metadata.version("wirebench")
 
 

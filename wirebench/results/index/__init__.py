@@ -8,7 +8,7 @@ from __future__ import annotations
 from wirebench.results.index.database import IndexUnusableError
 from wirebench.results.index.follower import IndexFollower
 from wirebench.results.index.index import Changes, Contents, Index, Progress
-from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, KnownCell, Result, ResultPage, RunRow
+from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
 from wirebench.results.index.url import URL_VARIABLE, find_database_url, is_own, without_password
 from wirebench.results.query import Filters
 
@@ -22,7 +22,6 @@ __all__ = [
     "Index",
     "IndexFollower",
     "IndexUnusableError",
-    "KnownCell",
     "Progress",
     "Result",
     "ResultPage",

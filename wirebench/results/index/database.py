@@ -59,7 +59,6 @@ class Database:
             self._file = self._identify()
 
     def close(self) -> None:
-        """Close all connections."""
         self._engine.dispose()
 
     @contextlib.contextmanager

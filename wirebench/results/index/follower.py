@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from wirebench.errors import WirebenchError
@@ -28,24 +27,18 @@ class IndexFollower:
         self._has_failed = False
 
     def __enter__(self) -> Self:
-        """Wait for a run to follow."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Close the index."""
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def changed(self, info: RunInfo) -> None:
-        """Put what is said of the run now."""
         if not self._has_failed:
             self._try(lambda index: index.put_run(info))
         elif info.status != "running":
             self._try(lambda index: index.catch_up_run(self._folder / info.id))
 
     def added(self, record: Record) -> None:
-        """Put a record."""
         if not self._has_failed:
             self._try(lambda index: index.add_record(record))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection, delete, func, select
@@ -52,13 +51,9 @@ class Index(Database):
     """Finds runs and their figures. Fit for threads; all methods raise IndexUnusableError if the database fails."""
 
     def __enter__(self) -> Self:
-        """Use the index, and close it at the end."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def results(self, filters: Filters, *, limit: int = 100, cursor: str | None = None) -> ResultPage[Result]:
@@ -75,23 +70,19 @@ class Index(Database):
             return query.select_runs(connection, filters, limit, cursor)
 
     def cells(self, filters: Filters) -> tuple[KnownCell, ...]:
-        """Return the cells that the runs have, each once."""
         with self.reading() as connection:
             return tuple(query.select_cells(connection, filters))
 
     def choices(self) -> Choices:
-        """Return what each filter can be set to."""
         with self.reading() as connection:
             return query.select_choices(connection)
 
     def contents(self) -> Contents:
-        """Return how much it holds."""
         with self.reading() as connection:
             counts = (connection.scalar(select(func.count()).select_from(table)) for table in (runs, cells, blocks))
             return Contents(*(count or 0 for count in counts))
 
     def put_run(self, info: RunInfo) -> None:
-        """Put what is said of a run, new or changed."""
         with self.writing() as connection:
             write.write_run(connection, info)
 
@@ -101,7 +92,6 @@ class Index(Database):
             write.write_records(connection, write.find_id(connection, record.run), [record])
 
     def remove_run(self, run_id: str) -> None:
-        """Remove a run, if it is there, and all that belongs to it."""
         with self.writing() as connection:
             write.remove_run(connection, run_id)
 
@@ -165,11 +155,9 @@ class _Intake:
 
     @property
     def changes(self) -> Changes:
-        """What has changed so far."""
         return Changes(self._runs, self.records, tuple(self._damaged), self._elsewhere)
 
     def take(self, connection: Connection, folder: Path) -> None:
-        """Put a run, or pass it over if it is damaged."""
         try:
             with connection.begin_nested():
                 self.records += _put(connection, folder)

@@ -70,7 +70,6 @@ def write_records(connection: Connection, run: int, records: Iterable[Record]) -
 
 
 def remove_run(connection: Connection, run_id: str) -> None:
-    """Remove a run, if it is there, and all that belongs to it."""
     connection.execute(delete(runs).where(runs.c.run_id == run_id))
 
 
@@ -107,7 +106,7 @@ def _insert(connection: Connection, table: Table, rows: Sequence[IndexRow]) -> N
 
 
 def _copy(connection: Connection, statement: str, values: Iterable[tuple[Any, ...]]) -> None:
-    import psycopg  # noqa: PLC0415 - who has SQLite doesn't wait for it
+    import psycopg
 
     try:
         with closing(connection.connection.cursor()) as cursor, cursor.copy(statement) as copy:
@@ -127,7 +126,6 @@ class _RecordRows:
     gates: tuple[IndexRow, ...]
 
     def of_cell(self, cell_id: int) -> None:
-        """Say which cell they belong to."""
         for row in (self.block, *self.statistics, *self.gates):
             row["cell_id"] = cell_id
 

@@ -53,7 +53,6 @@ class Files(FrozenModel):
         return files
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """Write both into a folder, and return where they are."""
         requests, descriptors = folder / "requests.json", folder / "contract.binpb"
         requests.write_bytes(_decompress(self.requests))
         descriptors.write_bytes(_decompress(self.descriptors))

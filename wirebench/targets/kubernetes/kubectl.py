@@ -125,7 +125,6 @@ class Kubectl:
         return self._run("logs", pod, "--container", container, *flags)
 
     def apply(self, manifest: Mapping[str, Any] | str) -> None:
-        """Create objects, or bring them to what is given."""
         self._run("apply", "--filename=-", stdin=manifest if isinstance(manifest, str) else json.dumps(manifest))
 
     def delete_manifest(self, manifest: str, timeout_s: float) -> None:
@@ -149,7 +148,6 @@ class Kubectl:
         self._run("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
 
     def delete(self, kind: str, *names: str, timeout_s: float) -> None:
-        """Delete objects and wait until they have gone."""
         flags = ("--ignore-not-found", f"--timeout={timeout_s:.0f}s")
         self._run("delete", kind, *names, *flags, timeout_s=timeout_s + 5)
 

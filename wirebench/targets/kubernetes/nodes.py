@@ -64,7 +64,6 @@ class Nodes:
 
     @property
     def load_zone(self) -> frozenset[str]:
-        """The names of the nodes in the zone that loads come from."""
         return frozenset(node.name for node in self.all if node.zone in self.zones[:1])
 
     def select_load_zone(self) -> dict[str, str]:

@@ -55,7 +55,6 @@ class Pod:
 
     @property
     def serves(self) -> bool:
-        """Whether requests reach it, now and later."""
         return self.ready and not self.ending
 
     @classmethod

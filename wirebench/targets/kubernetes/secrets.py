@@ -25,7 +25,7 @@ ENVIRONMENT = "wirebench-environment"
 def create(kubectl: Kubectl) -> None:
     """Put certificates for all services of a run, and for their clients, into its namespace. Raises WirebenchError."""
     # Imported late: load pods, which import targets too, have no cryptography.
-    from wirebench.targets.certificates import issue  # noqa: PLC0415
+    from wirebench.targets.certificates import issue
 
     issued = issue(list_server_names(kubectl.namespace))
     for name, side in ((values.SERVER_SECRET, "server"), (values.CLIENT_SECRET, "client")):
@@ -53,7 +53,6 @@ def create_client_tls(kubectl: Kubectl, variant: str, tls: TlsFiles, folder: Pat
 
 
 def name_client_tls_secret(variant: str) -> str:
-    """Return the name of the Secret with what a variant's clients need for TLS."""
     return f"{values.CLIENT_SECRET}-{variant}"
 
 

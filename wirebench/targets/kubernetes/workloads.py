@@ -32,7 +32,6 @@ class Backend:
 
     @property
     def selector(self) -> str:
-        """Its labels as kubectl takes them."""
         return ",".join(f"{name}={value}" for name, value in self.labels.items())
 
     def read_pods(self) -> tuple[Pod, ...]:

@@ -49,5 +49,4 @@ ENDPOINTS = (
 
 
 def make_router() -> Router:
-    """Return the routes below `/api/v1`."""
     return Router([Route(each.path, each.respond) for each in ENDPOINTS], redirect_slashes=False)

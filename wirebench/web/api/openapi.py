@@ -33,7 +33,6 @@ _Json = dict[str, Any]
 
 
 def make_openapi(endpoints: Sequence[ApiEndpoint]) -> _Json:
-    """Return the description of these endpoints."""
     types: _Json = {each.path: each.answers for each in endpoints} | {"error": ErrorResponse}
     schemas, definitions = TypeAdapter.json_schemas(
         [(name, "serialization", TypeAdapter(each)) for name, each in types.items()],

@@ -48,7 +48,6 @@ class FormField:
 
     @property
     def is_set(self) -> bool:
-        """Whether any level is asked for."""
         return any(option.selected for option in self.options)
 
 

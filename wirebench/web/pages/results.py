@@ -56,7 +56,6 @@ class Drawn:
 
 
 def show_results(request: Request) -> Response:
-    """Answer with the page of what the address selects."""
     pairs = request.query_params.multi_items()
     filled = [(name, value) for name, value in pairs if value]
     if filled != pairs:  # a form sends its empty fields, too; an address that is shared needs none of them

@@ -52,7 +52,6 @@ _CLOCKS = {"service": "service time", "response": "response time", "gap": "gap b
 
 
 def show_run(request: Request) -> Response:
-    """Answer with the page of a run."""
     catalogue: Catalogue = request.app.state.catalogue
     folder = catalogue.run_folder(request.path_params["run_id"])
     info = load_info(folder)
@@ -141,13 +140,11 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
 
 
 def describe_time_left(progress: RunProgress) -> str:
-    """Say how long a run will still take, in minutes and seconds."""
     seconds = round(progress.left_s)
     return f"about {seconds // 60}:{seconds % 60:02d} left"
 
 
 def describe_measured(progress: RunProgress) -> str:
-    """Say how many of its cells are measured."""
     return f"{progress.done:,} of {pluralise(progress.total, 'cell')}"
 
 
