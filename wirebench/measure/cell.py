@@ -72,7 +72,6 @@ def make_record(
     all.
     """
     cell, load, search = subject.cell, subject.load, subject.search
-    near = search.nearest if search else ()
     merged = merge_parallel([each.file for each in observations])
     merged.write(output)
     # Each has a window of its own, all of them equally long: rates add up.
@@ -108,10 +107,7 @@ def make_record(
         calls_missing=asked_calls + warmup_calls - sum(merged.requests_total.values()) if asked_calls else None,
         p99_s=_convert_p99_s(streams.first_item if streams else service),
         per_second=merged.count_full_seconds(),
-        generator_cpu_share=_find_highest(
-            generator.cpu_share if cell.shape is None else _find_busiest_share(observations),
-            *(each.generator_cpu_share for each in near),
-        ),
+        generator_cpu_share=generator.cpu_share if cell.shape is None else _find_busiest_share(observations),
         generator_cores_busy=busy_s / window_s if busy_s is not None else None,
         shares_cores=generator.shares_cores_with_server,
         interference=observations[0].interference,
@@ -123,9 +119,7 @@ def make_record(
         counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
         outside_window_s=_compute_outside_s(disrupted, window) if disrupted else None,
         generator_throttled_periods=sum_if_all_known([each.generator.throttled_periods for each in observations]),
-        ceiling_share=_find_highest(
-            instrument.ceiling_share if instrument else None, *(each.ceiling_share for each in near)
-        ),
+        ceiling_share=instrument.ceiling_share if instrument else None,
         streams=streams,
         item_rate_limit_per_s=cell.stream_rate_limit_per_s,
         search=search,
@@ -169,10 +163,6 @@ def make_record(
         machine=subject.machine,
         commit=subject.commit,
     )
-
-
-def _find_highest(*shares: float | None) -> float | None:
-    return max((share for share in shares if share is not None), default=None)
 
 
 def _divide(total: int | None, count: int | None) -> float | None:

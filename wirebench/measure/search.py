@@ -13,7 +13,7 @@ from wirebench.measure.cell import Subject, make_record
 from wirebench.measure.gates import RATE_ERROR_MAX
 from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import HistogramFile, merge_parallel
-from wirebench.model.record import CapacitySearch, Record, SearchWindow
+from wirebench.model.record import CapacitySearch, Gate, Record, SearchWindow
 from wirebench.model.scenario import Load, Objective
 from wirebench.model.variant import RATE_MAX
 
@@ -24,6 +24,10 @@ _STEP_MAX = 4.0
 _START_SHARE = 0.7
 #: How many windows each end of the bracket has at least; where they disagree, one more decides.
 _TESTS_MIN = 2
+#: Gates that look at all windows that decided an end of the bracket. The others fail where a rate is missed.
+_GATES_OF_ALL_WINDOWS = frozenset(
+    {"generator_cpu", "ceiling", "conformance", "interference", "dropped_packets", "throttled_generator"}
+)
 #: A request that takes so many times as long as the objective, and so many seconds, isn't waited for.
 _TIMEOUT_OVER_OBJECTIVE = 2
 _TIMEOUT_S_MIN = 1.0
@@ -42,7 +46,7 @@ def search_capacity(
         raise ValueError("a search needs an objective")
     timeout_s = load.timeout_s or max(_TIMEOUT_S_MIN, _TIMEOUT_OVER_OBJECTIVE * objective.p99_ms / 1000)
     windows: list[SearchWindow] = []
-    observed: list[tuple[Subject, Sequence[Observation]]] = []
+    observed: list[tuple[Subject, Sequence[Observation], Record]] = []
 
     def measure(rate_per_s: int | None) -> Record:
         cell = replace(job.cell, shape=None, rate_per_s=rate_per_s)
@@ -53,9 +57,9 @@ def search_capacity(
             load=load.model_copy(update={"model": model, "timeout_s": timeout_s}),
             id_base=job.id_base + len(observed) * ids_per_window,
         )
-        of_window = replace(subject, cell=cell, load=own.load)
-        observed.append((of_window, send(own)))
-        return make_record(of_window, observed[-1][1], job.output)
+        of_window, seen = replace(subject, cell=cell, load=own.load), send(own)
+        observed.append((of_window, seen, make_record(of_window, seen, job.output)))
+        return observed[-1][2]
 
     closed_rate_per_s = None if load.from_rate_per_s else measure(None).rate_achieved_per_s
     first = choose_first_rate(load, closed_rate_per_s, seed=f"{job.seed} {job.cell.id}")
@@ -73,11 +77,25 @@ def search_capacity(
     )
     answers = observed[-len(windows) :]
     at_it = [place for place, each in enumerate(windows) if each.kept and each.rate_asked_per_s == kept]
-    of_answer, seen = answers[at_it[-1] if at_it else -1]
+    of_answer, seen, _ = answers[at_it[-1] if at_it else -1]
     record = make_record(replace(of_answer, search=search, searched=job.cell), seen, job.output)
-    texts = tuple(_merge_responses(each) for _, each in answers)
+    texts = tuple(_merge_responses(each) for _, each, _ in answers)
     HistogramFile.read(job.output).model_copy(update={"search": texts}).write(job.output)
-    return record
+    # A window that was outvoted decided nothing.
+    decided = [
+        each
+        for (_, _, each), window in zip(answers, windows, strict=True)
+        if window.rate_asked_per_s == (kept if window.kept else missed)
+    ]
+    return record.model_copy(update={"gates": tuple(_choose_worst(gate, decided) for gate in record.gates)})
+
+
+def _choose_worst(gate: Gate, of: Sequence[Record]) -> Gate:
+    """Return a gate with its worst value in these windows, if it is one that looks at all of them."""
+    if gate.name not in _GATES_OF_ALL_WINDOWS:
+        return gate
+    value = max((each.value for record in of for each in record.gates if each.name == gate.name), default=gate.value)
+    return gate.model_copy(update={"value": value, "passed": value <= gate.limit})
 
 
 def _merge_responses(observations: Sequence[Observation]) -> str:

@@ -206,12 +206,6 @@ class CapacitySearch(FrozenModel):
             return math.sqrt(self.rate_kept_per_s * self.rate_missed_per_s)
         return self.rate_kept_per_s
 
-    @property
-    def nearest(self) -> tuple[SearchWindow, ...]:
-        """The windows at both ends of the bracket: what the answer rests on."""
-        ends = (self.rate_kept_per_s, self.rate_missed_per_s)
-        return tuple(window for window in self.windows if window.rate_asked_per_s in ends)
-
 
 class DisruptionRecord(FrozenModel):
     """What was done to the replicas while they were loaded, and what came of it.

@@ -200,8 +200,8 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
     return (Observation(file=file, window_s=2.0, generator=use, server=ServerUse(cpu_s=1.0, memory_bytes=10**8)),)
 
 
-def search_service(folder: Path, jobs: list[Job]) -> Record:
-    """Return the record of a search of that service, and the jobs that were sent."""
+def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (0, 0)) -> Record:
+    """Return the record of a search of that service, and the jobs that were sent; some rates may be disturbed."""
     searched = cell("rest", shape="capacity")
     load = LOAD.model_copy(update={"window_s": 2.0})
     job = replace(JOB, cell=searched, load=load, output=folder / "h.json")
@@ -209,7 +209,9 @@ def search_service(folder: Path, jobs: list[Job]) -> Record:
 
     def send(own: Job) -> tuple[Observation, ...]:
         jobs.append(own)
-        return observe_service(own)
+        is_disturbed = disturbed[0] <= (own.cell.rate_per_s or 0) <= disturbed[1]
+        interference = 0.2 if is_disturbed else 0.01
+        return tuple(each.model_copy(update={"interference": interference}) for each in observe_service(own))
 
     return search_capacity(subject, job, send, ids_per_window=ID_STEP)
 
@@ -246,6 +248,15 @@ def test_a_generator_that_is_full_where_a_rate_is_missed_fails_its_gate(tmp_path
     (said,) = describe_capacities(summarise([record]))
     assert "serves at least " in said
     assert "(the search was limited: generator CPU)" in said
+
+
+def test_gates_look_at_all_windows_near_the_answer(tmp_path: Path) -> None:
+    """What disturbed one of them, kept or missed, may have moved the answer; a window far away can't."""
+    for rates, expected in (((950, 1000), 0.2), ((1001, 1050), 0.2), ((1, 900), 0.01), ((1100, 9999), 0.01)):
+        record = search_service(tmp_path, [], disturbed=rates)
+        gates = {gate.name: gate for gate in record.gates}
+        assert expected == gates["interference"].value
+        assert (expected < 0.05) == gates["interference"].passed
 
 
 def test_gates_of_a_search_concern_its_figures() -> None:
