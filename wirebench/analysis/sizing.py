@@ -12,6 +12,7 @@ from wirebench.analysis.ratio import Ratio, mean
 from wirebench.analysis.scaling_law import COUNT_MAX, LEVELS_MIN, Estimate, ScalingLaw, fit_common_blocks
 from wirebench.analysis.series import LIMITING, OVERLOADED
 from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.errors import UsageError
 from wirebench.model.contract import Driver
 from wirebench.model.metric import METRICS
 from wirebench.results.runs import Run
@@ -137,7 +138,12 @@ class Sizing:
 
 
 def compute_sizes(run: Run, objective: Objective) -> Sizing:
-    """Return what a rate needs of each variant of a run whose loads are steady requests."""
+    """Return what a rate needs of each variant of a run whose loads are steady requests.
+
+    Raises UsageError for a run in progress.
+    """
+    if run.info.status == "running":
+        raise UsageError(f"{run.info.id} is still running", "wait until it has ended")
     by_variant: dict[tuple[object, ...], dict[tuple[int, int], list[CellSummary]]] = {}
     shortfalls, sizes = [], []
     for cell in _choose_first_driver(cell for cell in summarise(run.records) if _is_steady(cell)):

@@ -67,7 +67,8 @@ def make_objective(rate: float, p99: str, utilisation: float) -> Objective:
     """Return what is asked for. Raises UsageError."""
     if not 0 < rate <= RATE_MAX_PER_S:
         raise UsageError(
-            f"--rate {rate:g}: not from above 0 to {RATE_MAX_PER_S:g}", "give the requests/s to serve: --rate 20000"
+            f"--rate {rate:g}: must be above 0, at most {RATE_MAX_PER_S:,.0f}",
+            "give the requests/s to serve: --rate 20000",
         )
     if not 0 < utilisation <= 1:
         raise UsageError(f"--utilisation {utilisation:g}: not a share above 0 and up to 1", "write it like 0.7")
@@ -80,7 +81,7 @@ def parse_latency_ms(text: str) -> float:
     latency_ms = float(found[1]) * (1000 if found[2] == "s" else 1) if found else 0.0
     if not 0 < latency_ms <= P99_MAX_MS:
         raise UsageError(
-            f"--p99 {text!r}: no time from above 0 ms to {P99_MAX_MS / 1000:g} s", "write it like 50ms or 1.5s"
+            f"--p99 {text!r}: must be a time above 0 ms, at most {P99_MAX_MS / 1000:g} s", "write it like 50ms or 1.5s"
         )
     return latency_ms
 

@@ -52,8 +52,8 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
     (
         lambda of: of.law is None and of.is_extrapolated,
         (
-            "Replicas are taken to add up (linear), which no run here measured as far; shared stores, balancers and "
-            "nodes may make it less."
+            "Replicas are taken to add up (linear) beyond what was measured; shared stores, balancers and nodes may "
+            "make it less."
         ),
     ),
     (
@@ -111,8 +111,12 @@ def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
         yield f"Higher loads failed gates: {', '.join(map(name_gate, failed))}."
     for shortfall in of.shortfalls:
         yield _describe_shortfall(shortfall, objective)
-    if not (of.sizes or of.shortfalls):
+    if not of.run.records:
+        yield f"no window of {of.run.info.id} was measured"
+    elif not (of.sizes or of.shortfalls):
         yield f"{of.run.info.id} has no steady load of requests"
+    elif of.run.info.status == "incomplete":
+        yield f"The run is incomplete: {of.run.info.reason}."
 
 
 def _describe_replica(of: Size) -> str:
@@ -127,7 +131,7 @@ def _describe_shortfall(of: Shortfall, objective: Objective) -> str:
     factors = of.cell.factors
     workers = pluralise(int(factors["workers"] or 1), "worker")
     replicas = pluralise(int(factors["replicas"] or 1), "replica")
-    what = f"nothing is known of {name_cell(factors, {*_WITHOUT, *of.cell.shared})} with {replicas} of {workers}"
+    what = f"no usable measurement of {name_cell(factors, {*_WITHOUT, *of.cell.shared})} with {replicas} of {workers}"
     if of.failed_gates:
         return f"{what}: gates failed at all its loads ({', '.join(map(name_gate, of.failed_gates))})"
     if of.unkept_searches:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.support.command_line import wirebench
-from tests.support.report_run import cell, passed
+from tests.support.report_run import RunBuilder, cell, passed
 from tests.support.scaling_runs import draw_noise, grow, write_run
 from wirebench.cli.size import parse_latency_ms
 from wirebench.model.record import Record
@@ -89,8 +89,26 @@ def test_runs_without_a_usable_load_say_what_to_do(tmp_path: Path, *, gate: bool
     status, _, errors = wirebench("size", "--rate", 10, "--p99", "50ms", "--out", tmp_path)
     assert 2 == status
     assert "no run here has a load that can be used" in errors
-    assert "| nothing is known of REST with 1 replica of 1 worker: " in errors
+    assert "| no usable measurement of REST with 1 replica of 1 worker: " in errors
     assert hint in errors
+
+
+@pytest.mark.parametrize(
+    ("info", "blocks", "expected"),
+    [
+        ({"status": "running"}, 1, (2, "is still running")),
+        ({"status": "incomplete", "reason": "interrupted"}, 1, (0, "The run is incomplete: interrupted.")),
+        ({"status": "incomplete", "reason": "interrupted"}, 0, (2, "no window of 20261121T101500Z-quick was measured")),
+    ],
+)
+def test_runs_that_did_not_end_are_rejected_or_marked(
+    tmp_path: Path, info: dict[str, str], blocks: int, expected: tuple[int, str]
+) -> None:
+    """One in progress is waited for; one that was stopped has a caveat, or nothing to size by."""
+    RunBuilder(CELLS[:1], blocks=blocks, info=info).write(tmp_path)
+    status, text, errors = wirebench("size", "--rate", 10, "--p99", "50ms", "--out", tmp_path)
+    assert expected[0] == status
+    assert expected[1] in text + errors
 
 
 @pytest.mark.parametrize(("text", "latency_ms"), [("50ms", 50), ("0.5ms", 0.5), ("1.5s", 1500), (" 2s ", 2000)])
