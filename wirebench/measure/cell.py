@@ -30,7 +30,7 @@ from wirebench.model.record import (
 )
 from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
-from wirebench.targets import Cores, Disrupted
+from wirebench.targets import Cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Subject:
 
 
 def make_record(
-    subject: Subject, observations: Sequence[Observation], output: Path, disrupted: Disrupted | None = None
+    subject: Subject, observations: Sequence[Observation], output: Path, disrupted: Window | None = None
 ) -> Record:
     """Make the record of what one generator or several observed; their histograms are merged into `output`.
 
@@ -231,7 +231,7 @@ def _convert_p99_s(latency: Latency | None) -> float | None:
     return latency.p99_ms / 1e3 if latency else None
 
 
-def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) -> DisruptionRecord:
+def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Window) -> DisruptionRecord:
     last = merged.failures.end_unix_ns if merged.failures else 0
     return DisruptionRecord(
         kind=str(cell.disruption),
@@ -242,7 +242,7 @@ def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Disrupted) ->
     )
 
 
-def _compute_outside_s(disrupted: Disrupted, window: Window) -> float:
+def _compute_outside_s(disrupted: Window, window: Window) -> float:
     """Return how much of a disruption lies outside of the window, in seconds."""
     before = window.start_unix_ns - disrupted.start_unix_ns
     after = disrupted.end_unix_ns - window.end_unix_ns

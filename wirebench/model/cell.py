@@ -88,7 +88,7 @@ class Cell:
     `operation` is one of the application's, or the name of a workload. `rate_per_s` is None under a closed load and a
     replay; under a ramp it is what the rate grows to. `shape` is None under a load that is steady, `connections` where
     each of the load's users has its own, outside clusters what only they have, and `delay_ms` where the load goes
-    straight to the service. What has a default here came later than the first records.
+    straight to the service.
     """
 
     transport: Transport
@@ -186,13 +186,3 @@ FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
 def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[str, Collection[str]]) -> bool:
     """Return whether a cell has one of the levels of each factor that is named; levels are texts, None is `none`."""
     return all(str("none" if factors.get(name) is None else factors[name]) in wanted for name, wanted in levels.items())
-
-
-def complete_factors(factors: Mapping[str, str | int | float | None]) -> dict[str, str | int | float | None]:
-    """Add the factors that came after a cell was stored, with the level that it had."""
-    return {**_LATER_FACTORS, **factors}
-
-
-_LATER_FACTORS = {
-    field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
-}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from wirebench.model.cell import FACTORS, complete_factors
+from wirebench.model.cell import FACTORS
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import ErrorText, Handshakes
@@ -68,23 +68,10 @@ class StreamFigures(FrozenModel):
     gap: Latency | None
 
 
-class _WithCpu(FrozenModel):
-    cpu_us_per_request: float | None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _convert_milliseconds(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is in a file
-        """Read the field of records that were written when its unit was milliseconds."""
-        if not isinstance(data, dict) or "cpu_ms_per_request" not in data:
-            return data
-        others = {name: value for name, value in data.items() if name != "cpu_ms_per_request"}
-        cpu_ms = data["cpu_ms_per_request"]
-        return {**others, "cpu_us_per_request": cpu_ms * 1e3 if isinstance(cpu_ms, int | float) else cpu_ms}
-
-
-class Server(_WithCpu):
+class Server(FrozenModel):
     """What the service used; None where it can't be seen."""
 
+    cpu_us_per_request: float | None
     cpu_s: float | None
     memory_bytes: int | None
     throttled_periods: int | None
@@ -122,13 +109,14 @@ class Instrument(FrozenModel):
     ceiling_share: float | None
 
 
-class Proxy(_WithCpu):
+class Proxy(FrozenModel):
     """The proxy that the load went through, with a delay or without, and its own cost.
 
     By `added_ms` it made a call longer before it delayed any: the median of pairs, straight and through. Its CPU time
     is part of the generator's share.
     """
 
+    cpu_us_per_request: float | None
     added_ms: float
     pairs: int
 
@@ -292,10 +280,9 @@ class Record(FrozenModel):
     @field_validator("factors")
     @classmethod
     def _check_factors(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
-        complete = complete_factors(factors)
-        missing = [name for name in FACTORS if name not in complete]
+        missing = [name for name in FACTORS if name not in factors]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")
         if factors["transport"] not in TRANSPORTS:
             raise ValueError(f"no transport {factors['transport']!r}")
-        return complete
+        return factors

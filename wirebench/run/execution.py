@@ -20,6 +20,7 @@ from wirebench.measure.observe import Observation, observe
 from wirebench.measure.search import search_capacity
 from wirebench.measure.variants import Variants
 from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.histogram_file import Window
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
@@ -31,7 +32,7 @@ from wirebench.run.progress import Progress, ProgressFile, ProgressListeners, Ti
 from wirebench.run.settling import find_end
 from wirebench.run.verifier import Verifier
 from wirebench.system.signals import Interrupted
-from wirebench.targets import Description, Disrupted, Endpoint, Target
+from wirebench.targets import Description, Endpoint, Target
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 #: How long a service whose load has failed may take to end.
@@ -201,7 +202,7 @@ class _Execution:
         observed, disrupted = self._observe(job, endpoint)
         return make_record(subject, observed, job.output, disrupted)
 
-    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Disrupted | None]:
+    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
         if not self.target.load_pods:
             pinned = self.target.cores.all if self.target.cores else frozenset[int]()
             return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=pinned),), None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from wirebench.targets.cores import Cores, divide_cores
 from wirebench.targets.external import ExternalTarget
 from wirebench.targets.local import LocalTarget
-from wirebench.targets.target import Description, Disrupted, Endpoint, LoadPods, Replica, Target
+from wirebench.targets.target import Description, Endpoint, LoadPods, Replica, Target
 
 __all__ = [
     "Cores",
     "Description",
-    "Disrupted",
     "Endpoint",
     "ExternalTarget",
     "LoadPods",

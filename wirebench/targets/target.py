@@ -9,6 +9,7 @@ from typing import Protocol
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import Disruption
+from wirebench.model.histogram_file import Window
 from wirebench.model.scenario import Load
 from wirebench.model.variant import Limit
 from wirebench.system.tls import ClientTls
@@ -95,14 +96,6 @@ class Description:
     shared_cores: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Disrupted:
-    """From when to when replicas were disrupted."""
-
-    start_unix_ns: int
-    end_unix_ns: int
-
-
 class LoadPods(Protocol):
     """Where load comes from if not from this process: pods that each carry out a task (`wirebench.run.load_pod`)."""
 
@@ -154,8 +147,8 @@ class Target:
     def check(self) -> None:
         """Raise WirebenchError, with its last log lines, if a service has died."""
 
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
-        """Do this to a service's replicas, and wait until all are ready again. Raises WirebenchError."""
+    def disrupt(self, service: ServiceSpec, how: Disruption) -> Window:
+        """Do this to a service's replicas, wait until all are ready again, and return how long. Raises WirebenchError."""
         raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
     def stop(self) -> None:

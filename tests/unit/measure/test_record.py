@@ -14,7 +14,6 @@ from wirebench.measure.observe import GeneratorUse, Observation, ProxyUse, Serve
 from wirebench.model.histogram_file import Window
 from wirebench.model.record import Proxy, Record
 from wirebench.model.scenario import Load
-from wirebench.targets import Disrupted
 
 SECOND_NS = 10**9
 SUBJECT = Subject(
@@ -161,19 +160,8 @@ def test_recovery_is_until_the_last_failure(
     file = observation.file.model_copy(update={"failures": failures, "requests_total": {"ok": 3, "unavailable": 2}})
     subject = replace(SUBJECT, cell=replace(SUBJECT.cell, disruption="kill-pod"))
     observed = observation.model_copy(update={"file": file})
-    record = make_record(subject, [observed], tmp_path / "h.json", Disrupted(start, end))
+    record = make_record(subject, [observed], tmp_path / "h.json", Window(start_unix_ns=start, end_unix_ns=end))
     assert record.disruption is not None
     assert ("kill-pod", 2) == (record.disruption.kind, record.disruption.failed_requests)
     assert recovery_s == pytest.approx(record.disruption.recovery_s)
     assert passed == {gate.name: gate.passed for gate in record.gates}["disruption"]
-
-
-def test_a_record_from_before_replicas_is_read(tmp_path: Path) -> None:
-    """Factors that came later are at the level that they had before they were factors."""
-    record = record_of(tmp_path, seen(1.0, REQUESTS))
-    old = record.model_dump()
-    for name in ("replicas", "placement", "balancing", "cpu_limit_millicores", "memory_limit_mib", "connections"):
-        del old["factors"][name]
-    del old["disruption"], old["server"]["requests_by_replica"], old["server"]["replica_fairness"]
-    factors = Record.model_validate(old).factors
-    assert (1, None, None) == (factors["replicas"], factors["placement"], factors["cpu_limit_millicores"])

@@ -5,12 +5,9 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import pytest
-
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.model.metric import COMPARED, METRICS
-from wirebench.model.record import Record
 from wirebench.present.numbers import describe_errors, format_metric
 from wirebench.results.index import Result
 from wirebench.system.paths import ROOT
@@ -60,16 +57,3 @@ def test_figures_of_blocks_are_combined_as_the_metric_says(tmp_path: Path) -> No
         format_metric(METRICS["requests"], 1234),
         format_metric(METRICS["cpu"], 1230.4),
     )
-
-
-@pytest.mark.parametrize(("cpu_ms", "cpu_us"), [(0.5, 500.0), (None, None)])
-def test_records_with_cpu_time_in_milliseconds_are_read(tmp_path: Path, cpu_ms: float | None, cpu_us: float) -> None:
-    """As they were written before the unit was changed."""
-    run = RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path)
-    written = run.records[0].model_dump()
-    del written["server"]["cpu_us_per_request"]
-    written["server"]["cpu_ms_per_request"] = cpu_ms
-    assert cpu_us == Record.model_validate(written).server.cpu_us_per_request
-    written["server"]["cpu_ms_per_request"] = "much"
-    with pytest.raises(ValueError, match="cpu_us_per_request"):
-        Record.model_validate(written)

@@ -17,7 +17,6 @@ from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, tuple_
 
 from wirebench.errors import UsageError
-from wirebench.model.cell import complete_factors
 from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, KnownCell, Result, ResultPage, RunRow
 from wirebench.results.index.tables import UtcMoment, Words, blocks, cells, gates, results, runs
 from wirebench.results.query import Filters, ParameterError
@@ -97,7 +96,7 @@ def select_cells(connection: Connection, filters: Filters) -> Iterator[KnownCell
         .order_by(cells.c.operation, cells.c.concurrency, cells.c.cell)
     )
     for row in found:
-        yield KnownCell(cell=row.cell, factors=complete_factors(row.factors), runs=row.runs)
+        yield KnownCell(cell=row.cell, factors=row.factors, runs=row.runs)
 
 
 def select_choices(connection: Connection) -> Choices:
@@ -191,7 +190,6 @@ def _read_results(connection: Connection, ids: Sequence[int]) -> Iterator[Result
         values |= {
             "protocol": values["transport"],
             "client": values["driver"],
-            "factors": complete_factors(values["factors"]),
             "successful": values["total_samples"] - values["failed"],
             "errors": dict(errors.get(cell_id, Counter()).most_common()),
             "failed_gates": failed.get(cell_id, ()),

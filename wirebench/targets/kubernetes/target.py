@@ -10,6 +10,7 @@ from pathlib import Path
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Disruption
+from wirebench.model.histogram_file import Window
 from wirebench.model.scenario import Scenario
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.builtin import BuiltinServices
@@ -18,7 +19,7 @@ from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.variants import VariantServices
-from wirebench.targets.target import Description, Disrupted, Endpoint, Target
+from wirebench.targets.target import Description, Endpoint, Target
 
 
 class KubernetesTarget(Target):
@@ -89,10 +90,10 @@ class KubernetesTarget(Target):
     def check(self) -> None:
         self._services.check()
 
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> Disrupted:
+    def disrupt(self, service: ServiceSpec, how: Disruption) -> Window:
         start_ns = time.time_ns()
         self._services.disrupt(service, how)
-        return Disrupted(start_ns, time.time_ns())
+        return Window(start_unix_ns=start_ns, end_unix_ns=time.time_ns())
 
     def clean_up(self) -> None:
         if self._is_there:
