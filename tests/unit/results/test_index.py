@@ -133,19 +133,6 @@ def test_a_file_that_was_never_a_database_stays(run: Run, tmp_path: Path, monkey
     assert ["notes.txt", "results"] == sorted(path.name for path in tmp_path.iterdir())
 
 
-def test_cells_from_before_a_factor_are_read(run: Run) -> None:
-    """They have the level that they had before it was a factor."""
-    folder = run.folder.parent
-    with Index(find_database_url(folder)) as index:
-        index.catch_up(folder)
-        with closing(sqlite3.connect(folder / "index.db")) as connection:
-            connection.execute("UPDATE cells SET factors = json_remove(factors, '$.replicas', '$.store_connections')")
-            connection.commit()
-        (known,), (result,) = index.cells(Filters()), index.results(Filters()).rows
-    for factors in (known.factors, result.factors):
-        assert (1, None) == (factors["replicas"], factors["store_connections"])
-
-
 def test_damaged_files_take_no_place_from_each_other(run: Run) -> None:
     """Each gets a name of its own."""
     folder = run.folder.parent
