@@ -116,6 +116,7 @@ def check_server(record: Record) -> None:
     assert 0 <= record.server.throttled_periods <= 10 * record.window_s + 4, record.id
 
 
+@pytest.mark.slow
 def test_what_a_service_uses_is_read_on_every_transport(tmp_path: Path) -> None:
     """CPU time, memory and throttling, also of a service in the pod of its load; the run has nothing to excuse."""
     started = Started(tmp_path, TRANSPORTS)
@@ -127,6 +128,7 @@ def test_what_a_service_uses_is_read_on_every_transport(tmp_path: Path) -> None:
         check_server(record)
 
 
+@pytest.mark.slow
 def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(tmp_path: Path) -> None:
     """The Service balances connections, and one connection has one pod; by the headless name, calls are spread."""
     started = Started(tmp_path, BALANCING)
@@ -141,6 +143,7 @@ def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(
     assert 0.5 <= shares["headless"] < 0.6
 
 
+@pytest.mark.slow
 def test_a_service_that_prefers_close_endpoints_asks_only_the_replica_in_the_load_s_zone(tmp_path: Path) -> None:
     """Each connection may go to either of two zones, or stays in its own; a replica counts who asked it."""
     started = Started(tmp_path, ZONES)
@@ -152,6 +155,7 @@ def test_a_service_that_prefers_close_endpoints_asks_only_the_replica_in_the_loa
     assert "100 % with routing to the load's zone" in started.printed
 
 
+@pytest.mark.slow
 def test_load_pods_calibrate_their_drivers(tmp_path: Path) -> None:
     """A pod measures the drivers' ceiling and error before the first block, and every record carries them."""
     started = Started(tmp_path, CALIBRATED, "--calibrate")
@@ -200,6 +204,7 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path) -
     assert ("incomplete", 1) == (started.run().info.status, len(started.run().records))
 
 
+@pytest.mark.slow
 def test_an_api_server_that_is_away_for_ten_seconds_costs_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """It is stopped while a window is open, and comes back: both cells are measured."""
     started = Started(tmp_path, LONG)
@@ -218,6 +223,7 @@ def test_an_api_server_that_is_away_for_ten_seconds_costs_nothing(cluster: Clust
     assert 2 == len(started.run().records)
 
 
+@pytest.mark.slow
 def test_a_load_pod_that_is_evicted_is_said(cluster: Cluster, tmp_path: Path) -> None:
     """Its Job fails, the run ends with the reason, and the first cell stays."""
     started = Started(tmp_path, LONG)
@@ -269,6 +275,7 @@ def test_an_unknown_context_is_said_at_once(tmp_path: Path) -> None:
     assert not started.results.exists()
 
 
+@pytest.mark.slow
 def test_a_second_run_at_the_same_time_is_refused_and_a_killed_one_is_cleared(cluster: Cluster, tmp_path: Path) -> None:
     """Two would take CPU time from each other; what a run left that was killed outright goes with the next one."""
     (tmp_path / "a").mkdir()
