@@ -148,7 +148,7 @@ def test_filters_leave_what_they_name(site: Site, query: dict[str, Any], total: 
             None,
             "no run of the cell has the figure",
         ),
-        ("/compare", f"base={FIRST}&head={FIRST}", None, f"{FIRST}: a run is no other than itself"),
+        ("/compare", f"base={FIRST}&head={FIRST}", None, f"{FIRST}: BASE and HEAD are the same run"),
         ("/compare", f"base={FIRST}&head={NAMED}&limit=1", "limit", "limit: there is no such parameter"),
     ],
 )
