@@ -148,7 +148,7 @@ class Target:
         """Raise WirebenchError, with its last log lines, if a service has died."""
 
     def disrupt(self, service: ServiceSpec, how: Disruption) -> Window:
-        """Do this to a service's replicas, wait until all are ready again, and return how long. Raises WirebenchError."""
+        """Do this to a service's replicas; return from when until all were ready again. Raises WirebenchError."""
         raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
     def stop(self) -> None:
