@@ -41,7 +41,7 @@ def write_page(rows: Sequence[Row]) -> Path:
     page = _TEMPLATE.render(
         runs=len({row.run for row in rows if "/" not in row.condition}),
         commits=sorted({row.commit or "unknown" for row in rows}),
-        days=sorted({row.run[:8] for row in rows}),
+        days=sorted({f"{row.run[:4]}-{row.run[4:6]}-{row.run[6:8]}" for row in rows}),
         studies=STUDIES,
         busy_shares=[f"{share:.0%}".replace("%", " %") for share in BUSY_SHARES],
         picture=f"{PICTURE.parent.name}/{PICTURE.name}" if has_picture else "",
