@@ -16,7 +16,7 @@ from wirebench.results.progress import read_progress
 from wirebench.results.query import RunFilters, Single
 from wirebench.results.runs import DamagedRun, load_info
 
-#: An answer reaches so many runs back: it is read while somebody waits. `wirebench history` reaches further.
+#: So many runs at most are read for a page or an API reply, to keep it fast. `wirebench history` reads more.
 RUNS_MAX = 100
 #: So many histories are kept: readers often look at one again.
 _KEPT_MAX = 16
