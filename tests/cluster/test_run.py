@@ -181,6 +181,7 @@ def test_generators_share_a_load(tmp_path: Path) -> None:
     assert {gate.name: gate.passed for gate in record.gates}["counts"]
 
 
+@pytest.mark.slow
 def test_a_rolling_restart_loses_no_call(tmp_path: Path) -> None:
     """All replicas are replaced under load: REST and gRPC lose nothing, a socket connection a request a replica."""
     started = Started(tmp_path, DISRUPTED)

@@ -47,6 +47,15 @@ class LevelChange:
         """The new level over the old one: geometric means of their runs' figures."""
         return compute_level(self.after) / compute_level(self.before)
 
+    @property
+    def reference_ratio(self) -> float | None:
+        """How much longer a fixed piece of work took beside the new level's runs; None if that isn't known of all."""
+        before, after = ([point.cell.reference_us() for point in points] for points in (self.before, self.after))
+        known = [us for us in (*before, *after) if us]
+        if len(known) < len(before) + len(after):
+            return None
+        return mean(known[len(before) :]).estimate / mean(known[: len(before)]).estimate
+
 
 @dataclass(frozen=True, slots=True)
 class LineChanges:

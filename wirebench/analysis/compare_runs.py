@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
+from wirebench.analysis.machine_speed import check_machine_speed
 from wirebench.analysis.pair import (
     CellPair,
     Verdict,
@@ -20,7 +21,8 @@ from wirebench.analysis.series import OVERLOADED
 from wirebench.analysis.significance import FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
-from wirebench.model.metric import Metric
+from wirebench.model.metric import METRICS, Metric
+from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
 
@@ -37,6 +39,11 @@ class CellChange(CellPair):
 
     p_value: float | None = None
     regressed: bool = False
+
+    def unfit(self, metric: str) -> tuple[Gate, ...]:
+        """Return the failed gates that this metric depends on, the machine's speed among them."""
+        ratio = self.ratios.get(metric)
+        return _find_failed_gates(self.baseline, self.subject, METRICS[metric], ratio, self.margin)
 
     @property
     def tested_ratio(self) -> Ratio | None:
@@ -123,10 +130,17 @@ def _change(
         baseline=base,
         metric=metric,
         ratios=measured,
-        failed_gates=find_failed_gates(base, head, metric, measured.get(metric.name), margin),
+        failed_gates=_find_failed_gates(base, head, metric, measured.get(metric.name), margin),
         margin=margin,
         reasons=reasons,
     )
+
+
+def _find_failed_gates(
+    base: CellSummary, head: CellSummary, metric: Metric, ratio: Ratio | None, margin: float | None
+) -> tuple[Gate, ...]:
+    speed = check_machine_speed(base, head, metric)
+    return (*find_failed_gates(base, head, metric, ratio, margin), *([speed] if speed else []))
 
 
 def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:

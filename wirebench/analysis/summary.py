@@ -87,6 +87,11 @@ class CellSummary:
             return None
         return join_intervals(error_ms(record.instrument) if record.instrument else None for record in self.records)
 
+    def reference_us(self) -> float | None:
+        """Return how long a fixed piece of work took beside its windows; None if it isn't known of all."""
+        known = [record.reference_us for record in self.records if record.reference_us]
+        return statistics.geometric_mean(known) if known and len(known) == len(self.records) else None
+
     def replica_shares(self) -> tuple[float, ...]:
         """Return which share of the requests each replica had, the largest first, on average over the blocks.
 

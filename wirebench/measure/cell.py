@@ -151,6 +151,7 @@ def make_record(
         server=server,
         generator=generator,
         instrument=instrument,
+        reference_us=observations[0].reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
         disruption=disruption,

@@ -20,10 +20,12 @@ from wirebench.measure.counters import (
     read_replicas,
 )
 from wirebench.measure.proxy import ProxyRoute, route_job
+from wirebench.measure.reference import measure_reference_us
 from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, read_cores, read_processes, sum_if_all_known
 from wirebench.model.application import load_builtin
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import OK, merge
+from wirebench.targets import Cores
 from wirebench.targets.target import Replica
 
 #: Reading a clock costs microseconds; asking a node's agent costs the node some milliseconds of CPU time.
@@ -75,6 +77,8 @@ class Observation(FrozenModel):
     server: ServerUse
     #: Share of the pinned cores' time that other programs and the hypervisor took; None where it can't be told.
     interference: float | None = None
+    #: CPU time of a fixed piece of work on a core of the server, before and after the load; None if it has none here.
+    reference_us: float | None = None
     #: Packets that the kernel's full table of connections dropped during the load; None where there is no such table.
     dropped_packets: int | None = None
     #: None where the load went straight to the service.
@@ -99,7 +103,7 @@ def observe(
     replicas: Sequence[Replica],
     cores: float | None,
     barrier: StartBarrier | None = None,
-    pinned: frozenset[int] = frozenset(),
+    pinned: Cores | None = None,
 ) -> Observation:
     """Send a job's load from `cores` cores, and watch the replicas that can be observed.
 
@@ -109,6 +113,8 @@ def observe(
     """
     barrier = barrier or StartBarrier()
     generator = Generator()
+    watched = pinned.all if pinned else frozenset[int]()
+    before_us = _measure_reference_us(pinned)
     with ExitStack() as stack:
         route = stack.enter_context(route_job(job, replicas))
         before = read_replicas(replicas)
@@ -116,10 +122,11 @@ def observe(
         own = stack.enter_context(Watch(generator.usage, CLOCK_INTERVAL_S))
         proxy = stack.enter_context(Watch(partial(read_processes, route.proxy_pids), CLOCK_INTERVAL_S))
         ourselves = stack.enter_context(Watch(partial(read_processes, [os.getpid()]), CLOCK_INTERVAL_S))
-        machine = stack.enter_context(Watch(partial(read_cores, pinned), CLOCK_INTERVAL_S))
+        machine = stack.enter_context(Watch(partial(read_cores, watched), CLOCK_INTERVAL_S))
         barrier.wait()
         dropped_before = count_dropped_packets()
         parts = DRIVERS[job.cell.driver].run(route.job, generator.watch)
+    after_us = _measure_reference_us(pinned)
     dropped = count_dropped_packets()
     sent = barrier.add_up(sum(part.sent for part in parts))
     counted = count_since(replicas, before, sent) if before else None
@@ -128,11 +135,12 @@ def observe(
     window_s = sum(part.require_window().duration_s for part in parts)
     ours = [*servers, own, ourselves, *([proxy] if route.proxy_pids else [])]
     # A database's processes are neither ours nor other programs.
-    can_tell = pinned and servers and job.cell.store != "postgres"
+    can_tell = watched and servers and job.cell.store != "postgres"
     return Observation(
         file=explain_failure(merge(parts), job),
         window_s=window_s,
-        interference=_compute_interference(parts, machine, ours, window_s * len(pinned)) if can_tell else None,
+        interference=_compute_interference(parts, machine, ours, window_s * len(watched)) if can_tell else None,
+        reference_us=(before_us + after_us) / 2 if before_us and after_us else None,
         dropped_packets=None if dropped is None or dropped_before is None else dropped - dropped_before,
         generator=GeneratorUse(
             cpu_s=sum_if_all_known(use.cpu_s for use in used),
@@ -143,6 +151,10 @@ def observe(
         server=_summarize_server([_list_usage_in_windows(parts, server) for server in servers], counted),
         proxy=_summarize_proxy(route, _list_usage_in_windows(parts, proxy)),
     )
+
+
+def _measure_reference_us(cores: Cores | None) -> float | None:
+    return measure_reference_us(min(cores.server)) if cores else None
 
 
 def _watch(replica: Replica) -> Watch | None:

@@ -257,6 +257,9 @@ class Record(FrozenModel):
     generator: Generator
     #: None where the driver wasn't calibrated.
     instrument: Instrument | None = None
+    #: CPU time of a fixed piece of work on a core of the service, the mean of before and after the load: how fast the
+    #: machine was. None where the service isn't on this machine.
+    reference_us: float | None = None
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
     disruption: DisruptionRecord | None = None

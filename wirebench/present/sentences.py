@@ -206,6 +206,8 @@ def explain_withheld(failed: Iterable[Gate]) -> str:
     if instruments := by_name.pop("instrument", []):
         error_ms = max(gate.limit for gate in instruments)
         reasons = [f"the driver's own error there is up to {error_ms:.2g} ms, so that the difference may be its own"]
+    if speeds := by_name.pop("machine_speed", []):
+        reasons.append(f"the machine itself was {speeds[0].value * 100:.0f} % slower in one of the runs")
     if by_name:
         reasons.insert(0, f"failed gates: {', '.join(map(name_gate, by_name))}")
     return "; ".join(reasons)

@@ -204,8 +204,7 @@ class _Execution:
 
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
         if not self.target.load_pods:
-            pinned = self.target.cores.all if self.target.cores else frozenset[int]()
-            return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=pinned),), None
+            return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=self.target.cores),), None
         disrupted = None
 
         def meanwhile() -> None:

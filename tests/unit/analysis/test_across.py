@@ -122,6 +122,36 @@ def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reference_us", "verdict", "doubted"),
+    [((1000.0, 1300.0), "withheld", True), ((1300.0, 1000.0), "withheld", True), ((1000.0, 1040.0), "slower", False)],
+)
+def test_a_machine_of_another_speed_withholds_verdicts(
+    make: Maker, reference_us: tuple[float, float], verdict: str, *, doubted: bool
+) -> None:
+    """Nothing is slower or regressed, on any metric, where the machine itself was slower in one of the runs."""
+    base, head = (
+        with_reference(make(name, rate_per_s=rate_per_s), each_us)
+        for name, rate_per_s, each_us in zip(("base", "head"), (1000, 700), reference_us, strict=True)
+    )
+    (change,) = compare_runs(base, head).changes
+    assert (verdict, not doubted) == (change.verdict, change.regressed)
+    assert doubted == ("the machine itself was 30 % slower in one of the runs" in describe_change(change))
+    assert doubted == any(gate.name == "machine_speed" for gate in change.unfit("p99"))
+
+
+def test_a_machine_of_unknown_speed_withholds_none(make: Maker) -> None:
+    """Where services are elsewhere, or the run is of one of both alone."""
+    (change,) = compare_runs(with_reference(make("base"), 1000.0), make("head", rate_per_s=700)).changes
+    assert ("slower", True) == (change.verdict, change.regressed)
+
+
+def with_reference(run: Run, reference_us: float) -> Run:
+    """Return a run on a machine of this speed."""
+    records = (record.model_copy(update={"reference_us": reference_us}) for record in run.records)
+    return dataclasses.replace(run, records=tuple(records))
+
+
+@pytest.mark.parametrize(
     ("side", "info", "said"),
     [
         ("base", {"status": "incomplete", "reason": "interrupted"}, "base is incomplete (interrupted): 4 of 8 windows"),

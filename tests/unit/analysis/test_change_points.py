@@ -17,7 +17,6 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.analysis.change_points import LineChanges, count_runs_needed, find_changes, find_splits
 from wirebench.analysis.history import build_history
 from wirebench.model.metric import METRICS
-from wirebench.model.record import Gate
 from wirebench.present.charts import history as chart
 from wirebench.present.level_changes import describe_line_changes, list_change_caveats
 from wirebench.results.runs import Run
@@ -91,16 +90,16 @@ def write(
     rates_per_s: Sequence[float],
     first: int = 0,
     info: Mapping[str, Any] = {},
-    gates: tuple[Gate, ...] = (),
+    **record: Any,  # noqa: ANN401 - whatever a record has
 ) -> list[Run]:
-    """Write a run an hour with these rates."""
+    """Write a run an hour with these rates; their records have this besides."""
     runs = []
     for number, rate_per_s in enumerate(rates_per_s, first):
         day, hour = divmod(number, 24)
         name = f"202611{day + 1:02d}T{hour:02d}0000Z-quick"
         started = f"2026-11-{day + 1:02d}T{hour:02d}:00:00Z"
         about = {"id": name, "started_at": started, "machine": SMALL, "commit": f"{number:040x}", **info}
-        changed = {"rate_achieved_per_s": rate_per_s, "gates": gates}
+        changed = {"rate_achieved_per_s": rate_per_s, "gates": (), **record}
         runs.append(RunBuilder(cells=[cell("rest")], blocks=1, samples=50, info=about, record=changed).write(folder))
     return runs
 
@@ -129,6 +128,16 @@ def test_a_change_has_its_runs_and_ratio(tmp_path: Path) -> None:
     assert sentence.startswith(f"slower since {runs[10].info.id} (000000000000): 0.90× the requests/s, 999 → 90")
     assert "(10 runs before, 6 after; p = 0.0" in sentence
     assert ["Of histories without a change, at most 5 % show one."] == list(list_change_caveats([line]))
+
+
+def test_a_change_of_the_machine_s_speed_is_said(tmp_path: Path) -> None:
+    """The machine may be the cause; where its speed is the same, or unknown, nothing is said of it."""
+    before = write(tmp_path, STABLE, reference_us=1000.0)
+    for after_us, is_said in ((1200.0, True), (1020.0, False), (None, False)):
+        after = write(tmp_path / str(after_us), slower(STABLE[:6]), first=len(STABLE), reference_us=after_us)
+        (line,) = find([*before, *after])
+        (sentence,) = describe_line_changes(line, METRICS["throughput"])
+        assert is_said == sentence.endswith("The machine took 1.20× the time for a fixed piece of work, too.")
 
 
 def test_machines_are_searched_apart(tmp_path: Path) -> None:
