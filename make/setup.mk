@@ -1,7 +1,7 @@
 # Python packages and tools, in this folder.
 
 ##@ Set up
-.PHONY: setup setup-wireload setup-quick setup-dev clean
+.PHONY: setup setup-wireload setup-quick setup-dev wheel clean
 setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what all scenarios need: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
 
 setup-quick: setup-wireload .tools/bin/k6 .tools/bin/ghz ## the same without toxiproxy and the services in Go: what `make bench` needs
@@ -10,9 +10,12 @@ setup-wireload: .venv/.installed .tools/bin/wireload .tools/bin/truth ## .venv a
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
+wheel: setup-wireload ## one file in dist that pip installs: wirebench with wireload, for this platform, without a checkout and Go
+	@$(STEP) "wheel: building" $(BIN)/python scripts/build-wheel dist
+
 clean: ## remove all that was installed, built or cached here, and no results
 	@scripts/check-unused
-	rm -rf .venv .tools build services/python/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools build dist services/python/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

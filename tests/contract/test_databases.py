@@ -69,11 +69,11 @@ def test_a_server_that_is_not_there_is_refused(server_file: Path, tmp_path: Path
     """With the command that starts it, and without the password."""
     with pytest.raises(UsageError, match="can't be read: No such file") as missing:
         Databases(tmp_path / "none")
-    assert "make postgres-up" == missing.value.hint
+    assert "run `make postgres-up`" == missing.value.hint
     server_file.write_text("postgresql://wirebench:s3cret@127.0.0.1:1/wirebench")
     with pytest.raises(UsageError, match="Connection refused") as silent:
         Databases(server_file)
-    assert "make postgres-up" == silent.value.hint
+    assert "run `make postgres-up`" == silent.value.hint
     assert "s3cret" not in silent.value.message
 
 

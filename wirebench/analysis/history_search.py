@@ -116,7 +116,7 @@ def _explain_no_match(index: Index, filters: Filters) -> UsageError:
     scenarios = index.choices()["scenario"]
     (scenario,) = filters.scenario
     if scenario not in scenarios:
-        there = f"there are runs of {', '.join(scenarios)}" if scenarios else "`make bench` makes one"
+        there = f"there are runs of {', '.join(scenarios)}" if scenarios else "`wirebench run` makes one"
         return UsageError(f"no run of a scenario {scenario!r}", there)
     asked = [
         *(f"since {filters.since:%Y-%m-%d %H:%M}" for _ in range(filters.since is not None)),

@@ -12,6 +12,7 @@ from typing import get_args
 
 import typer
 
+from wirebench.cli.output import fit_installation
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
@@ -42,7 +43,7 @@ def doctor() -> None:
     findings = [*_check_tools(), *_check_calibration(), *_check_machine()]
     for finding in findings:
         mark = "ok" if finding.good else "FAIL" if finding.fatal else "warn"
-        sys.stdout.write(f"{mark:5} {finding.text}\n")
+        sys.stdout.write(f"{mark:5} {fit_installation(finding.text)}\n")
     if any(finding.fatal and not finding.good for finding in findings):
         raise typer.Exit(1)
 

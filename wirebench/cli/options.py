@@ -218,6 +218,6 @@ def check_folder(out: Path) -> Path:
     """Return the folder of the runs, if it is there. Raises UsageError."""
     if not out.is_dir():
         raise UsageError(
-            f"--out {out}: no such folder", "name the folder that the runs are in; `make bench` makes results/"
+            f"--out {out}: no such folder", "name the folder that the runs are in; `wirebench run` makes results/"
         )
     return out

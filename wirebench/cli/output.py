@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ from wirebench.present.remarks import (
 from wirebench.present.scaling import describe_scalings
 from wirebench.present.sentences import describe_comparison, describe_correction, describe_single_block
 from wirebench.results.runs import DamagedRun, Run
+from wirebench.system.paths import IS_WHEEL, ROOT
 
 #: As wide as a table may get where there is no terminal to set a limit.
 _PLAIN_WIDTH = 10_000
@@ -47,8 +49,16 @@ def print_error(error: WirebenchError) -> None:
     if error.details:
         lines += [f"  | {line}" for line in error.details.splitlines()]
     if error.hint:
-        lines.append(f"next: {error.hint}")
+        lines.append(f"next: {fit_installation(error.hint)}")
     sys.stderr.write(_escape_lines("\n".join(lines)) + "\n")
+
+
+def fit_installation(text: str) -> str:
+    """Return a next step as it is for this installation: a wheel has the pages elsewhere, and no make targets."""
+    if not IS_WHEEL:
+        return text
+    text = re.sub(r"\bdocs/(?=[\w-]+\.md)", lambda found: f"{ROOT}/{found[0]}", text)
+    return re.sub(r"`make [^`]+`", r"\g<0> in a checkout of wirebench", text)
 
 
 def make_console(file: TextIO | None = None) -> Console:

@@ -11,7 +11,7 @@ import psutil
 
 from wirebench.drivers import DRIVERS
 from wirebench.system import processes
-from wirebench.system.paths import ROOT
+from wirebench.system.paths import IS_WHEEL, ROOT
 from wirebench.targets import Cores, toxiproxy
 
 _PACKAGES = (
@@ -58,7 +58,9 @@ def read_machine() -> dict[str, str]:
 
 
 def read_commit() -> str | None:
-    """Return the commit of the project, marked if files differ from it; None outside a checkout."""
+    """Return the commit of the checkout, or of that which built the wheel, marked if files differ; None if unknown."""
+    if IS_WHEEL:
+        return _read(ROOT / "commit")
     return processes.capture(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=12"])
 
 

@@ -264,7 +264,7 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[Dam
                 return found
             if on_damaged:
                 on_damaged(found)
-        raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`make bench` makes one")
+        raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`wirebench run` makes one")
     for path in (folder / name, Path(name)):
         if (path / "run.json").is_file():
             return load_run(path)

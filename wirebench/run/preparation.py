@@ -26,7 +26,8 @@ def prepare(plan: Plan, target: Target) -> None:
     drivers = {cell.driver for cell in plan.cells} | ({"wireload"} if plan.scenario.variants else set())
     for name in sorted(drivers if target.load_pods is None else ()):
         if DRIVERS[name].read_version() is None:
-            hint = f"run `{DRIVERS[name].setup}`; nothing was started"
+            other = ", or measure without it: `wirebench run … --driver wireload`" if name != "wireload" else ""
+            hint = f"run `{DRIVERS[name].setup}`{other}; nothing was started"
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path}", hint)
     shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
     if shaped and toxiproxy.read_version() is None:

@@ -1,12 +1,16 @@
-"""Where the project's own files are: scenarios, scripts, protos and tools, beside the package."""
+"""Where the project's own files are: scenarios, scripts, protos and tools, beside the package or in its wheel."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+#: What a wheel has of the project, at the same paths; a checkout has no such folder. scripts/build-wheel fills it.
+_DATA = Path(__file__).resolve().parents[1] / "_data"
+#: Whether this was installed from a wheel, which has no make targets, and of the tools wireload and truth only.
+IS_WHEEL = _DATA.is_dir()
 #: An image that has the package installed says where the files are.
-ROOT = Path(os.environ.get("WIREBENCH_ROOT") or Path(__file__).resolve().parents[2])
+ROOT = Path(os.environ.get("WIREBENCH_ROOT") or (_DATA if IS_WHEEL else _DATA.parents[1]))
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPTS = ROOT / "k6"
 #: What `make proto` writes of the application file for drivers that read JSON.

@@ -29,11 +29,12 @@ class Databases:
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S)
         except OSError as error:
             raise UsageError(
-                f"store: postgres needs a server, and {url_file} can't be read: {error.strerror}", "make postgres-up"
+                f"store: postgres needs a server, and {url_file} can't be read: {error.strerror}",
+                "run `make postgres-up`",
             ) from None
         except psycopg.Error as error:
             reason = str(error).partition("\n")[0]
-            raise UsageError(f"store: postgres needs a server: {reason}", "make postgres-up") from None
+            raise UsageError(f"store: postgres needs a server: {reason}", "run `make postgres-up`") from None
         # A connection's process is a child of the server's first.
         self._server = psutil.Process(self._connection.info.backend_pid).parent()
         self._names = (f"{_PREFIX}{psutil.Process().pid}_{number}" for number in itertools.count())
@@ -90,7 +91,9 @@ class Databases:
             self._connection.execute(statement.encode())
         except psycopg.Error as error:
             reason = str(error).partition("\n")[0]
-            raise WirebenchError(f"PostgreSQL: {reason}", "see build/postgres/data/log; make postgres-up") from None
+            raise WirebenchError(
+                f"PostgreSQL: {reason}", "see build/postgres/data/log; run `make postgres-up`"
+            ) from None
 
     def _build_url(self, name: str) -> str:
         return f"{self._url.rpartition('/')[0]}/{name}"

@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.command_line import render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
-from wirebench.cli.output import warn_of_index
+from wirebench.cli import output
+from wirebench.cli.output import fit_installation, warn_of_index
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram_file import ErrorText
 
@@ -41,6 +42,16 @@ def test_who_mends_an_index_is_told_what_takes_nothing_out(capsys: pytest.Captur
     warn_of_index(WirebenchError("the index is locked"))
     said = "warning: the index is locked; the run continues without it\nnext: once that is mended, `wirebench index`"
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make targets are in a checkout, and pages where the wheel has them; other words stay."""
+    step = "run `make setup`, or make room: docs/scenarios.md, mydocs/own.md"
+    assert step == fit_installation(step)
+    monkeypatch.setattr(output, "IS_WHEEL", True)
+    monkeypatch.setattr(output, "ROOT", Path("/venv/_data"))
+    fitted = "run `make setup` in a checkout of wirebench, or make room: /venv/_data/docs/scenarios.md, mydocs/own.md"
+    assert fitted == fit_installation(step)
 
 
 @pytest.mark.parametrize("command", ["results --run 20260101T000000Z-old", "export"])

@@ -142,7 +142,8 @@ def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
     plan = make_plan(read_scenario(tmp_path / "s.yaml"), 1)
     with pytest.raises(UsageError, match="the driver oha is not at") as error:
         prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
-    assert "run `make driver-oha`; nothing was started" == error.value.hint
+    hint = "run `make driver-oha`, or measure without it: `wirebench run … --driver wireload`; nothing was started"
+    assert hint == error.value.hint
 
 
 def test_a_driver_that_does_not_choose_at_random_is_noted(tmp_path: Path) -> None:

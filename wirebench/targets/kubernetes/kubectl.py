@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.system import processes
-from wirebench.system.paths import IMAGES, KUBECONFIG, TOOLS
+from wirebench.system.paths import IMAGES, IS_WHEEL, KUBECONFIG, TOOLS
 from wirebench.system.processes import ProcessError
 
 #: The context of `make cluster-up`.
@@ -70,6 +70,11 @@ def find_access(
 
     kubectl's current context is never used by default: it may be a production cluster. Raises UsageError.
     """
+    if IS_WHEEL:
+        raise UsageError(
+            "clusters need kubectl, helm, charts and images, which an installation from a wheel doesn't have",
+            "use a checkout of wirebench (docs/cluster.md); --target external measures services that run already",
+        )
     for path in filter(None, (kubeconfig, *values)):
         if not path.is_file():
             raise UsageError(f"{path}: no such file", "correct the path")

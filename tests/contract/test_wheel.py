@@ -1,0 +1,233 @@
+"""The wheel, installed where there is no checkout: what works there, and what is said of all that doesn't.
+
+Dependencies are those that are installed for the project; which ones pip would choose of an index isn't tested.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from email.message import Message
+from email.parser import BytesParser
+from pathlib import Path
+
+import pytest
+
+from tests.support.locks import normalize_name
+from tests.support.runs import only_run, second_lane
+from wirebench.drivers import DRIVERS
+from wirebench.measure.environment import read_commit
+from wirebench.measure.truth import SERVER
+from wirebench.results.runs import Run
+from wirebench.system.paths import ROOT
+
+pytestmark = [
+    second_lane,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        DRIVERS["wireload"].read_version() is None or not SERVER.is_file(),
+        reason="wireload and truth are not built: make setup",
+    ),
+]
+
+PROJECTS = [
+    tomllib.loads((ROOT / each / "pyproject.toml").read_text())["project"] for each in (".", "services/python", "proto")
+]
+QUICK = ("run", "quick", "--operation", "users.get", "--concurrency", "4", "--blocks", "2", "--duration", "1s")
+SERVER_PROGRAM = """\
+import http.server, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = b"hello"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+APPLICATION = """\
+application: greeter
+operations:
+  hello: {rest: {request: GET /, expect: {contains: hello}}}
+variants:
+  v1: {transport: rest, start: "python server.py {port}", ready: GET /}
+  v2: {transport: rest, start: "python server.py {port}", ready: GET /}
+"""
+SCENARIO = """\
+question: Is the second version as fast?
+application: greeter.yaml
+factors: {operation: hello, concurrency: 2}
+load: {warmup_s: 0.2, window_s: 0.5}
+blocks: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel, as `make wheel` builds it."""
+    folder = tmp_path_factory.mktemp("dist")
+    command: list[str | Path] = [sys.executable, ROOT / "scripts/build-wheel", folder]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert 0 == done.returncode, done.stderr
+    (path,) = folder.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the programs of a virtual environment that the wheel is installed into."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, symlinks=True)
+    python = str(folder / "bin/python")
+    pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-index", "--no-deps", wheel], timeout=120, check=True)
+    # A path in a .pth file is no site of its own: what makes our editable installations work isn't read there.
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    for name in ("gunicorn", "uvicorn"):  # pip writes those of dependencies, too
+        program = folder / "bin" / name
+        installed = Path(sys.executable).with_name(name).read_text()
+        program.write_text(re.sub(r"\A#!.*", f"#!{python}", installed))
+        program.chmod(0o755)
+    return folder / "bin"
+
+
+def wirebench(programs: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with no other programs on PATH than those of the virtual environment."""
+    return subprocess.run(
+        [programs / "wirebench", *arguments],
+        cwd=folder,
+        env={"PATH": str(programs), "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def measure(programs: Path, folder: Path, *arguments: str) -> Run:
+    """Run a scenario; return the run, which is complete and has a report."""
+    done = wirebench(programs, folder, *arguments)
+    assert 0 == done.returncode, done.stderr
+    run = only_run(folder / "results")
+    assert "complete" == run.info.status
+    assert (run.folder / "report.html").is_file()
+    return run
+
+
+def read_metadata(wheel: Path, name: str) -> Message:
+    """Return a file of the wheel's own description."""
+    with zipfile.ZipFile(wheel) as archive:
+        (path,) = (each for each in archive.namelist() if each.endswith(f".dist-info/{name}"))
+        return BytesParser().parsebytes(archive.read(path))
+
+
+def test_the_tag_is_that_of_the_programs(wheel: Path) -> None:
+    """Any Python 3, and this platform, for which they were built."""
+    tag = f"py3-none-{re.sub(r'[-.]', '_', sysconfig.get_platform())}"
+    if sys.platform == "linux":
+        assert f"wirebench-{PROJECTS[0]['version']}-{tag}.whl" == wheel.name
+        assert [tag] == read_metadata(wheel, "WHEEL").get_all("Tag")
+
+
+def test_it_asks_for_what_the_three_distributions_ask_for(wheel: Path) -> None:
+    """Except for each other, whose packages it has."""
+    asked = {normalize_name(each) for project in PROJECTS for each in project["dependencies"]}
+    found = {normalize_name(each) for each in read_metadata(wheel, "METADATA").get_all("Requires-Dist") or []}
+    assert asked - {project["name"] for project in PROJECTS} == found
+
+
+def test_all_packages_are_those_of_the_wheel(programs: Path, tmp_path: Path) -> None:
+    """And the version is the project's."""
+    code = "import wirebench, wirebench_proto, wirebench_services as s; print(*wirebench.__path__, *s.__path__)"
+    printed = subprocess.check_output([programs / "python", "-c", code], cwd=tmp_path, text=True).split()
+    assert {programs.parent} == {Path(each).parents[3] for each in printed}
+    assert f"wirebench {PROJECTS[0]['version']}\n" == wirebench(programs, tmp_path, "--version").stdout
+
+
+def test_scenarios_and_the_machine_are_shown(programs: Path, tmp_path: Path) -> None:
+    """`doctor` says of drivers that the wheel hasn't where they can be had."""
+    listed = wirebench(programs, tmp_path, "list")
+    assert (0, "") == (listed.returncode, listed.stderr)
+    assert {path.stem for path in ROOT.glob("scenarios/*.yaml")} <= set(re.findall(r"[\w-]+", listed.stdout))
+    found = wirebench(programs, tmp_path, "doctor")
+    assert (0, "") == (found.returncode, found.stderr)
+    assert re.search(r"ok +wireload \d", found.stdout)
+    assert re.search(r"warn +k6 is not at .+: run `make setup` in a checkout of wirebench,", found.stdout)
+
+
+def test_the_built_in_application_is_measured(programs: Path, tmp_path: Path) -> None:
+    """On all transports, with the driver's error, which the server of known latency shows."""
+    run = measure(programs, tmp_path, *QUICK, "--driver", "wireload")
+    assert 6 == len(run.records)
+    assert all(record.instrument is not None for record in run.records)
+    assert (read_commit(), PROJECTS[0]["version"]) == (run.info.commit, run.info.versions["wirebench"])
+
+
+def test_own_services_are_measured(programs: Path, tmp_path: Path) -> None:
+    """A program on PATH, started from an application file."""
+    for name, text in (("server.py", SERVER_PROGRAM), ("greeter.yaml", APPLICATION), ("versions.yaml", SCENARIO)):
+        (tmp_path / name).write_text(text)
+    run = measure(programs, tmp_path, "run", "versions.yaml", "--no-calibrate")
+    assert {"v1", "v2"} == {record.factors["variant"] for record in run.records}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "step"),
+    [
+        (
+            ("run", "quick"),
+            "the driver ghz is not at",
+            "run `make setup` in a checkout of wirebench, or measure without",
+        ),
+        (
+            (*QUICK, "--driver", "wireload", "--set", "factors.implementation=go"),
+            "the command wirebench-go is not at",
+            "run `make setup` in a checkout of wirebench",
+        ),
+        (
+            (*QUICK, "--driver", "wireload", "--set", "factors.network={delay_ms: 5}"),
+            "toxiproxy, which factors.network needs, is not at",
+            "run `make setup` in a checkout of wirebench",
+        ),
+        (
+            (*QUICK, "--driver", "wireload", "--set", "factors.store=postgres"),
+            "store: postgres needs a server",
+            "run `make postgres-up` in a checkout of wirebench",
+        ),
+        (("run", "quick", "--target", "kubernetes"), "clusters need kubectl, helm", "use a checkout of wirebench"),
+        (("load", "rest"), "clusters need kubectl, helm", "use a checkout of wirebench"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_the_wheel_lacks_is_named(
+    programs: Path, tmp_path: Path, arguments: tuple[str, ...], error: str, step: str
+) -> None:
+    """With a next step that needs no folder of the project, and nothing is left behind."""
+    done = wirebench(programs, tmp_path, *arguments)
+    assert (2, "") == (done.returncode, done.stdout)
+    *_, first, last = done.stderr.splitlines()  # before them, that another run has the cores
+    assert first.startswith(f"error: {error}")
+    assert last.startswith(f"next: {step}")
+    assert not list(tmp_path.glob("results/*"))
+
+
+def test_pages_that_messages_name_are_in_the_wheel(programs: Path, tmp_path: Path) -> None:
+    """By the path that they have there."""
+    (tmp_path / "wrong.yaml").write_text("question: x\nfactor: {}\n")
+    step = wirebench(programs, tmp_path, "run", "wrong.yaml").stderr.splitlines()[-1]
+    named = re.fullmatch(r"next: (\S+/docs/scenarios.md) describes every key; nothing was started", step)
+    assert named
+    assert (ROOT / "docs/scenarios.md").read_text() == Path(named[1]).read_text()
