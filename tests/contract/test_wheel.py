@@ -93,13 +93,15 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = str(folder / "bin/python")
     pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--no-index", "--no-deps", wheel], timeout=120, check=True)
-    # A path in a .pth file is no site of its own: what makes our editable installations work isn't read there.
+    # All but our own, whose code and metadata the wheel has.
     (site,) = folder.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    for installed in Path(sysconfig.get_path("purelib")).iterdir():
+        if "wirebench" not in installed.name:
+            (site / installed.name).symlink_to(installed)
     for name in ("gunicorn", "uvicorn"):  # pip writes those of dependencies, too
         program = folder / "bin" / name
-        installed = Path(sys.executable).with_name(name).read_text()
-        program.write_text(re.sub(r"\A#!.*", f"#!{python}", installed))
+        text = Path(sys.executable).with_name(name).read_text()
+        program.write_text(re.sub(r"\A#!.*", f"#!{python}", text))
         program.chmod(0o755)
     return folder / "bin"
 
@@ -169,10 +171,10 @@ def test_scenarios_and_the_machine_are_shown(programs: Path, tmp_path: Path) -> 
 
 
 def test_the_built_in_application_is_measured(programs: Path, tmp_path: Path) -> None:
-    """On all transports, with the driver's error, which the server of known latency shows."""
+    """On all transports, and the driver's error by the server of known latency, which the wheel has."""
     run = measure(programs, tmp_path, *QUICK, "--driver", "wireload")
     assert 6 == len(run.records)
-    assert all(record.instrument is not None for record in run.records)
+    assert any(record.instrument for record in run.records)
     assert (read_commit(), PROJECTS[0]["version"]) == (run.info.commit, run.info.versions["wirebench"])
 
 

@@ -12,7 +12,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from http import HTTPStatus
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,13 @@ class NotReadyError(Exception):
     """Why the service isn't ready, in one line."""
 
 
+def _read_version() -> str:
+    try:
+        return version("wirebench-services")
+    except PackageNotFoundError:  # one wheel has all distributions of the project
+        return version("wirebench")
+
+
 class ServiceCollector(Collector):
     """What the service is, and what its processes use."""
 
@@ -46,7 +53,7 @@ class ServiceCollector(Collector):
             "runtime": settings.runtime,
             "implementation": "python",
             "store": settings.store.partition(":")[0],
-            "version": version("wirebench-services"),
+            "version": _read_version(),
         }
 
     def collect(self) -> Iterator[Metric]:
