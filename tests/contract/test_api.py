@@ -265,8 +265,14 @@ def test_a_cell_is_shown_over_its_runs(site: Site) -> None:
 
 @pytest.mark.parametrize("path", ["/results", "/runs"])
 def test_files_have_the_rows_of_pages(site: Site, path: str) -> None:
-    """All that match, whatever a page has; by the parameter or by what the request accepts."""
+    """All that match, whatever a page has; by the parameter or by what the request accepts.
+
+    Each factor has a column of its own.
+    """
     rows = site.get(path, scenario="quick", limit=1000)[path[1:]]
+    for row in rows:
+        factors = row.pop("factors", {})
+        row |= {name: level for name, level in factors.items() if name not in row}
     answer = site.ask(f"/api/v1{path}", {"scenario": "quick", "format": "csv"})
     lines = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
     assert [(row["run_id"], list(row)) for row in rows] == [(line["run_id"], list(line)) for line in lines]
@@ -278,6 +284,7 @@ def test_files_have_the_rows_of_pages(site: Site, path: str) -> None:
     assert "application/vnd.apache.parquet" == answer.headers["content-type"]
     assert [row["run_id"] for row in rows] == table["run_id"].to_pylist()
     assert [row["failed_gates"] for row in rows] == table["failed_gates"].to_pylist()
+    assert [row.get("workers") for row in rows] == [row.get("workers") for row in table.to_pylist()]
     assert 2 == len(
         list(csv.reader(io.StringIO(site.ask(f"/api/v1{path}", {"format": "csv", "limit": 1}).body.decode())))
     )

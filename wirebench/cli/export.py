@@ -39,7 +39,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
     until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = "",
     format_name: Annotated[
-        _FormatName | None, typer.Option("--format", help="Default: by the ending of the file's name, else csv.")
+        _FormatName | None, typer.Option("--format", help="Default: by the ending of the file's name; csv for stdout.")
     ] = None,
     output: Annotated[Path, typer.Option(metavar="FILE", help="File to write, whole or not at all; - is stdout.")] = (
         STDOUT
@@ -60,7 +60,7 @@ def export(  # noqa: PLR0913 - one parameter an option
         "since": [since],
         "until": [until],
     }
-    chosen = format_name or _format_of(output)
+    chosen = format_name or _find_format(output)
     if chosen == "parquet" and output == STDOUT and sys.stdout.isatty():
         raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
     from wirebench.results.export import make_table, write_table
@@ -70,14 +70,24 @@ def export(  # noqa: PLR0913 - one parameter an option
     with Index(find_database_url(check_folder(out))) as index:
         for damaged in index.catch_up(out).damaged:
             warn_of_damaged(damaged)
+        if not index.runs(selected, limit=1).rows:
+            raise UsageError(f"no run in {out}/ matches", "`wirebench list` shows the runs")
         with _open_output(output) as file:
             write_table(chosen, file, make_table(index, rows, selected))
     if output != STDOUT:
         sys.stdout.write(f"{output}\n")
 
 
-def _format_of(output: Path) -> _FormatName:
-    return next((name for name in get_args(_FormatName) if output.suffix == f".{name}"), "csv")
+def _find_format(output: Path) -> _FormatName:
+    """Return the format that the file's name asks for. Raises UsageError if there is none such."""
+    if output == STDOUT:
+        return "csv"
+    formats: tuple[_FormatName, ...] = get_args(_FormatName)
+    for name in formats:
+        if output.suffix.lower() == f".{name}":
+            return name
+    endings = ", ".join(f".{name}" for name in formats)
+    raise UsageError(f"--output {output}: unknown format", f"end the name in one of {endings}, or add --format")
 
 
 @contextlib.contextmanager

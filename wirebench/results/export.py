@@ -1,21 +1,26 @@
-"""Rows as files that other programs read: JSON, CSV and Parquet, with the same columns in each."""
+"""Rows as files that other programs read: JSON, CSV and Parquet.
+
+CSV and Parquet have a column for each field of a row, and one for each factor.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import itertools
-import types
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, BinaryIO, Literal, get_args, get_origin, get_type_hints
+from functools import cache, partial
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, BinaryIO, Literal, Union, get_args, get_origin, get_type_hints
 
 import orjson
 from pydantic import TypeAdapter
 
+from wirebench.model.cell import Cell
 from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, Result, ResultPage, RunRow
 
 FormatName = Literal["json", "csv", "parquet"]
@@ -79,13 +84,13 @@ def _write_json(file: BinaryIO, table: ExportTable) -> None:
 
 def _write_csv(file: BinaryIO, table: ExportTable) -> None:
     """Write a line of names, and one a row (RFC 4180); what is None is empty."""
-    columns = _read_columns(table.row)
+    columns = _list_columns(table.row)
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text)
-    writer.writerow(columns)
-    formats = [(name, _CSV.get(kind)) for name, kind in columns.items()]
+    writer.writerow(column.name for column in columns)
+    formats = [(column.read, _CSV.get(column.kind)) for column in columns]
     for row in table.rows:
-        values = ((getattr(row, name), write) for name, write in formats)
+        values = ((read(row), write) for read, write in formats)
         writer.writerow([write(value) if write and value is not None else value for value, write in values])
     text.detach()
 
@@ -95,8 +100,8 @@ def _write_csv_text(words: str) -> str:
     return f"'{words}" if unicodedata.normalize("NFKC", words[:1]) in _FORMULA_SIGNS else words
 
 
-def _dump(levels: Mapping[str, object]) -> str:
-    return orjson.dumps(levels).decode()
+def _dump(counts: Mapping[str, object]) -> str:
+    return orjson.dumps(counts).decode()
 
 
 _CSV: dict[type, Callable[[Any], str]] = {
@@ -108,7 +113,7 @@ _CSV: dict[type, Callable[[Any], str]] = {
 
 
 def _write_parquet(file: BinaryIO, table: ExportTable) -> None:
-    """Write rows group by group: names are lists, times microseconds in UTC, levels JSON, for they differ in type."""
+    """Write rows group by group: names are lists, times microseconds in UTC, counts by name JSON."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -120,20 +125,41 @@ def _write_parquet(file: BinaryIO, table: ExportTable) -> None:
         tuple: pa.list_(pa.string()),
         dict: pa.string(),
     }
-    columns = _read_columns(table.row)
-    schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    columns = _list_columns(table.row)
+    schema = pa.schema([(column.name, kinds[column.kind]) for column in columns])
     remaining = iter(table.rows)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         while group := tuple(itertools.islice(remaining, _ROWS_A_GROUP)):
-            values = {name: [getattr(row, name) for row in group] for name in columns}
-            values |= {name: list(map(_dump, values[name])) for name, kind in columns.items() if kind is dict}
+            values = {column.name: list(map(column.read, group)) for column in columns}
+            values |= {each.name: list(map(_dump, values[each.name])) for each in columns if each.kind is dict}
             writer.write_table(pa.table(values, schema))
 
 
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    kind: type
+    read: Callable[[Any], Any]
+
+
 @cache
-def _read_columns(row: type) -> Mapping[str, type]:
-    columns = {}
-    for name, hint in get_type_hints(row).items():
-        known = get_args(hint)[0] if get_origin(hint) is types.UnionType else hint  # … | None
-        columns[name] = get_origin(known) or known
-    return columns
+def _list_columns(row: type) -> tuple[_Column, ...]:
+    """Return a column for each field of a row; instead of `factors`, one for each factor that isn't a field as well."""
+    fields = get_type_hints(row)
+    columns = [_Column(name, _find_kind(hint), attrgetter(name)) for name, hint in fields.items() if name != "factors"]
+    if "factors" in fields:
+        levels = {name: _find_kind(hint) for name, hint in get_type_hints(Cell).items() if name not in fields}
+        columns += [_Column(name, kind, partial(_read_level, name, kind)) for name, kind in levels.items()]
+    return tuple(columns)
+
+
+def _read_level(name: str, kind: type, row: Any) -> object:  # noqa: ANN401 - a row that has factors
+    level = row.factors.get(name)  # a run from before a factor was added doesn't have it
+    return level if level is None else kind(level)
+
+
+def _find_kind(hint: Any) -> type:  # noqa: ANN401 - an annotation
+    """Return the type of a column's values that aren't None: text where several types occur."""
+    several = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = {get_origin(each) or each for each in several} - {NoneType}
+    return kinds.pop() if len(kinds) == 1 and Literal not in kinds else str

@@ -46,6 +46,15 @@ def test_a_file_has_the_rows_that_the_filters_leave(results: Path, tmp_path: Pat
     assert ["20260101T000000Z-old"] == [run["run_id"] for run in json.loads((tmp_path / "x.json").read_bytes())["runs"]]
 
 
+def test_the_option_overrides_the_name(results: Path, tmp_path: Path) -> None:
+    """A file may be called anything if --format says what it holds; an ending in capitals is one too."""
+    path = tmp_path / "rows.xlsx"
+    assert 0 == wirebench("export", "--out", results, "--output", path, "--format", "json")[0]
+    assert 4 == json.loads(path.read_bytes())["count"]
+    wirebench("export", "--out", results, "--output", tmp_path / "ROWS.JSON")
+    assert path.read_bytes() == (tmp_path / "ROWS.JSON").read_bytes()
+
+
 def test_a_reader_may_leave_early(results: Path) -> None:
     """Through a pipe that is closed, nothing is complained of."""
     command = [sys.executable, "-m", "wirebench.cli", "export", "--out", str(results)]
@@ -63,6 +72,13 @@ def test_a_reader_may_leave_early(results: Path) -> None:
         (["--transport", "http"], "error: transport: must be one of rest, grpc, socket (it is 'http')\n"),
         (["--client", "curl"], "error: driver: must be one of"),
         (["--since", "soon"], "error: since: 'soon' is no date or time"),
+        (
+            ["--output", "x.xlsx"],
+            "error: --output x.xlsx: unknown format\nnext: end the name in one of .csv, .parquet, .json",
+        ),
+        (["--output", "rows"], "error: --output rows: unknown format\n"),
+        (["--scenario", "nope"], "error: no run in "),
+        (["runs", "--run", "nope"], "error: no run in "),
         (["--out", "nowhere"], "error: --out nowhere: no such folder\n"),
     ],
 )
@@ -72,6 +88,7 @@ def test_wrong_input_is_refused(results: Path, arguments: list[str], message: st
     assert (2, "") == (status, stdout)
     assert stderr.startswith(message)
     assert "\nnext: " in stderr
+    assert not Path(arguments[-1]).exists()
 
 
 def test_parquet_is_kept_from_a_terminal(results: Path) -> None:

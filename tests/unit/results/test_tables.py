@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from wirebench.model.cell import FACTORS as CELL_FACTORS
 from wirebench.results.export import ExportTable, FormatName, write_table
 
 
@@ -24,13 +25,22 @@ class Row:
     count: int | None
     latency_ms: float | None
     gates: tuple[str, ...]
+    errors: dict[str, int]
+    transport: str
     factors: dict[str, str | int | float | None]
 
 
+FACTORS: dict[str, str | int | float | None] = {
+    "transport": "rest",
+    "workers": 2,
+    "threads": None,
+    "tls": "none",
+    "payload": 64,
+}
 STARTED = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 ROWS = (
-    Row('<b>é, "x"', STARTED, 3, 0.1, ("drift", "error_rate"), {"transport": "rest", "workers": 2, "threads": None}),
-    Row("two\nlines", STARTED, None, None, (), {}),
+    Row('<b>é, "x"', STARTED, 3, 0.1, ("drift", "error_rate"), {"timeout": 1}, "rest", FACTORS),
+    Row("two\nlines", STARTED, None, None, (), {}, "grpc", {}),
 )  # fmt: skip
 
 
@@ -50,42 +60,56 @@ def test_json_has_the_rows_and_their_number() -> None:
     assert ('<b>é, "x"', "2026-11-21T10:15:00Z", ["drift", "error_rate"]) == (
         first["name"], first["started_at"], first["gates"],
     )  # fmt: skip
-    assert (None, None, [], {}) == (second["count"], second["latency_ms"], second["gates"], second["factors"])
+    assert (None, None, [], {}, FACTORS) == (
+        second["count"], second["latency_ms"], second["gates"], second["factors"], first["factors"],
+    )  # fmt: skip
     assert {"rows": [], "count": 0} == json.loads(written("json"))
 
 
 def test_csv_has_a_line_of_names_and_one_a_row() -> None:
-    """Absent figures are empty, several names are set apart by spaces, levels are JSON."""
-    names, *rows = csv.reader(io.StringIO(written("csv", *ROWS).decode(), newline=""))
-    assert ["name", "started_at", "count", "latency_ms", "gates", "factors"] == names
-    levels = '{"transport":"rest","workers":2,"threads":null}'
-    assert ['<b>é, "x"', "2026-11-21T10:15:00+00:00", "3", "0.1", "drift error_rate", levels] == rows[0]
-    assert ["two\nlines", "2026-11-21T10:15:00+00:00", "", "", "", "{}"] == rows[1]
+    """Absent figures are empty, several names are set apart by spaces, each factor has a column."""
+    lines = csv.DictReader(io.StringIO(written("csv", *ROWS).decode(), newline=""))
+    first, second = lines
+    assert ["name", "started_at", "count", "latency_ms", "gates", "errors", "transport", "runtime"] == list(first)[:8]
+    assert ('<b>é, "x"', "2026-11-21T10:15:00+00:00", "3", "0.1", "drift error_rate", '{"timeout":1}') == (
+        first["name"], first["started_at"], first["count"], first["latency_ms"], first["gates"], first["errors"],
+    )  # fmt: skip
+    assert ("rest", "2", "", "none", "64") == tuple(first[name] for name in FACTORS)
+    assert ("two\nlines", "", "", "", "{}", "grpc", "") == tuple(
+        second[name] for name in ("name", "count", "latency_ms", "gates", "errors", "transport", "workers")
+    )
+    assert "factors" not in first
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1", "\n=1", "\uff1d1"])
 def test_no_name_becomes_a_formula(name: str) -> None:
     """A spreadsheet takes it for the text that it is; numbers stay numbers."""
-    row = Row(name, STARTED, -1, -0.5, (name,), {})
-    _, found = csv.reader(io.StringIO(written("csv", row).decode(), newline=""))
-    assert [f"'{name}", f"'{name}", "-1", "-0.5"] == [found[0], found[4], *found[2:4]]
+    row = Row(name, STARTED, -1, -0.5, (name,), {}, name, {"variant": name})
+    (found,) = csv.DictReader(io.StringIO(written("csv", row).decode(), newline=""))
+    assert {f"'{name}"} == {found["name"], found["gates"], found["transport"], found["variant"]}
+    assert ("-1", "-0.5") == (found["count"], found["latency_ms"])
 
 
 def test_parquet_has_types() -> None:
     """Times are times in UTC, gates lists, figures numbers that may be absent."""
     table = parquet.read_table(io.BytesIO(written("parquet", *ROWS)))
     assert [pa.string(), pa.timestamp("us", "UTC"), pa.int64(), pa.float64(), pa.list_(pa.string()), pa.string()] == (
-        table.schema.types
+        table.schema.types[:6]
     )
+    assert [pa.int64(), pa.int64(), pa.string(), pa.string()] == [
+        table.schema.field(name).type for name in ("workers", "threads", "tls", "payload")
+    ]
     first, second = table.to_pylist()
     assert (STARTED, 3, 0.1, ["drift", "error_rate"]) == (
         first["started_at"], first["count"], first["latency_ms"], first["gates"],
     )  # fmt: skip
-    assert {"transport": "rest", "workers": 2, "threads": None} == json.loads(first["factors"])
+    assert FACTORS | {"payload": "64"} == {name: first[name] for name in FACTORS}
+    assert {"timeout": 1} == json.loads(first["errors"])
     assert ("two\nlines", None, None, []) == (second["name"], second["count"], second["latency_ms"], second["gates"])
 
 
 def test_an_empty_parquet_file_has_its_columns() -> None:
     """What finds nothing is a table all the same."""
     table = parquet.read_table(io.BytesIO(written("parquet")))
-    assert (0, 6) == (table.num_rows, table.num_columns)
+    assert 0 == table.num_rows
+    assert {"name", "errors", *CELL_FACTORS} <= set(table.column_names)
