@@ -6,7 +6,7 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(shell grep --no-messages --silent '^  serve:' build/cluster/images.yaml && echo yes))
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo deploy undeploy prometheus grafana results cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-metrics deploy undeploy prometheus grafana results cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -26,6 +26,11 @@ cluster-load: images ## build the images that have changed and load them onto th
 cluster-podinfo: .tools/bin/podinfo ## build the image of podinfo, which an example measures, and load it onto the nodes
 	@scripts/cluster/images build/cluster/podinfo.yaml podinfo
 	@scripts/cluster/cluster load build/cluster/podinfo.yaml
+
+cluster-metrics: .tools/bin/metrics-server .tools/bin/kubectl ## put metrics-server, which autoscalers need, into the cluster
+	@scripts/cluster/images build/cluster/metrics.yaml metrics-server
+	@scripts/cluster/cluster load build/cluster/metrics.yaml
+	@scripts/cluster/deploy metrics
 
 deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
@@ -75,6 +80,9 @@ images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools
 
 .tools/bin/helm: make/versions.mk | .tools/.prerequisites
 	$(call install-go,helm.sh/helm/v4/cmd/helm,$(HELM_VERSION),$(SLOW),-X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION))
+
+.tools/bin/metrics-server: make/versions.mk | .tools/.prerequisites
+	$(call install-go,sigs.k8s.io/metrics-server/cmd/metrics-server,$(METRICS_SERVER_VERSION),$(SLOW))
 
 .tools/bin/kubectl: images/offline/kubernetes/go.mod images/offline/kubernetes/go.sum | .tools/.prerequisites
 	$(call build-go,images/offline/kubernetes,$(SLOW),$(KUBERNETES_FLAGS),k8s.io/kubernetes/cmd/kubectl)

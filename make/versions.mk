@@ -6,6 +6,7 @@ OHA_VERSION := 1.16.0
 OHA_RUST_VERSION := 1.88
 # The last commit before its module path got a suffix that the version tags lack.
 PODINFO_VERSION := v1.8.1-0.20250910200901-e86405a8674e
+METRICS_SERVER_VERSION := v0.9.0
 UV_VERSION := 0.13.8
 # v0.315.0 is how Go modules write Prometheus 3.15.0.
 PROMETHEUS_VERSION := v0.315.0

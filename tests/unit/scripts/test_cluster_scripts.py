@@ -208,8 +208,15 @@ def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     assert ("250m", "100m") == (values["common.resources.cpu"], values["common.resources.cpuRequest"])
 
 
-def test_the_manifest_of_podinfo_names_the_version_that_is_built() -> None:
-    """`make cluster-podinfo` tags the image with the version of podinfo's module."""
-    (version,) = re.findall(r"^PODINFO_VERSION := (\S+)$", (ROOT / "make/versions.mk").read_text(), re.MULTILINE)
-    manifest = (ROOT / "applications/examples/podinfo-kubernetes.yaml").read_text()
-    assert [f"wirebench/podinfo:{version}"] == re.findall(r"image: (\S+)", manifest)
+@pytest.mark.parametrize(
+    ("name", "manifest"),
+    [
+        ("podinfo", "applications/examples/podinfo-kubernetes.yaml"),
+        ("metrics-server", "images/metrics-server/metrics-server.yaml"),
+    ],
+)
+def test_a_manifest_names_the_version_that_is_built(name: str, manifest: str) -> None:
+    """The image of a Go module is tagged with the module's version."""
+    variable = f"{name.upper().replace('-', '_')}_VERSION"
+    (version,) = re.findall(rf"^{variable} := (\S+)$", (ROOT / "make/versions.mk").read_text(), re.MULTILINE)
+    assert [f"wirebench/{name}:{version}"] == re.findall(r"image: (\S+)", (ROOT / manifest).read_text())
