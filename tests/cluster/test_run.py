@@ -84,6 +84,13 @@ load: {model: open, warmup_s: 1, window_s: 40}
 blocks: 1
 compare: transport
 """
+AUTOSCALED = """\
+question: Does an autoscaler add replicas, and for its own cell alone?
+factors: {transport: grpc, replicas_max: [none, 3], concurrency: 32, rate_per_s: 1200, cpu_limit_millicores: 250}
+load: {model: ramp, from_rate_per_s: 50, ramp_s: 0, objective: {p99_ms: 250}, warmup_s: 30, window_s: 75}
+blocks: 1
+compare: replicas_max
+"""
 
 
 def test_every_placement_measures_server_and_load(tmp_path: Path) -> None:
@@ -193,6 +200,28 @@ def test_a_rolling_restart_loses_no_call(tmp_path: Path) -> None:
         assert record.window_start_unix_ns < record.disruption.start_unix_ns
         assert record.disruption.end_unix_ns < record.window_end_unix_ns, "all were ready again within the window"
         assert record.requests > 2500
+
+
+@pytest.mark.slow
+def test_an_autoscaler_adds_replicas_and_goes_with_its_cell(cluster: Cluster, tmp_path: Path) -> None:
+    """A step overloads one replica: more become ready within the window, and the next cell begins with one again."""
+    if not cluster.kubectl("get", "apiservices", "v1beta1.metrics.k8s.io", "--ignore-not-found"):
+        pytest.skip("the cluster has no metrics: make cluster-metrics")
+    started = Started(tmp_path, AUTOSCALED, "--seed", "5")
+    assert 0 == started.end(), started.printed
+    scaled, fixed = sorted(started.run().records, key=lambda record: record.order)
+    assert (3, None) == (scaled.factors["replicas_max"], fixed.factors["replicas_max"])
+    assert scaled.autoscaling is not None
+    assert 1 < scaled.autoscaling.replicas <= 3
+    assert scaled.autoscaling.replicas - 1 == len(scaled.autoscaling.added_unix_s)
+    assert scaled.recovery is not None
+    assert (None, None) == (scaled.server.cpu_s, scaled.server.requests_by_replica)
+    assert "counts" not in {gate.name for gate in scaled.gates}
+    assert fixed.autoscaling is None
+    assert fixed.server.requests_by_replica is not None
+    assert 1 == len(fixed.server.requests_by_replica)
+    assert "replicas in the end (" in started.printed
+    assert [] == cluster.get("horizontalpodautoscalers", "--all-namespaces")
 
 
 def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def _is_steady(factors: Factors) -> bool:
 _TRAITS: tuple[tuple[tuple[str, ...], Callable[[Factors], bool] | None], ...] = (
     (("warmup_s", "window_s", "generators"), None),
     (("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s"), _every_cell),
-    (("from_rate_per_s", "window_s"), _has("shape", "ramp")),
+    (("from_rate_per_s", "ramp_s", "window_s"), _has("shape", "ramp")),
     (("speedup", "window_s"), _has("shape", "replay")),
     (("objective", "resolution", "window_s"), _has("shape", "capacity")),
 )

@@ -30,9 +30,15 @@ class Scaling:
 def find_scalings(cells: Iterable[CellSummary]) -> tuple[Scaling, ...]:
     """Return the series over what can be scaled, with their laws.
 
-    Loads whose rate is given have none: what is served is then what was asked for. Of a search, it is the capacity.
+    Loads whose rate is given have none: what is served is then what was asked for. Nor have services that are scaled
+    meanwhile. Of a search, it is the capacity.
     """
-    full = [cell for cell in cells if not cell.factors["rate_per_s"] and cell.factors["shape"] in (None, "capacity")]
+    full = [
+        cell
+        for cell in cells
+        if not (cell.factors["rate_per_s"] or cell.factors["replicas_max"])
+        and cell.factors["shape"] in (None, "capacity")
+    ]
     return tuple(_fit(series) for factor in SCALED for series in find_series(full, factor))
 
 

@@ -163,7 +163,8 @@ def compute_sizes(run: Run, objective: Objective) -> Sizing:
 
 def _is_steady(cell: CellSummary) -> bool:
     is_changing = cell.factors["shape"] not in (None, "capacity")
-    return not (cell.has_streams or is_changing or cell.factors["disruption"] not in (None, "none"))
+    has_changing_replicas = cell.factors["disruption"] not in (None, "none") or cell.factors["replicas_max"] is not None
+    return not (cell.has_streams or is_changing or has_changing_replicas)
 
 
 def _get_levels(cell: CellSummary, without: Sequence[str]) -> tuple[object, ...]:

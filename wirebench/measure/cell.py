@@ -17,6 +17,7 @@ from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import OK, Clock, Window, merge_parallel
 from wirebench.model.record import (
+    Autoscaling,
     CapacitySearch,
     DisruptionRecord,
     Generator,
@@ -24,11 +25,12 @@ from wirebench.model.record import (
     OperationFigures,
     Proxy,
     Record,
+    Recovery,
     Server,
     Slice,
     StreamFigures,
 )
-from wirebench.model.scenario import Load
+from wirebench.model.scenario import Load, Objective
 from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.targets import Cores
 
@@ -64,12 +66,16 @@ class Subject:
 
 
 def make_record(
-    subject: Subject, observations: Sequence[Observation], output: Path, disrupted: Window | None = None
+    subject: Subject,
+    observations: Sequence[Observation],
+    output: Path,
+    disrupted: Window | None = None,
+    autoscaling: Autoscaling | None = None,
 ) -> Record:
     """Make the record of what one generator or several observed; their histograms are merged into `output`.
 
-    `disrupted` says when something was done to the replicas meanwhile. Raises WirebenchError if no request was sent at
-    all.
+    `disrupted` says when something was done to the replicas meanwhile, and `autoscaling` how many there were in the
+    end, if that may differ. Raises WirebenchError if no request was sent at all.
     """
     cell, load, search = subject.cell, subject.load, subject.search
     merged = merge_parallel([each.file for each in observations])
@@ -91,6 +97,7 @@ def make_record(
     warmup_calls = (load.warmup_calls or 0) * cell.concurrency
     disruption = _make_disruption(cell, merged, disrupted) if disrupted else None
     instrument = subject.calibration.look_up(cell, rate, load.generators) if subject.calibration else None
+    over_time = compute_slices(merged, load, cell)
     evidence = Evidence(
         requests=requests,
         failed=requests - counts.get(OK, 0),
@@ -157,7 +164,9 @@ def make_record(
         disruption=disruption,
         proxy=_summarize_proxy(observations, requests),
         tls=merged.tls,
-        over_time=compute_slices(merged, load, cell),
+        over_time=over_time,
+        recovery=compute_recovery(over_time, load.objective) if load.objective else None,
+        autoscaling=autoscaling,
         search=search,
         gates=check_gates(evidence),
         versions=subject.versions,
@@ -329,7 +338,9 @@ def compute_slices(file: HistogramFile, load: Load, cell: Cell) -> tuple[Slice, 
     if due_ns is None or not histograms:
         return ()
     edges_s = np.linspace(0, load.window_s, len(histograms) + 1)
-    asked, _ = np.histogram(due_ns / 1e9, bins=edges_s)
+    # As wireload/histogram/window.go divides them, so that a slice's requests are those that are due in it.
+    places = (due_ns / round(load.window_s * 1e9) * len(histograms)).astype(np.int64)
+    asked = np.bincount(places, minlength=len(histograms))
     return tuple(
         _make_slice(float(start), float(end), int(count), histogram)
         for start, end, count, histogram in zip(edges_s, edges_s[1:], asked, histograms, strict=False)
@@ -349,3 +360,25 @@ def _make_slice(start_s: float, end_s: float, asked: int, histogram: Histogram) 
         p99_ms=p99_ms,
         max_ms=max_ms,
     )
+
+
+def compute_recovery(slices: Sequence[Slice], objective: Objective) -> Recovery | None:
+    """Return when the slices of a window keep an objective from then on; None without slices."""
+    if not slices:
+        return None
+    missed_s = [each.end_s for each in slices if not _keeps(each, objective)]
+    recovered_s = missed_s[-1] if missed_s else 0.0
+    return Recovery(
+        p99_ms=objective.p99_ms,
+        error_share=objective.error_share,
+        recovered_s=None if recovered_s == slices[-1].end_s else recovered_s,
+    )
+
+
+def _keeps(part: Slice, objective: Objective) -> bool:
+    due = round(part.rate_asked_per_s * (part.end_s - part.start_s))
+    if part.p99_ms is None:
+        return due == 0
+    # A slice may have too few requests for one of them to be less than that share.
+    lost_max = max(1, objective.error_share * due)
+    return part.p99_ms <= objective.p99_ms and due - part.requests_ok <= lost_max

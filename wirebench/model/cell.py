@@ -49,18 +49,25 @@ class ServiceSpec:
     variant: str | None = None
     #: None where its replicas aren't spread over zones.
     traffic_distribution: TrafficDistribution | None = None
+    #: Up to how many replicas an autoscaler may add; None where there is none.
+    replicas_max: int | None = None
+
+    @property
+    def replicas_at_most(self) -> int:
+        return self.replicas_max or self.replicas or 1
 
     def __str__(self) -> str:
         threads = f"-t{self.threads}" if self.threads else ""
         connections = f"-p{self.store_connections}" if self.store_connections else ""
         limits = f"-{self.cpu_limit_millicores}m-{self.memory_limit_mib}Mi" if self.cpu_limit_millicores else ""
         replicas = f"-x{self.replicas}" if (self.replicas or 1) > 1 else ""
+        autoscaled = f"-to{self.replicas_max}" if self.replicas_max else ""
         tls = f"-{self.tls}-tls" if self.tls != "none" else ""
         zones = f"-{self.traffic_distribution}-zone" if self.traffic_distribution else ""
         name = f"{self.variant}-w{self.workers}"
         if not self.variant:
             name = f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{connections}"
-        return f"{name}{replicas}{limits}{tls}{zones}"
+        return f"{name}{replicas}{autoscaled}{limits}{tls}{zones}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,8 @@ class Cell:
     variant: str | None = None
     #: None where replicas aren't spread over zones.
     traffic_distribution: TrafficDistribution | None = None
+    #: Up to how many replicas an autoscaler may add, from `replicas` on; None where there is none.
+    replicas_max: int | None = None
 
     @property
     def service(self) -> ServiceSpec:
@@ -145,6 +154,7 @@ class Cell:
             store_connections=self.store_connections,
             variant=self.variant,
             traffic_distribution=self.traffic_distribution,
+            replicas_max=self.replicas_max,
         )
 
     @property
@@ -160,6 +170,11 @@ class Cell:
     def is_disrupted(self) -> bool:
         """Whether something happens to its replicas while it is measured."""
         return self.disruption not in (None, "none")
+
+    @property
+    def keeps_replicas(self) -> bool:
+        """Whether its replicas are the same all the time: what they count and use is known of no others."""
+        return not self.is_disrupted and self.replicas_max is None
 
     @property
     def factors(self) -> dict[str, str | int | float | None]:

@@ -29,9 +29,9 @@ TargetName = Literal["local", "external", "kubernetes"]
 #: The factors whose levels can be compared with each other.
 Comparable = Literal[
     "transport", "runtime", "implementation", "variant", "driver", "workers", "threads", "store", "store_connections",
-    "codec", "connection", "connections", "tls", "payload", "concurrency", "replicas", "placement", "balancing",
-    "traffic_distribution", "disruption", "cpu_limit_millicores", "memory_limit_mib", "delay_ms", "jitter_ms",
-    "bandwidth_kib_s",
+    "codec", "connection", "connections", "tls", "payload", "concurrency", "replicas", "replicas_max", "placement",
+    "balancing", "traffic_distribution", "disruption", "cpu_limit_millicores", "memory_limit_mib", "delay_ms",
+    "jitter_ms", "bandwidth_kib_s",
 ]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
@@ -77,6 +77,8 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
 #: What only a cluster can vary, and the levels there where a scenario doesn't name one: limits are always set.
 CLUSTER_DEFAULTS: dict[str, str | int | None] = {
     "replicas": 1,
+    # No autoscaler adds any.
+    "replicas_max": None,
     "placement": "cross-node",
     "balancing": "service",
     # Replicas aren't spread over zones.

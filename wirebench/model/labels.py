@@ -15,8 +15,8 @@ Factors = Mapping[str, str | int | float | None]
 #: Factors that are named after a cell's transport where they aren't the default. The load is named separately.
 WITH_TRANSPORT = (
     "implementation", "runtime", "codec", "threads", "workers", "store", "store_connections", "connection", "tls",
-    "replicas", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing", "traffic_distribution",
-    "disruption", "driver",
+    "replicas", "replicas_max", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing",
+    "traffic_distribution", "disruption", "driver",
     "delay_ms", "jitter_ms", "bandwidth_kib_s",
 )  # fmt: skip
 
@@ -68,6 +68,7 @@ _FACTOR_LABELS = {
     "payload": "payload",
     "stream_items": "items of a stream",
     "stream_rate_limit_per_s": "items/s asked for of a stream",
+    "replicas_max": "replicas at most",
     "cpu_limit_millicores": "CPU limit, millicores",
     "memory_limit_mib": "memory limit, MiB",
     "delay_ms": "delay of a round trip, ms",
@@ -78,6 +79,7 @@ _FACTOR_LABELS = {
 _SAYINGS = {
     "runtime": "on {}",
     "driver": "by {}",
+    "replicas_max": "autoscaled up to {} replicas",
     "cpu_limit_millicores": "{}m CPU",
     "memory_limit_mib": "{} MiB",
     "delay_ms": "{} ms away",
@@ -86,7 +88,8 @@ _SAYINGS = {
 }
 
 #: The same as subjects of a sentence, and what it is where there is none.
-_OF_LINK = {
+_OPTIONAL = {
+    "replicas_max": ("an autoscaler up to {} replicas", "no autoscaler"),
     "delay_ms": ("a delay of {} ms", "no proxy"),
     "jitter_ms": ("a jitter of {} ms", "no jitter"),
     "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
@@ -195,9 +198,9 @@ def describe_level(name: str, factors: Factors) -> str:
     return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
 
 
-def describe_link(factor: str, level: object) -> str:
-    """Name a level of the link between generator and server as a noun: `a delay of 5 ms`."""
-    some, none = _OF_LINK[factor]
+def describe_optional_level(factor: str, level: object) -> str:
+    """Name a level of what there may be none of as a noun: `a delay of 5 ms`."""
+    some, none = _OPTIONAL[factor]
     return none if level is None else some.format(level)
 
 

@@ -136,6 +136,18 @@ class Slice(FrozenModel):
     max_ms: float | None
 
 
+class Recovery(FrozenModel):
+    """When a service kept an objective again after its rate grew.
+
+    `recovered_s` is from the window's start to the end of the last slice that missed the objective: 0 if none did, None
+    if the last one of the window still did.
+    """
+
+    p99_ms: float
+    error_share: float
+    recovered_s: float | None
+
+
 class SearchWindow(FrozenModel):
     """One window of a search for the capacity: an open load, and whether it kept the objective.
 
@@ -209,6 +221,16 @@ class DisruptionRecord(FrozenModel):
     recovery_s: float
 
 
+class Autoscaling(FrozenModel):
+    """How many replicas were ready when the load was over, and when those became so that an autoscaler had added.
+
+    Kubernetes says it in whole seconds.
+    """
+
+    replicas: int
+    added_unix_s: tuple[float, ...]
+
+
 class Gate(FrozenModel):
     """A check that a measurement is fit to be used; a failed one withholds verdicts on `metrics`."""
 
@@ -263,11 +285,15 @@ class Record(FrozenModel):
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
     disruption: DisruptionRecord | None = None
+    #: Where an autoscaler may add replicas.
+    autoscaling: Autoscaling | None = None
     proxy: Proxy | None = None
     #: What the load's connections agreed on; empty in plain text, and where the driver doesn't report it.
     tls: tuple[Handshakes, ...] = ()
     #: The window in equal parts, under a load that changes.
     over_time: tuple[Slice, ...] = ()
+    #: Under a ramp with an objective.
+    recovery: Recovery | None = None
     #: Under the load model `capacity`.
     search: CapacitySearch | None = None
     gates: tuple[Gate, ...]

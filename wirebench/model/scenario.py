@@ -57,6 +57,7 @@ BANDWIDTH_KIB_S_MAX = 16_384
 WINDOW_S_MIN = 0.5
 WINDOW_S_MAX = 3600
 BLOCKS_MAX = 1000
+REPLICAS_MAX = 100
 QUESTION_CHARACTERS_MAX = 500
 EVERY_TRANSPORT: Final = "*"
 
@@ -148,7 +149,10 @@ class Factors(StrictModel):
     connection: Levels[Connection] = _LEFT_OUT
     connections: Levels[Annotated[int, Field(ge=1, le=CONNECTIONS_MAX)]] = _LEFT_OUT
     tls: Levels[Tls] = _LEFT_OUT
-    replicas: Levels[Annotated[int, Field(ge=1, le=100)]] = _LEFT_OUT
+    replicas: Levels[Annotated[int, Field(ge=1, le=REPLICAS_MAX)]] = _LEFT_OUT
+    replicas_max: Levels[
+        Annotated[Annotated[int, Field(ge=2, le=REPLICAS_MAX)] | None, BeforeValidator(_read_none)]
+    ] = _LEFT_OUT
     placement: Levels[Placement] = _LEFT_OUT
     balancing: Levels[Balancing] = _LEFT_OUT
     traffic_distribution: Levels[TrafficDistribution] = _LEFT_OUT
@@ -177,7 +181,7 @@ def locate_factor(factor: str) -> FieldPath:
 
 
 class Objective(StrictModel):
-    """What a rate has to keep: a p99 response time, and the greatest share of requests that fail or aren't sent."""
+    """What users are to get: a p99 response time, and the greatest share of requests that fail or aren't sent."""
 
     p99_ms: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX * 500)]
     error_share: Annotated[float, Field(ge=0, le=ERROR_SHARE_MAX)] = ERROR_SHARE_MAX
@@ -188,8 +192,8 @@ class Load(StrictModel):
 
     `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `calls`: the
     same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate. `ramp`: at
-    a rate that grows over the window. `replay`: at the times of a recording. `capacity`: open loads, each at a rate of
-    its own, in search of the highest that keeps an objective.
+    a rate that grows. `replay`: at the times of a recording. `capacity`: open loads, each at a rate of its own, in
+    search of the highest that keeps an objective.
     """
 
     model: LoadModel = "closed"
@@ -209,13 +213,16 @@ class Load(StrictModel):
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = Field(default={})
-    #: What the capacity has to keep, how near to each other the highest rate that does and the lowest that doesn't are
-    #: to be, as a share, and how many windows the search may take.
+    #: What a search for the capacity has to keep, and a ramp to come back to.
     objective: Objective | None = None
+    #: How near to each other the highest rate that keeps it and the lowest that doesn't are to be, as a share, and how
+    #: many windows the search may take.
     resolution: Annotated[float, Field(ge=0.005, le=0.5)] = RESOLUTION
     windows_max: Annotated[int, Field(ge=8, le=SEARCH_WINDOWS_MAX)] = SEARCH_WINDOWS
     #: The rate that a ramp begins with, or a search for the capacity.
     from_rate_per_s: Annotated[int, Field(ge=1, le=RATE_MAX)] | None = None
+    #: How long the rate of a ramp grows; None is the whole window, 0 a step at its start.
+    ramp_s: Annotated[float, Field(ge=0, le=WINDOW_S_MAX)] | None = None
     #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
     timing: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     speedup: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
@@ -234,6 +241,16 @@ class Load(StrictModel):
     @property
     def timing_path(self) -> Path | None:
         return self._timing_path
+
+    @property
+    def growing_s(self) -> float:
+        """How much of the window the rate of a ramp grows in."""
+        return self.window_s if self.ramp_s is None else self.ramp_s
+
+    def count_ramp_requests(self, to_per_s: float) -> float:
+        """Return how many requests of a ramp to a rate are due in its window."""
+        growing = ((self.from_rate_per_s or 0) + to_per_s) / 2 * self.growing_s
+        return growing + to_per_s * (self.window_s - self.growing_s)
 
     @property
     def windows(self) -> int:

@@ -133,6 +133,44 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
     return f"{'; '.join((serves, *per_unit))}."
 
 
+def describe_recoveries(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """Say of each cell when it kept its objective after its rate had grown, and which replicas an autoscaler added."""
+    return tuple(
+        f"{cell.full_name} {' and '.join(parts)}."
+        for cell in cells
+        if (parts := [*filter(None, (_describe_recovery(cell), _describe_autoscaling(cell)))])
+    )
+
+
+def _describe_recovery(cell: CellSummary) -> str:
+    seen = [record.recovery for record in cell.records if record.recovery]
+    if not seen:
+        return ""
+    kept_s = [each.recovered_s for each in seen if each.recovered_s is not None]
+    objective = f"a p99 of at most {seen[0].p99_ms:g} ms and at most {100 * seen[0].error_share:g} % errors"
+    if not kept_s:
+        return f"did not get back to {objective} by the end of the window"
+    in_blocks = f" in {len(kept_s)} of {len(seen)} blocks" if len(kept_s) < len(seen) else ""
+    if not any(kept_s):
+        return f"kept {objective}{in_blocks or ' all the time'}"
+    return f"kept {objective} from {_from_to(kept_s)} s after the window's start on{in_blocks}"
+
+
+def _describe_autoscaling(cell: CellSummary) -> str:
+    seen = [(record.window_start_unix_ns / 1e9, each) for record in cell.records if (each := record.autoscaling)]
+    if not seen:
+        return ""
+    replicas = _from_to([each.replicas for _, each in seen], 0)
+    added_s = [[since_s - start_s for since_s in each.added_unix_s] for start_s, each in seen]
+    first_s = [min(later) for times_s in added_s if (later := [each for each in times_s if each >= 0])]
+    told = [f"the first added after {_from_to(first_s, 0)} s"] if first_s else []
+    if any(each < 0 for times_s in added_s for each in times_s):
+        told.append("some in the warm-up")
+    return (
+        f"had {replicas} {'replica' if replicas == '1' else 'replicas'} in the end ({', '.join(told) or 'none added'})"
+    )
+
+
 def _format_mean(of: Ratio) -> str:
     interval = interval_of(of)
     ci = f" (95 % CI {'–'.join(map(format_number, interval))})" if interval else ""
@@ -237,7 +275,8 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
     told = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
     capacities = describe_capacities(cells, run.info.looks_planned)
-    return tuple(map(capitalise, (*capacities, *sweeps, *sentences.summarise_comparisons(comparisons), *told)))
+    found = (*capacities, *describe_recoveries(cells), *sweeps)
+    return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *told)))
 
 
 def describe_load(load: Load) -> str:
@@ -253,6 +292,8 @@ def _list_settings(load: Load) -> Iterator[str]:
         yield f"{load.spawn_rate_per_s:g} users start a second"
     if load.objective is not None:
         yield f"p99 at most {load.objective.p99_ms:g} ms, errors at most {100 * load.objective.error_share:g} %"
+    if load.ramp_s is not None:
+        yield f"the rate grows for {load.ramp_s:g} s" if load.ramp_s else "a step in the rate"
     if load.timeout_s is not None:
         yield f"timeout {load.timeout_s:g} s"
 

@@ -13,7 +13,7 @@ from wirebench.model.labels import (
     OF_TRANSPORT,
     describe_common_factors,
     describe_level,
-    describe_link,
+    describe_optional_level,
     describe_payload,
     name_by_factors,
     name_gate,
@@ -232,8 +232,8 @@ def _names(comparison: Comparison) -> tuple[str, str]:
             subject, baseline = comparison.subject_level, comparison.baseline_level
         case "tls":
             subject, baseline = (describe_level("tls", factors) for factors in cells)
-        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" as factor:
-            subject, baseline = (describe_link(factor, factors[factor]) for factors in cells)
+        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" | "replicas_max" as factor:
+            subject, baseline = (describe_optional_level(factor, factors[factor]) for factors in cells)
         case "concurrency":
             subject, baseline = (pluralise(int(factors["concurrency"] or 0), "connection") for factors in cells)
         case "payload":

@@ -88,6 +88,7 @@ def gather(run: Run) -> dict[str, Any]:
         "over": picture.make_chapters(cells),
         "calls": over_time.draw_calls(run, groups, looks),
         "capacities": remarks.describe_capacities(cells, run.info.looks_planned),
+        "recoveries": remarks.describe_recoveries(cells),
         "load_curves": load_curves.draw(of_requests, looks),
         "over_time": over_time.draw(of_requests, looks),
         "operations": operations.list_rows(of_requests, latencies),

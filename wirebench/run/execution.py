@@ -22,7 +22,7 @@ from wirebench.measure.variants import Variants
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.histogram_file import Window
 from wirebench.model.labels import pluralise
-from wirebench.model.record import Record
+from wirebench.model.record import Autoscaling, Record
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.results.runs import RunWriter, load_run
 from wirebench.run.calibrator import Calibrator
@@ -185,7 +185,7 @@ class _Execution:
                 time.sleep(_ENDING_POLL_S)
             raise
         self.writer.add(record)
-        if record.server.cpu_s is None and not cell.is_disrupted:
+        if record.server.cpu_s is None and cell.keeps_replicas:
             self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
         if any(replica.relies_on_metrics for replica in endpoint.replicas):
             self.writer.note(
@@ -200,7 +200,8 @@ class _Execution:
             ids = ID_STEP * count_steps(job.cell, self.plan.scenario)
             return search_capacity(subject, job, lambda window: self._observe(window, endpoint)[0], ids)
         observed, disrupted = self._observe(job, endpoint)
-        return make_record(subject, observed, job.output, disrupted)
+        autoscaling = self._read_autoscaling(endpoint) if job.cell.replicas_max else None
+        return make_record(subject, observed, job.output, disrupted, autoscaling)
 
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
         if not self.target.load_pods:
@@ -214,6 +215,13 @@ class _Execution:
 
         return pods.observe(self.target.load_pods, job, endpoint, meanwhile), disrupted
 
+    def _read_autoscaling(self, endpoint: Endpoint) -> Autoscaling:
+        first = {replica.name for replica in endpoint.replicas}
+        ready = self.target.list_ready_replicas(endpoint.service)
+        return Autoscaling(
+            replicas=len(ready), added_unix_s=tuple(sorted(since for name, since in ready.items() if name not in first))
+        )
+
     def _compute_host_share(self, cell: Cell) -> float | None:
         """Return which share of a machine's cores its services and generators may use by their limits."""
         load_pods, shared_cores = self.target.load_pods, self.description.shared_cores
@@ -222,7 +230,7 @@ class _Execution:
         load = self.plan.scenario.load
         generators = load_pods.count_cores(load) * load.generators
         database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
-        services = (cell.cpu_limit_millicores * (cell.replicas or 1) + database_millicores) / 1000
+        services = (cell.cpu_limit_millicores * cell.service.replicas_at_most + database_millicores) / 1000
         return (services + generators) / shared_cores
 
 

@@ -79,7 +79,14 @@ class Verifier:
             self._verify_variants_in_turns(self.variants, run_services)
             return
         services = [
-            replace(each, replicas=1, disrupted=False, beside_load=False, cpu_limit_millicores=_MILLICORES)
+            replace(
+                each,
+                replicas=1,
+                replicas_max=None,
+                disrupted=False,
+                beside_load=False,
+                cpu_limit_millicores=_MILLICORES,
+            )
             for each in self.plan.services
         ]
         by_transport: dict[str, dict[ServiceSpec, None]] = {}

@@ -151,6 +151,10 @@ class Target:
         """Do this to a service's replicas; return from when until all were ready again. Raises WirebenchError."""
         raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
 
+    def list_ready_replicas(self, service: ServiceSpec) -> Mapping[str, float]:
+        """Return the replicas that are ready now by name, and since when in Unix seconds. Raises WirebenchError."""
+        raise UsageError(f"the target {self.name} has no autoscaler for {service}", "add --target kubernetes")
+
     def stop(self) -> None:
         """Stop what `start` has started, in order; does nothing when nothing runs."""
 

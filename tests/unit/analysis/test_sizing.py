@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.report_run import cell, passed
 from tests.support.scaling_runs import draw_noise, grow, write_run
+from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.sizing import KeptRate, Objective, Shortfall, Size, compute_sizes, find_kept_rate
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
@@ -71,6 +72,14 @@ def test_replicas_follow_their_law(tmp_path: Path) -> None:
     assert truth == pytest.approx(found.count.estimate, abs=1)
     assert found.count.estimate > 10
     assert found.is_extrapolated
+
+
+def test_services_that_are_scaled_meanwhile_have_no_size_and_no_law(tmp_path: Path) -> None:
+    """How many replicas served a rate isn't known of them."""
+    cells = [cell("rest", replicas=count, replicas_max=16) for count in (1, 2, 4, 8)]
+    run = write_run(tmp_path, cells, lambda record: grow(float(record.factors["replicas"] or 1)))
+    assert () == compute_sizes(run, HALF).sizes
+    assert () == find_scalings(summarise(run.records))
 
 
 def test_a_law_that_never_reaches_the_rate_says_so(tmp_path: Path) -> None:

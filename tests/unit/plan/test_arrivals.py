@@ -13,11 +13,12 @@ from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
 from wirebench.drivers import K6, Histogram, HistogramFile, Job
 from wirebench.errors import UsageError
-from wirebench.measure.cell import compute_slices
+from wirebench.measure.cell import compute_recovery, compute_slices
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import Slices, merge_parallel
+from wirebench.model.record import Slice
 from wirebench.model.recording import Recording
-from wirebench.model.scenario import Load
+from wirebench.model.scenario import Load, Objective
 from wirebench.plan.arrivals import compute_arrivals_ns, compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
@@ -62,6 +63,23 @@ def test_a_ramp_has_its_rates_at_both_ends_and_their_mean_in_all(start: int, end
     assert (1 / start, 1 / end) == pytest.approx((gaps[0], gaps[-1]), rel=0.02)
     # In the first half there are r₀·W/2 + (r₁ − r₀)·W/8 requests.
     assert start * 5 + (end - start) * 10 / 8 == pytest.approx((due < 5 * SECOND_NS).sum(), abs=1)
+
+
+@pytest.mark.parametrize(("start", "end", "ramp_s"), [(100, 400, 0), (100, 400, 2.5), (400, 100, 4), (100, 400, 10)])
+def test_a_ramp_may_be_over_before_the_window(start: int, end: int, ramp_s: float) -> None:
+    """After it the rate stays at its last one; without any time for it, it is a step at the window's start."""
+    load = Load(model="ramp", from_rate_per_s=start, ramp_s=ramp_s, warmup_s=1, window_s=10)
+    due = compute_window_arrivals_ns(load, ramp_cell(end))
+    assert due is not None
+    growing = (start + end) / 2 * ramp_s
+    assert growing + end * (10 - ramp_s) == len(due)
+    assert growing == pytest.approx((due < ramp_s * SECOND_NS).sum(), abs=1)
+    assert 0 == due[0]
+    steady = due[due >= ramp_s * SECOND_NS]
+    assert np.allclose(np.diff(steady), SECOND_NS / end, atol=1)
+    together = compute_arrivals_ns(load, ramp_cell(end))
+    assert together is not None
+    assert start == (together < SECOND_NS).sum(), "the warm-up has the rate that the ramp begins with"
 
 
 def test_a_replay_keeps_every_moment_at_its_speed() -> None:
@@ -145,6 +163,51 @@ def test_figures_over_time_hold_what_was_asked_and_how_long_it_took() -> None:
     assert () == compute_slices(with_slices([5]), Load(), cell("rest", "k6"))
 
 
+def slices_of(*p99_ms: float | None, due: int = 100, lost: int = 0) -> tuple[Slice, ...]:
+    """Return slices of two seconds in which so many requests were due, and so many had no success."""
+    return tuple(
+        Slice(
+            start_s=2.0 * place,
+            end_s=2.0 * place + 2,
+            rate_asked_per_s=due / 2,
+            requests_ok=0 if each is None else due - lost,
+            p50_ms=each,
+            p99_ms=each,
+            max_ms=each,
+        )
+        for place, each in enumerate(p99_ms)
+    )
+
+
+@pytest.mark.parametrize(
+    ("slices", "recovered_s"),
+    [
+        (slices_of(10, 50, 20), 0),
+        (slices_of(80, 51, 50, 10), 4),
+        (slices_of(80, 20, 80, 20), 6),
+        (slices_of(10, None, 10), 4),
+        (slices_of(80, 10, 80), None),
+        (slices_of(10, 10, None), None),
+        (slices_of(80, 10, None, due=0), 2),
+        (slices_of(10, 10, lost=1), 0),
+        (slices_of(10, 10, lost=2), None),
+        (slices_of(10, 10, due=4000, lost=4), 0),
+    ],
+)
+def test_a_service_has_recovered_when_all_later_slices_keep_the_objective(
+    slices: tuple[Slice, ...], recovered_s: float | None
+) -> None:
+    """Failed and unsent requests count, one in a slice aside; never is what the last slice still misses."""
+    recovery = compute_recovery(slices, Objective(p99_ms=50))
+    assert recovery is not None
+    assert (50, 0.001, recovered_s) == (recovery.p99_ms, recovery.error_share, recovery.recovered_s)
+
+
+def test_a_load_without_slices_has_no_recovery() -> None:
+    """That of a search for the capacity, and that of a driver that has none."""
+    assert compute_recovery((), Objective(p99_ms=50)) is None
+
+
 def scenario_at(folder: Path, text: str, timing: object = (0, 0.25, 0.5, 0.75)) -> Path:
     """Write a scenario and its timing file."""
     (folder / "timing.json").write_text(json.dumps(timing), encoding="utf-8")
@@ -196,6 +259,17 @@ def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
         (RAMP, "from_rate_per_s: 100", "from_rate_per_s: 0", "3: load.from_rate_per_s: must be at least 1"),
         (RAMP, "rate_per_s: 400", "rate_per_s: 1000000", "3: load.window_s: 1,000,"),
         (RAMP, "window_s: 2", "speedup: 2", "3: load.speedup: a ramp has no speedup"),
+        (
+            RAMP,
+            "window_s: 2",
+            "window_s: 2, ramp_s: 3",
+            "3: load.ramp_s: the rate would grow for 3 s, and the window",
+        ),
+        (RAMP, "window_s: 2", "ramp_s: -1", "3: load.ramp_s: must be at least 0"),
+        (RAMP, "window_s: 2", "objective: {p99_ms: 0}", "3: load.objective.p99_ms: must be over 0"),
+        (RAMP, "window_s: 2", "resolution: 0.1", "3: load.resolution: a ramp has no resolution"),
+        (REPLAY, "timing.json", "timing.json, ramp_s: 1", "3: load.ramp_s: a replay has no ramp_s"),
+        (REPLAY, "timing.json", "timing.json, objective: {p99_ms: 9}", "load.objective: a replay has no objective"),
         (RAMP, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
     ],
 )

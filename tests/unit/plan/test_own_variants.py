@@ -257,6 +257,7 @@ def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> 
             "variant: chart, traffic_distribution: any, replicas: 2, placement: same-node",
             "a run doesn't change the Service of chart",
         ),
+        ("variant: chart, replicas_max: 4", "a run sets no autoscaler for chart"),
         ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
         ("variant: theirs, disruption: kill-pod", "theirs runs in the namespace lab"),
         ("variant: pods, disruption: kill-pod", "replicas of pods get new addresses"),

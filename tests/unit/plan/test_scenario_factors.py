@@ -100,6 +100,25 @@ def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str
             "traffic_distribution: [any, prefer-close]\n  placement: same-node\n  replicas: 2",
             None,
         ),
+        ("operation: users.get", "replicas_max: [none, 4]\n  replicas: 4", "4: factors.replicas_max: 4 leave nothing"),
+        ("operation: users.get", "replicas_max: 4\n  balancing: pod", "4: factors.replicas_max: a load balanced by"),
+        ("operation: users.get", "replicas_max: 4\n  placement: same-pod", "4: factors.replicas_max: a load in the"),
+        (
+            "operation: users.get",
+            "replicas_max: 4\n  disruption: kill-pod",
+            "4: factors.replicas_max: a disruption ends",
+        ),
+        (
+            "operation: users.get",
+            "replicas_max: 4\n  traffic_distribution: any\n  placement: same-node\n  replicas: 2",
+            "4: factors.replicas_max: the zones of added",
+        ),
+        (
+            "operation: users.get",
+            "replicas_max: 4\n  operation: users.create",
+            "4: factors.replicas_max: users.create on 4 replicas",
+        ),
+        ("operation: users.get", "replicas_max: [none, 4]", None),
         ("operation: users.get", "disruption: {grpc: kill-pod}", "4: factors.disruption.grpc: ghz doesn't report"),
         ("operation: users.get", "connections: {rest: 1}", "4: factors.connections.rest: each user of k6"),
         (
@@ -230,9 +249,11 @@ def test_what_only_a_cluster_can_vary_is_refused_elsewhere(tmp_path: Path, targe
     assert {"cpu_limit_millicores", "placement"} == set(plan.left_out)
     assert {(None, None, 1)} == {(cell.cpu_limit_millicores, cell.placement, cell.replicas) for cell in plan.cells}
     several_zones = "traffic_distribution: [any, prefer-close]"
+    autoscaled = "replicas_max: [none, 4]"
     for varied in (
         "balancing: [pod, service]",
         several_zones,
+        autoscaled,
         "replicas: 2",
         "placement: {rest: same-pod, grpc: same-node}",
     ):

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import TrafficDistribution
 from wirebench.system.processes import ProcessError
 from wirebench.system.tls import ClientTls
 from wirebench.targets.kubernetes import find_access, kubectl, namespace, nodes, values
+from wirebench.targets.kubernetes.builtin import BuiltinServices
 from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, wait_for_agents
+from wirebench.targets.kubernetes.helm import Helm, Values
 from wirebench.targets.kubernetes.pods import Pod
 from wirebench.targets.target import Containers
 
@@ -187,6 +189,67 @@ def test_only_the_services_of_a_cell_run() -> None:
     assert 0 == told["common"]["preStopSleepSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
 
 
+def test_an_autoscaler_is_told_to_the_chart() -> None:
+    """From the replicas on, by CPU; gRPC's connections are opened again, so that added replicas get some."""
+    told = values.build_service_values(dataclasses.replace(SERVICE, replicas_max=5))
+    assert {"enabled": True, "minReplicas": 3, "maxReplicas": 5, "targetCpuUtilizationPercent": 60} == told[
+        "autoscaling"
+    ]
+    assert "maxConnectionAgeSeconds" not in told
+    assert "autoscaling" not in values.build_service_values(SERVICE)
+
+
+def test_an_autoscaled_service_is_removed_before_the_next_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The autoscaler has set its Deployment's replicas, which would stay; a fixed number needs no such step."""
+    deployed: list[set[str]] = []
+
+    def upgrade(_self: Helm, _release: str, told: Values) -> None:
+        deployed.append({name for name in ("rest", "grpc", "socket") if told[name]["enabled"]})
+
+    monkeypatch.setattr(Helm, "upgrade", upgrade)
+    monkeypatch.setattr("wirebench.targets.kubernetes.builtin.wait_ready", lambda *_: ())
+    monkeypatch.setattr("wirebench.targets.kubernetes.builtin.wait_gone", lambda *_: None)
+    access = kubectl.Access(None, None)
+    services = BuiltinServices(kubectl.Kubectl(access, "run"), Helm(access, "run", ()))
+    for service in (SERVICE, dataclasses.replace(SERVICE, replicas_max=5), SERVICE):
+        services.start([service], Agents)
+    assert [{"grpc"}, {"grpc"}, set(), {"grpc"}] == deployed
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "hint"),
+    [
+        (ProcessError("kubectl ended", "", "NotFound"), "needs the metrics API", "make cluster-metrics"),
+        ('{"items": []}', "has none of its nodes yet", "half a minute"),
+    ],
+)
+def test_an_autoscaler_needs_metrics(
+    monkeypatch: pytest.MonkeyPatch, answer: str | ProcessError, expected: str, hint: str
+) -> None:
+    """Where the cluster has none, nothing would ever be added."""
+    monkeypatch.setattr(kubectl.Kubectl, "_call", lambda *_: raise_or_return(answer))
+    found = kubectl.Kubectl(kubectl.Access("lab", None), "run")
+    with pytest.raises(WirebenchError, match=expected) as error:
+        found.check_metrics()
+    assert hint in error.value.hint
+    monkeypatch.setattr(kubectl.Kubectl, "_call", lambda *_: '{"items": [{}]}')
+    found.check_metrics()
+
+
+def raise_or_return(answer: str | ProcessError) -> str:
+    """Do what kubectl would."""
+    if isinstance(answer, ProcessError):
+        raise answer
+    return answer
+
+
+def test_a_ready_pod_says_since_when() -> None:
+    """To the second, as Kubernetes does."""
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "1970-01-01T00:01:30Z"}
+    assert 90 == a_pod({"phase": "Running", "conditions": [ready]}).ready_unix_s
+    assert 0 == a_pod({"phase": "Running", "conditions": [{**ready, "status": "False"}]}).ready_unix_s
+
+
 def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
     """The chart knows its only one; threads are the cores that it uses at once."""
     service = dataclasses.replace(SERVICE, implementation="go", runtime="grpc-go", threads=2)
@@ -302,7 +365,7 @@ def test_agents_run_alone_in_their_release() -> None:
 
 def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:
     """Return the pod of an agent."""
-    conditions = [{"type": "Ready", "status": str(ready)}]
+    conditions = [{"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-21T10:15:07Z"}]
     return {
         "metadata": {"name": f"wirebench-agent-{node}"},
         "spec": {"nodeName": node},

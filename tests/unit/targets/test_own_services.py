@@ -63,7 +63,7 @@ POD = {
     "status": {
         "phase": "Running",
         "podIP": "10.0.0.7",
-        "conditions": [{"type": "Ready", "status": "True"}],
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:15:07Z"}],
         "initContainerStatuses": [
             {"name": "proxy", "state": {"running": {}}, "containerID": "containerd://c1"},
             {"name": "migrate", "state": {"terminated": {"exitCode": 0}}, "containerID": "containerd://c0"},

@@ -37,6 +37,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> Findings:
     for factor, message, hint in itertools.chain(
         _validate_placement(cell),
         _validate_zones(cell) if cell.traffic_distribution else (),
+        _validate_autoscaling(cell) if cell.replicas_max else (),
         _validate_driver(cell, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
         _validate_disruption(cell, operations) if cell.is_disrupted else (),
         _validate_link(cell),
@@ -77,12 +78,13 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellFindin
             "a worker would not know what another one stored, and its answers would be wrong"
         )
         yield "workers", message, "set factors.store to sqlite or postgres, which workers share, or workers to 1"
-    if writes and (cell.replicas or 1) > 1 and cell.store not in ("postgres", None):
+    if writes and cell.service.replicas_at_most > 1 and cell.store not in ("postgres", None):
         message = (
-            f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
+            f"{cell.operation} on {cell.service.replicas_at_most} replicas, each with a store of its own: "
             "a replica would not know what another one stored, and its answers would be wrong"
         )
-        yield "replicas", message, "set factors.store to postgres, which replicas share, or replicas to 1"
+        several, one = ("replicas_max", "remove replicas_max") if cell.replicas_max else ("replicas", "replicas to 1")
+        yield several, message, f"set factors.store to postgres, which replicas share, or {one}"
     if cell.threads is not None and cell.runtime not in THREADED_RUNTIMES:
         hint = f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}"
         yield "threads", f"the runtime {cell.runtime!r} has no thread pool", hint
@@ -166,6 +168,27 @@ def _validate_zones(cell: Cell) -> CellFindings:
     if cell.placement != "same-node":
         message = f"a load from {cell.placement} has no replica that is sure to be in its zone"
         yield name, message, "set factors.placement to same-node"
+
+
+def _validate_autoscaling(cell: Cell) -> CellFindings:
+    """Reject an autoscaler that a run can't set, or whose new replicas the load or another factor wouldn't know."""
+    name = "replicas_max"
+    if cell.variant:
+        message = f"a run sets no autoscaler for {cell.variant}"
+        yield name, message, "remove it: it is for the built-in application"
+    if (cell.replicas or 1) >= (cell.replicas_max or 0):
+        message = f"{cell.replicas_max} leave nothing to add to factors.replicas, which is {cell.replicas or 1}"
+        yield name, message, "raise it, or lower factors.replicas"
+    if cell.balancing != "service":
+        message = f"a load balanced by {cell.balancing} goes to the replicas that were there when it began"
+        yield name, message, "set factors.balancing to service"
+    if cell.placement == "same-pod":
+        yield name, "a load in the same pod has one service to go to", "choose another placement"
+    if cell.is_disrupted:
+        message = "a disruption ends when all replicas are ready, and an autoscaler changes how many there are"
+        yield name, message, "set factors.disruption to none"
+    if cell.traffic_distribution:
+        yield name, "the zones of added replicas aren't known", "remove factors.traffic_distribution"
 
 
 def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellFindings:

@@ -25,9 +25,10 @@ _KEYS_OF_MODELS: dict[str, tuple[LoadModel, ...]] = {
     "warmup_calls": ("calls",),
     "spawn_rate_per_s": ("closed",),
     "from_rate_per_s": ("ramp", "capacity"),
+    "ramp_s": ("ramp",),
     "timing": ("replay",),
     "speedup": ("replay",),
-    "objective": ("capacity",),
+    "objective": ("ramp", "capacity"),
     "resolution": ("capacity",),
     "windows_max": ("capacity",),
 }
@@ -115,7 +116,10 @@ def _validate_shape(scenario: Scenario) -> Findings:
         if load.from_rate_per_s is None:
             yield ("load", "model"), "a ramp needs a rate to begin with", "add load.from_rate_per_s"
         first = load.from_rate_per_s or 0
-        most = (max(collect_levels(factors.rate_per_s)) + first) / 2 * load.window_s + first * load.warmup_s
+        if load.growing_s > load.window_s:
+            message = f"the rate would grow for {load.growing_s:g} s, and the window is over after {load.window_s:g} s"
+            yield ("load", "ramp_s"), message, "lower it, or lengthen load.window_s"
+        most = load.count_ramp_requests(max(collect_levels(factors.rate_per_s))) + first * load.warmup_s
         if most > ENTRIES_MAX:
             message = f"{most:,.0f} requests in warm-up and window are over {ENTRIES_MAX:,}"
             yield ("load", "window_s"), message, "shorten them, or lower the rates"

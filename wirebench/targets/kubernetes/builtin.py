@@ -59,6 +59,9 @@ class BuiltinServices:
         before, self._database = self._database, None
         if any(service.store == "postgres" for service in services):
             self._database = upgrade
+        if any(service.replicas_max for service in self._services.values()):
+            # An autoscaler owns the number of replicas: the next service gets a Deployment that none has scaled.
+            self._deploy({}, upgrade)
         if own or self._services or before or self._database:
             self._deploy(own, upgrade)
         for transport in self._services.keys() - own.keys():
@@ -110,4 +113,4 @@ class BuiltinServices:
 def _sum_cpu_millicores(service: ServiceSpec) -> int:
     """Return what a service's pods may use, with the database's where it has one."""
     database = values.POSTGRES_CPU_MILLICORES if service.store == "postgres" else 0
-    return (service.cpu_limit_millicores or 0) * (service.replicas or 1) + database
+    return (service.cpu_limit_millicores or 0) * service.replicas_at_most + database

@@ -105,6 +105,21 @@ class Kubectl:
                 error.details,
             ) from None
 
+    def check_metrics(self) -> None:
+        """Check that the metrics API has figures of nodes: without them no autoscaler adds anything."""
+        try:
+            answer = self._call(["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes", "--request-timeout=10s"])
+        except ProcessError as error:
+            raise WirebenchError(
+                f"factors.replicas_max needs the metrics API, which the cluster of {self.access} doesn't serve",
+                "`make cluster-metrics` installs metrics-server in the cluster of `make cluster-up`; install it in "
+                "others, or remove the factor",
+                error.details,
+            ) from None
+        if not json.loads(answer)["items"]:
+            message = f"factors.replicas_max needs metrics, and the cluster of {self.access} has none of its nodes yet"
+            raise WirebenchError(message, "try again in half a minute; see the log of metrics-server if they stay away")
+
     def get(self, kind: str, selector: str = "", *, namespaced: bool = True) -> list[dict[str, Any]]:
         """Return the objects of a kind that carry the labels, of our namespace or of all."""
         where = ["--namespace", self.namespace] if namespaced else ["--all-namespaces"]

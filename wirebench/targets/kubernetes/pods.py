@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from wirebench.errors import WirebenchError
@@ -52,6 +52,8 @@ class Pod:
     containers: Mapping[str, str] = field(default_factory=dict)
     #: The ports of its containers that have names, by name.
     ports: Mapping[str, int] = field(default_factory=dict)
+    #: Since when it is ready, in whole seconds; 0 if it isn't.
+    ready_unix_s: float = 0.0
 
     @property
     def serves(self) -> bool:
@@ -61,13 +63,14 @@ class Pod:
     def read(cls, data: Mapping[str, Any]) -> Pod:
         status, spec = data["status"], data["spec"]
         conditions = {each["type"]: each for each in status.get("conditions", ())}
+        ready = conditions.get("Ready", {})
         trouble, hint = _find_problem(status, conditions)
         return cls(
             name=data["metadata"]["name"],
             index=int(data["metadata"].get("annotations", {}).get(_INDEX, 0)),
             address=status.get("podIP", ""),
             phase=status.get("phase", "Unknown"),
-            ready=conditions.get("Ready", {}).get("status") == "True",
+            ready=ready.get("status") == "True",
             ending="deletionTimestamp" in data["metadata"],
             trouble=trouble,
             hint=hint,
@@ -84,6 +87,7 @@ class Pod:
                 for port in each.get("ports", ())
                 if "name" in port
             },
+            ready_unix_s=_read_unix_s(ready["lastTransitionTime"]) if ready.get("status") == "True" else 0.0,
         )
 
 
@@ -219,5 +223,8 @@ def _describe_failure(status: Mapping[str, Any]) -> str:
 
 
 def _compute_age_s(condition: Mapping[str, Any]) -> float:
-    since = datetime.fromisoformat(condition["lastTransitionTime"])
-    return (datetime.now(UTC) - since).total_seconds()
+    return time.time() - _read_unix_s(condition["lastTransitionTime"])
+
+
+def _read_unix_s(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

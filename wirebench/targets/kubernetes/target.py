@@ -14,10 +14,11 @@ from wirebench.model.histogram_file import Window
 from wirebench.model.scenario import Scenario
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.builtin import BuiltinServices
-from wirebench.targets.kubernetes.endpoints import Agents, wait_for_agents
+from wirebench.targets.kubernetes.endpoints import Agents, build_selector, wait_for_agents
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
+from wirebench.targets.kubernetes.pods import read_pods
 from wirebench.targets.kubernetes.variants import VariantServices
 from wirebench.targets.target import Description, Endpoint, Target
 
@@ -65,6 +66,8 @@ class KubernetesTarget(Target):
         self._kubectl.check()
         namespace.check_no_other_run(self._kubectl)
         namespace.check_no_load(self._kubectl)
+        if any(service.replicas_max for service in services):
+            self._kubectl.check_metrics()
         self._nodes = nodes.read(self._kubectl)
         self._services.prepare(services, self._nodes)
         self.load_pods = KubernetesLoadPods(
@@ -94,6 +97,10 @@ class KubernetesTarget(Target):
         start_ns = time.time_ns()
         self._services.disrupt(service, how)
         return Window(start_unix_ns=start_ns, end_unix_ns=time.time_ns())
+
+    def list_ready_replicas(self, service: ServiceSpec) -> Mapping[str, float]:
+        pods = read_pods(self._kubectl, build_selector(service.transport))
+        return {pod.name: pod.ready_unix_s for pod in pods if pod.serves}
 
     def clean_up(self) -> None:
         if self._is_there:

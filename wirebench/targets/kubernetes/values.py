@@ -21,6 +21,8 @@ ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
 _STORE_SECRET = f"{SERVICES}-postgres"
 POSTGRES_CPU_MILLICORES = 500
 _POSTGRES_MEMORY = "512Mi"
+#: The mean CPU time of its replicas that an autoscaler keeps, of their limit.
+_AUTOSCALED_CPU_PERCENT = 60
 #: The label that identifies the pods of one upgrade; a change replaces the pods.
 UPGRADE_LABEL = "wirebench.dev/upgrade"
 
@@ -51,9 +53,16 @@ def build_service_values(service: ServiceSpec) -> Values:
         values["storeConnections"] = service.store_connections
     if service.threads is not None:
         values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
-    if service.transport == "grpc" and not service.disrupted:
-        # Connections are opened again only where the scenario says so.
+    if service.transport == "grpc" and not (service.disrupted or service.replicas_max):
+        # Elsewhere connections are opened again only where the scenario says so.
         values["maxConnectionAgeSeconds"] = 0
+    if service.replicas_max:
+        values["autoscaling"] = {
+            "enabled": True,
+            "minReplicas": service.replicas,
+            "maxReplicas": service.replicas_max,
+            "targetCpuUtilizationPercent": _AUTOSCALED_CPU_PERCENT,
+        }
     if service.tls != "none":
         values["tls"] = {"enabled": True, "secretName": SERVER_SECRET, "mutual": service.tls == "mutual"}
     if service.traffic_distribution:

@@ -20,7 +20,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import OK, Clock, HistogramFile
 from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS
-from wirebench.model.record import CapacitySearch, Gate
+from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
 from wirebench.model.run_info import RunInfo
 from wirebench.present import sentences
 from wirebench.present.caveats import describe_disturbances
@@ -55,10 +55,15 @@ class CellGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCell(Result):
-    """A result with its gates, and the searches for its capacity, block by block; none of other loads."""
+    """A result with its gates, and what only some loads and services have, block by block.
+
+    That are searches for the capacity, when an objective was kept again, and the replicas that an autoscaler added.
+    """
 
     gates: tuple[CellGate, ...]
     searches: tuple[CapacitySearch, ...]
+    recoveries: tuple[Recovery, ...]
+    autoscalings: tuple[Autoscaling, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +124,8 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         factors=cell.factors,
         gates=tuple(_list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),
+        recoveries=tuple(record.recovery for record in cell.records if record.recovery),
+        autoscalings=tuple(record.autoscaling for record in cell.records if record.autoscaling),
     )
 
 
