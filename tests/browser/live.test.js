@@ -29,12 +29,12 @@ test("a run is watched while it goes, and its page becomes that of the results",
   assert.equal(await movesSideways(page), false);
 
   await list.reload();
-  await list.getByText(/^\d of 4 cells, about \d+:\d\d left$/).waitFor(PATIENCE);
+  await list.getByText(/^\d of 4 windows, about \d+:\d\d left$/).waitFor(PATIENCE);
 
   const before = await done(page);
   const element = await bar.elementHandle();
   await page.waitForFunction(([shown, value]) => shown.value > value, [element, before], PATIENCE);
-  await plain.getByText(/^[1-4] of 4 cells measured$/).waitFor(PATIENCE);
+  await plain.getByText(/^[1-4] of 4 windows measured$/).waitFor(PATIENCE);
 
   await page.getByRole("heading", { name: "The answer" }).waitFor(PATIENCE);
   assert.equal(await page.locator("#live").count(), 0);

@@ -139,7 +139,7 @@ def test_the_page_says_how_the_run_goes(site: Site, run: Run) -> None:
     page = page_of(site, run)
     for part in (
         '<progress data-live="bar" aria-labelledby="going" max="64" value="23"',
-        "23 of 64 cells measured",
+        "23 of 64 windows measured",
         "about 1:23 left",
         "block 2 of 4: measuring",
         "users.get, 16 connections: gRPC",
@@ -160,7 +160,7 @@ def test_a_load_that_tells_nothing_says_so(site: Site, run: Run) -> None:
     last = figures(items_per_s=250_000.0, clock="gap", p99_ms=None, failed_per_s=2.0)
     write_progress(run.folder, progress(driver="ghz", writes_snapshots=False, now=None, last=last))
     page = page_of(site, run)
-    assert "ghz tells nothing before it ends" in page
+    assert "ghz reports nothing until it ends" in page
     assert "<b>250,000</b> items/s" in page
     assert "p99 gap between items" in page
     assert "<dt>failed</dt><dd><b>2.00</b> requests/s" in page
@@ -176,5 +176,5 @@ def test_the_list_says_how_far_a_run_is(site: Site, run: Run) -> None:
     """And nothing is concluded from it yet."""
     write_progress(run.folder, progress())
     page = site.ask("/").body.decode()
-    assert "23 of 64 cells, about 1:23 left" in page
+    assert "23 of 64 windows, about 1:23 left" in page
     assert '<div class="summary">' not in page

@@ -23,6 +23,7 @@ from wirebench.present.history_data import make_history_data
 from wirebench.present.level_changes import describe_line_changes, list_change_caveats
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.run_comparison_sentences import summarise_change
+from wirebench.present.sentences import format_gate_names
 from wirebench.present.text_plot import Strip
 from wirebench.results.runs import DEFAULT_FOLDER, DamagedRun
 
@@ -182,7 +183,7 @@ def _make_table(line: Line, heading: str, strip: Strip) -> Table:
             _format_interval(point),
             strip.draw(point.figure, fit=not point.failed_gates),
             escape_controls(summarise_change(change)) if change else ABSENT,
-            ", ".join(gate.name for gate in point.failed_gates) or "ok",
+            format_gate_names(point.failed_gates) or "passed",
             style=_VERDICT_STYLES.get(change.verdict) if change else None,
         )
     return table

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from wirebench.cli.options import Json, Out, list_scenario_files
 from wirebench.cli.output import make_console, print_json
@@ -46,8 +46,9 @@ def list_(
         console.print(f"no runs in {out}/: `wirebench run` makes one")
 
 
-def _make_scenario_table(scenarios: Iterable[Mapping[str, Any]]) -> Table:
-    table = Table("scenario", "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
+def _make_scenario_table(scenarios: Sequence[Mapping[str, Any]]) -> Table:
+    first = _make_name_column("scenario", scenarios)
+    table = Table(first, "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
     for row in scenarios:
         cells, blocks = str(row["cells"]), str(row["blocks"])
         load = f"{row['load']}; {'≤ ' if row['model'] == 'calls' else ''}{row['load_s']:.0f} s"
@@ -56,8 +57,15 @@ def _make_scenario_table(scenarios: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _make_run_table(runs: Iterable[Mapping[str, Any]], out: Path) -> Table:
-    table = Table("run", "status", "records", "question", title=f"Runs in {out}/", title_justify="left")
+def _make_name_column(heading: str, rows: Sequence[Mapping[str, Any]]) -> Column:
+    """Return a column that no terminal is too narrow for: what is in it has to be typed."""
+    return Column(heading, no_wrap=True, min_width=max(len(row[heading]) for row in rows))
+
+
+def _make_run_table(runs: Sequence[Mapping[str, Any]], out: Path) -> Table:
+    table = Table(
+        _make_name_column("run", runs), "status", "records", "question", title=f"Runs in {out}/", title_justify="left"
+    )
     for row in runs:
         if row["status"] == "damaged":
             table.add_row(row["run"], "damaged", "–", f"can't be read: {row['reason']}")

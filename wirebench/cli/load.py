@@ -30,7 +30,7 @@ from wirebench.measure.observe import Observation
 from wirebench.model.application import load_builtin
 from wirebench.model.cell import Cell
 from wirebench.model.contract import CLOSING_RUNTIMES, TRANSPORTS, Balancing, Driver, Transport
-from wirebench.model.labels import pluralise
+from wirebench.model.labels import name_gate, pluralise
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 from wirebench.model.variant import CONNECTIONS_MAX
@@ -247,7 +247,7 @@ def print_load(record: Record, notes: Sequence[str], console: Console) -> None:
     for gate in failed:
         limit = f"{gate.value:.3g} {gate.unit}, limit {gate.limit:g}"
         advice = _ADVICE.get(gate.name, gate.advice)
-        console.print(f"! {gate.name} ({limit}): {advice}", style="yellow", soft_wrap=True)
+        console.print(f"! {name_gate(gate.name)} ({limit}): {advice}", style="yellow", soft_wrap=True)
     if any(gate.name in _ADVICE for gate in failed):
         console.print(_OF_MAKE, style="yellow", soft_wrap=True)
     for each in notes:

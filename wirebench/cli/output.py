@@ -19,7 +19,7 @@ from wirebench.analysis.series import find_series
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.table import print_table
 from wirebench.errors import WirebenchError
-from wirebench.model.labels import pluralise
+from wirebench.model.labels import name_gate, pluralise
 from wirebench.present.caveats import describe_disturbances
 from wirebench.present.escape import escape_controls
 from wirebench.present.remarks import (
@@ -101,9 +101,9 @@ def print_run(run: Run, console: Console) -> None:
     cells = summarise(run.records)
     console.print(f"\n{run.info.question}", style="bold")
     if run.info.status != "complete":
-        done = f"{len(run.records)} of {pluralise(run.info.cells * run.info.blocks, 'cell')}"
+        done = f"{len(run.records)} of {pluralise(run.info.cells * run.info.blocks, 'window')}"
         console.print(
-            f"This run is {run.info.status}: {run.info.reason or 'it is still running'}; {done} are here.",
+            f"This run is {run.info.status}: {run.info.reason or 'it is still running'}; {done} are measured.",
             style="yellow",
         )
     if run.info.status == "incomplete":
@@ -142,7 +142,7 @@ def _describe_failed_gates(cells: Sequence[CellSummary]) -> Iterator[str]:
     failed = [gate for cell in cells for gate in cell.failed_gates()]
     for name, count in Counter(gate.name for gate in failed).items():
         advice = next(gate.advice for gate in failed if gate.name == name)
-        yield f"gate {name} failed in {pluralise(count, 'cell')}: {advice}"
+        yield f"gate {name_gate(name)} failed in {pluralise(count, 'cell')}: {advice}"
 
 
 def _describe_errors(cells: Sequence[CellSummary]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import describe_situation
+from wirebench.model.labels import describe_situation, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.present.numbers import ABSENT, format_metric, format_number
 
@@ -75,7 +75,7 @@ def print_table(cells: Sequence[CellSummary], console: Console) -> None:
         for row, cell in group:
             figures = [line.write(column.figures[row] for column in line.columns) for line in lines]
             show("\n".join([f"{cell.name:{indent}}{figures[0]}"] if indent else [cell.name, *figures]))
-            if failed := [gate.name for gate in cell.failed_gates()]:
+            if failed := [name_gate(gate.name) for gate in cell.failed_gates()]:
                 show(f"{_GAP}! failed gates: {', '.join(failed)}", "yellow")
     blocks = max(len(cell.records) for cell in cells)
     if blocks > 1:

@@ -87,7 +87,7 @@ def test_another_figure_is_judged_by_itself(tmp_path: Path) -> None:
     assert "no verdict (failed gates: generator CPU)" in by_rate
     assert "0.50×" in by_rate
     assert "server CPU per request, µs (less is better)" in by_cpu
-    assert "generator_cpu" not in by_cpu
+    assert "generator CPU" not in by_cpu
 
 
 def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
     status, shown, complaint = ask(tmp_path)
     assert (0, "") == (status, complaint)
     first, second = (line for line in shown.splitlines() if "T100000Z-quick" in line)
-    assert all(part in first for part in ("2026-11-01 10:00", "c0ffee", "1,001", "–", "●", "ok"))
+    assert all(part in first for part in ("2026-11-01 10:00", "c0ffee", "1,001", "–", "●", "passed"))
     assert all(
-        part in second for part in ("2026-11-02 10:00", "0123456789abcdef01", "801", "0.80×", "○", "generator_cpu")
+        part in second for part in ("2026-11-02 10:00", "0123456789abcdef01", "801", "0.80×", "○", "generator CPU")
     )
 
 

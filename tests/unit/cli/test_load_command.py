@@ -109,7 +109,7 @@ def test_gates_that_failed_are_told_and_notes_come_last(tmp_path: Path) -> None:
     lines = shown(tmp_path, cell("rest"), "prometheus: here", gates=gates)
     advice = "the generator was the bottleneck: lower --concurrency or --rate"
     told = [line for line in lines if line.startswith("!")]
-    assert [f"! generator_cpu (0.97 of its cores, limit 0.9): {advice}"] == told
+    assert [f"! generator CPU (0.97 of its cores, limit 0.9): {advice}"] == told
     assert "prometheus: here" == lines[-1]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +12,10 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.support.command_line import render_run, wirebench
+from tests.support.command_line import Terminal, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.cli import output
+from wirebench.cli.options import list_scenario_files
 from wirebench.cli.output import fit_installation, warn_of_index
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram_file import ErrorText
@@ -93,7 +96,31 @@ def test_names_of_gates_are_whole_without_a_terminal(tmp_path: Path) -> None:
     gates = tuple(GENERATOR_GATE.model_copy(update={"name": f"gate_of_a_long_name_{n}"}) for n in range(20))
     run = RunBuilder(blocks=2, gates=lambda _cell, _block: gates).write(tmp_path)
     with patch.dict("os.environ", {"COLUMNS": "60"}):
-        assert ", ".join(gate.name for gate in gates) in render_run(run)
+        assert ", ".join(gate.name.replace("_", " ") for gate in gates) in render_run(run)
+
+
+def test_gates_are_named_in_words(tmp_path: Path) -> None:
+    """Beside the cell and in what to do, as pages and sentences name them."""
+    run = RunBuilder(blocks=1, gates=lambda _cell, _block: (GENERATOR_GATE,)).write(tmp_path)
+    text = render_run(run)
+    assert "! failed gates: generator CPU\n" in text
+    assert "! gate generator CPU failed in 16 cells: " in text
+    assert "generator_cpu" not in text
+
+
+def test_an_unfinished_run_counts_windows(tmp_path: Path) -> None:
+    """A cell has one in each block."""
+    info = {"status": "incomplete", "reason": "it was interrupted"}
+    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, info=info).write(tmp_path)
+    assert "it was interrupted; 4 of 4 windows are measured." in render_run(run)
+
+
+def test_names_to_type_are_never_cut(results: Path) -> None:
+    """However narrow the terminal is."""
+    with patch.object(io, "StringIO", Terminal), patch.dict("os.environ", {"COLUMNS": "60"}):
+        _, stdout, _ = wirebench("list", "--out", results)
+    for name in (*list_scenario_files(), "20260101T000000Z-old", "20260102T000000Z-new"):
+        assert re.search(rf"(?m)^│ {name} +│", stdout), name
 
 
 def test_a_question_is_text(tmp_path: Path) -> None:

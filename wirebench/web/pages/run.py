@@ -130,7 +130,7 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
         remark=_describe_silence(progress),
         parts={
             "now": ("In the last second", *_describe_window(progress)),
-            "last": ("The last cell that is done", *_describe_figures(progress.last if progress else None), ""),
+            "last": ("The last window that is done", *_describe_figures(progress.last if progress else None), ""),
         },
         charts=(
             draw_live("Rate", _ITEMS if streams else _REQUESTS, history, lambda point: point.rate_per_s, now),
@@ -145,7 +145,7 @@ def describe_time_left(progress: RunProgress) -> str:
 
 
 def describe_measured(progress: RunProgress) -> str:
-    return f"{progress.done:,} of {pluralise(progress.total, 'cell')}"
+    return f"{progress.done:,} of {pluralise(progress.total, 'window')}"
 
 
 def _describe_silence(progress: RunProgress | None) -> str:
@@ -162,7 +162,7 @@ def _describe_window(progress: RunProgress | None) -> tuple[str, list[tuple[str,
         return cell, figures, ""
     if progress.writes_snapshots:
         return progress.cell, figures, "No second of its window is over yet."
-    remark = f"{progress.driver} tells nothing before it ends: its figures come when the cell is done."
+    remark = f"{progress.driver} reports nothing until it ends: its figures come when the window is done."
     return progress.cell, figures, remark
 
 
