@@ -156,7 +156,7 @@ def _doubt(pair: CellPair, name: str) -> str:
     """Say which gates failed for a figure that is told beside the verdict, but for those that withhold the verdict."""
     said = {gate.name for gate in pair.failed_gates}
     failed = format_gate_names([gate for gate in pair.unfit(name) if gate.name not in said])
-    return f" (don't rely on it: {failed})" if failed else ""
+    return f" (unreliable: {failed})" if failed else ""
 
 
 def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> str:
@@ -254,7 +254,7 @@ def _disagreement(comparison: Comparison, other: str) -> str:
     for name in INSTRUMENT_METRICS:
         if ratio := comparison.ratios.get(name):
             failed = format_gate_names(comparison.unfit(name))
-            doubt = f" (don't rely on it: {failed})" if failed else ""
+            doubt = f" (unreliable: {failed})" if failed else ""
             parts.append(f"{format_interval(ratio)} the {METRICS[name].label}{doubt}")
     return f"{', '.join(parts)} of {other}" if parts else f"nothing to compare with {other}"
 
@@ -268,7 +268,9 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
         counts = [f"{words} {verdicts[verdict]}" for verdict, words in _COUNTED if verdicts[verdict]]
         counts[0] = f"{counts[0]} of {len(comparisons)} situations"
         judged = [comparison for comparison in comparisons if comparison.verdict != "withheld"]
-        return f"{subject} against {baseline}: {', '.join(counts)}; measured {_ranges(judged)}."
+        others = f" in the other {len(judged)}" if len(judged) > 1 else " in the other"
+        measured = f"measured{others if verdicts['withheld'] else ''}: {_ranges(judged)}"
+        return f"{subject} against {baseline}: {', '.join(counts)}; {measured}."
     match comparisons[0].verdict:
         case "withheld":
             failed = [gate for comparison in comparisons for gate in comparison.failed_gates]

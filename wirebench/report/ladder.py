@@ -50,7 +50,7 @@ def _sentences(ladder: Ladder) -> list[str]:
 
 
 def _doubt(failed: Sequence[str]) -> str:
-    return f" (don't rely on it: {', '.join(map(name_gate, failed))})" if failed else ""
+    return f" (unreliable: {', '.join(map(name_gate, failed))})" if failed else ""
 
 
 def _charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:

@@ -107,7 +107,7 @@ def test_figures_beside_the_verdict_are_doubted_too(tmp_path: Path) -> None:
     found = compared(tmp_path, (6.0, 5.0), ((0.0, 1.5), (0.0, 1.5)), closed)
     assert "withheld" != found.verdict
     assert ["instrument"] == [gate.name for gate in found.unfit("p99")]
-    assert "the p99 (don't rely on it: instrument)" in describe_verdict(found)
+    assert "the p99 (unreliable: instrument)" in describe_verdict(found)
 
 
 def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Path) -> None:

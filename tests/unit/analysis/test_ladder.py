@@ -46,7 +46,7 @@ def test_the_report_shows_each_step_and_doubts_failed_gates(tmp_path: Path) -> N
     run = RunBuilder(RUNGS, gates=lambda of, _: (passed(passed=of.transport != "grpc"),)).write(tmp_path)
     cells = summarise(run.records)
     (found,) = ladder.make_ladders(cells, assign_styles(cells), run.info)
-    assert ["don't rely" in sentence for sentence in found.sentences] == [False, True, True, False]
+    assert ["unreliable" in sentence for sentence in found.sentences] == [False, True, True, False]
     assert found.sentences[0].startswith("Codec: protobuf for JSON, over HTTP/1.1: ")
     assert ["server CPU per request, µs: users.get, 16 connections", "p50, ms: users.get, 16 connections"] == [
         picture.title for picture in found.charts

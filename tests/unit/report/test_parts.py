@@ -246,7 +246,7 @@ def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) 
     run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (few,)).write(tmp_path)
     (only,) = comparisons_of(run)
     assert "faster" == only.verdict
-    assert "the p99 (don't rely on it: samples)" in sentences.describe_verdict(only)
+    assert "the p99 (unreliable: samples)" in sentences.describe_verdict(only)
     drawn = draw_forest(Forest.of([only], margin=0.05), only)
     hollow = ["unfit" in each.attrib["class"] for each in drawn.all("dot")]
     assert (["req/s", "p99", "CPU/req"], [False, True, False]) == (drawn.texts("label"), hollow)
@@ -262,7 +262,7 @@ def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_beside_its_f
     (only,) = comparisons_of(run)
     assert "withheld" == only.verdict
     assert 1 == sentences.describe_verdict(only).count("generator CPU")
-    assert "the p99 (don't rely on it: samples)" in sentences.describe_verdict(only)
+    assert "the p99 (unreliable: samples)" in sentences.describe_verdict(only)
 
 
 def driven(tmp_path: Path, *drivers: Driver, gates: tuple[Gate, ...] = ()) -> tuple[Comparison, ...]:
@@ -301,7 +301,7 @@ def test_how_far_drivers_agree_is_one_sentence_each(tmp_path: Path) -> None:
 def test_a_disagreement_that_failed_a_gate_says_so(tmp_path: Path) -> None:
     """A generator without CPU time measures itself."""
     busy = passed("generator_cpu", passed=False, value=0.99, limit=0.9, unit="of its cores", metrics=("throughput",))
-    assert "the requests/s (don't rely on it: generator CPU), " in sentences.describe_verdict(
+    assert "the requests/s (unreliable: generator CPU), " in sentences.describe_verdict(
         driven(tmp_path, "k6", "locust", gates=(busy,))[0]
     )
 
@@ -316,10 +316,19 @@ def test_a_summary_has_at_most_three_sentences(tmp_path: Path) -> None:
 
 
 def test_a_summary_of_mixed_verdicts_counts_them(comparison: Comparison) -> None:
-    """Faster here and withheld there is neither."""
-    withheld = dataclasses.replace(comparison, verdict="withheld")
+    """Faster here and withheld there is neither; it says which of them the range is of."""
+    withheld = dataclasses.replace(
+        comparison, verdict="withheld", ratios={"throughput": Ratio(77.7, None, None, 1, None, None)}
+    )
+    inconclusive = dataclasses.replace(comparison, verdict="inconclusive")
     (only,) = sentences.summarise_comparisons([comparison, withheld, comparison])
-    assert only.startswith("socket against REST: faster in 2 of 3 situations, no verdict in 1; measured ")
+    counts = "socket against REST: faster in 2 of 3 situations, no verdict in 1; measured in the other 2: "
+    assert only.startswith(counts)
+    assert "77.7" not in only
+    (only,) = sentences.summarise_comparisons([comparison, withheld])
+    assert only.startswith("socket against REST: faster in 1 of 2 situations, no verdict in 1; measured in the other: ")
+    (only,) = sentences.summarise_comparisons([comparison, inconclusive])
+    assert only.startswith("socket against REST: faster in 1 of 2 situations, inconclusive in 1; measured: ")
 
 
 def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
