@@ -18,7 +18,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.analysis.summary import summarise
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.metric import METRICS
+from wirebench.model.metric import COMPARED, METRICS
 from wirebench.results.index import Filters, Index, IndexFollower, IndexUnusableError, Result
 from wirebench.results.index.tables import SCHEMA, version
 from wirebench.results.index.url import parse
@@ -119,6 +119,8 @@ def test_figures_are_those_of_the_typical_block(index: Index, tmp_path: Path) ->
             assert sum(sum(record.errors.values()) for record in summary.records) == row.failed
             assert row.total_samples == row.successful + row.failed
             assert tuple(gate.name for gate in summary.failed_gates()) == row.failed_gates
+            by_metric = {name: tuple(gate.name for gate in summary.failed_gates(METRICS[name])) for name in COMPARED}
+            assert {name: gates for name, gates in by_metric.items() if gates} == row.failed_gates_by_metric
             assert (len(summary.records), summary.factors) == (row.blocks, row.factors)
     assert {} == found
 

@@ -13,10 +13,10 @@ from wirebench.analysis.series import OVERLOADED
 from wirebench.analysis.significance import EQUIVALENCE_LEVEL, FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
-from wirebench.model.budget import GATED_BY, LIMITED, Bound, Budget, CellBudget
+from wirebench.model.budget import LIMITED, Bound, Budget, CellBudget
 from wirebench.model.cell import has_levels
 from wirebench.model.labels import Factors
-from wirebench.model.metric import METRICS, Metric
+from wirebench.model.metric import Metric
 from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.model.source import FieldPath, Source
@@ -136,7 +136,7 @@ def _check_limit(cell: CellSummary, bound: Bound, metric: Metric, limit: float, 
         metric=metric,
         bound=bound,
         limit=limit,
-        failed_gates=cell.failed_gates(METRICS[GATED_BY[metric.name]]),
+        failed_gates=cell.failed_gates(metric),
     )
     if metric.over_blocks != "geometric mean":
         count = cell.figure(metric)

@@ -122,7 +122,7 @@ class CellSummary:
         worst: dict[str, Gate] = {}
         for record in self.records:
             for gate in record.gates:
-                if gate.passed or (metric is not None and metric.name not in gate.metrics):
+                if gate.passed or (metric is not None and metric.gated_by not in gate.metrics):
                     continue
                 if gate.name not in worst or compute_excess(gate) > compute_excess(worst[gate.name]):
                     worst[gate.name] = gate

@@ -26,11 +26,11 @@ Bound = Literal["max", "min"]
 _UNIT_SUFFIXES = {"ms": "_ms", "µs": "_us", "1/s": "_per_s", "requests/s": "_per_s", "": ""}
 _PERCENT = re.compile(r"(\d{1,4}(?:\.\d{1,6})?) ?%")
 
-#: What a limit is gated by; other figures have no gate that says whether they can be trusted.
-GATED_BY = {**{name: name for name in COMPARED}, "p90": "p99", "p95": "p99", "errors": "errors"}
 #: The metrics that limits are for, by their key: the name with its unit, such as `p99_ms`.
 LIMITED: Mapping[str, Metric] = {
-    f"{metric.name}{_UNIT_SUFFIXES[metric.unit]}": metric for metric in METRICS.values() if metric.name in GATED_BY
+    f"{metric.name}{_UNIT_SUFFIXES[metric.unit]}": metric
+    for metric in METRICS.values()
+    if metric.name in (*COMPARED, "p90", "p95", "errors")
 }
 
 

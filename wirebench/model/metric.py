@@ -26,6 +26,13 @@ class Metric:
     short: str = ""
     #: The driver's error of it, where that is known of any.
     error_ms: Callable[[Instrument], Interval | None] | None = None
+    #: The metric that gates name, where they don't name this one.
+    gates_of: str = ""
+
+    @property
+    def gated_by(self) -> str:
+        """The metric whose failed gates say that this one can't be trusted."""
+        return self.gates_of or self.name
 
     @property
     def unit_label(self) -> str:
@@ -87,6 +94,7 @@ def _make_latency(
     description: str,
     over_blocks: Literal["geometric mean", "min", "max"] = "geometric mean",
     error_ms: Callable[[Instrument], Interval | None] | None = None,
+    gates_of: str = "",
 ) -> Metric:
     return Metric(
         name,
@@ -97,6 +105,7 @@ def _make_latency(
         of=lambda record: getattr(choose_latency(record), f"{name}_ms", None),
         over_blocks=over_blocks,
         error_ms=error_ms,
+        gates_of=gates_of,
     )
 
 
@@ -127,10 +136,10 @@ _LATENCIES = (
     _make_latency("mean", "Mean latency."),
     _make_latency("stdev", "Standard deviation of the latencies."),
     _make_latency("p50", "Half of the requests took no longer.", error_ms=lambda of: of.p50_error_ms),
-    _make_latency("p90", "90 % of the requests took no longer."),
-    _make_latency("p95", "95 % of the requests took no longer."),
+    _make_latency("p90", "90 % of the requests took no longer.", gates_of="p99"),
+    _make_latency("p95", "95 % of the requests took no longer.", gates_of="p99"),
     _make_latency("p99", "99 % of the requests took no longer.", error_ms=lambda of: of.p99_error_ms),
-    _make_latency("p99_9", "99.9 % of the requests took no longer."),
+    _make_latency("p99_9", "99.9 % of the requests took no longer.", gates_of="p99"),
     _make_latency("max", "The slowest request.", "max"),
 )
 _COSTS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,10 +31,14 @@ CHOICES = {
 
 
 def chapter(
-    folder: Path, cells: Sequence[Cell], filters: Filters | None = None, compared: Comparable = "transport"
+    folder: Path,
+    cells: Sequence[Cell],
+    filters: Filters | None = None,
+    compared: Comparable = "transport",
+    failed: Callable[[Cell, int], tuple[Gate, ...]] | None = None,
 ) -> ChapterView:
     """Return the charts of a run with these cells, of which the index lets some through."""
-    RunBuilder(cells, blocks=2, samples=50, gates=gates).write(folder)
+    RunBuilder(cells, blocks=2, samples=50, gates=failed or gates).write(folder)
     with Index(f"sqlite:///{folder}/index.db") as index:
         index.catch_up(folder)
         return make_chapter(index.results(filters or Filters()).rows, compared)
@@ -91,16 +95,33 @@ def test_a_sweep_is_drawn_over_its_levels(tmp_path: Path) -> None:
 
 
 def test_plots_show_which_cells_failed_a_gate(tmp_path: Path) -> None:
-    """Of all figures of such a cell, as its bars do; and it is said of what stands first of a run alone, too."""
+    """Of all figures that the gate concerns, as bars do; and it is said of what stands first of a run alone, too."""
     cells = [cell(transport, concurrency=level) for level in (1, 4, 64) for transport in ("rest", "socket")]
     made = chapter(tmp_path, cells)
-    drawn = [*made.overviews[0].charts, *(row.latency for row in made.rows if row.latency)]
+    p99, rate, cpu = made.overviews[0].charts
+    assert not any("unfit" in mark.attrib["class"] for mark in Drawn(cpu.svg).all("mark"))
+    drawn = [p99, rate, *(row.latency for row in made.rows if row.latency)]
     marks = [mark for each in drawn for mark in Drawn(each.svg).all("mark")]
     by_colour = {(mark.attrib["stroke"], "unfit" in mark.attrib["class"]) for mark in marks}
     assert {("var(--rest)", False), ("var(--socket)", True)} == by_colour
     assert made.opening().has_failed_gates
     passed_all = chapter(tmp_path / "fit", [each for each in cells if each.transport == "rest"])
     assert not passed_all.opening().has_failed_gates
+
+
+def test_a_gate_marks_the_figures_that_it_concerns_alone(tmp_path: Path) -> None:
+    """Too few requests for a p99 say nothing against rates, CPU and medians; p95 can't be trusted either."""
+    too_few = passed("samples", passed=False, value=50, limit=1000, unit="requests", metrics=("p99",))
+    cells = [cell(transport, concurrency=level) for level in (1, 4, 64) for transport in ("rest", "socket")]
+    made = chapter(tmp_path, cells, failed=lambda *_: (too_few,))
+    p99, *others = made.overviews[0].charts
+    assert {True} == {"unfit" in mark.attrib["class"] for mark in Drawn(p99.svg).all("mark")}
+    bars = [bar for row in made.rows for bar in row.bars]
+    assert not any("unfit" in mark.attrib["class"] for each in (*others, *bars) for mark in Drawn(each.svg).all("mark"))
+    assert made.rows[0].latency
+    marks = Drawn(made.rows[0].latency.svg).all("mark")[:4]
+    assert [False, True, True, True] == ["unfit" in mark.attrib["class"] for mark in marks]
+    assert ("samples",) == made.rows[0].table.groups[0][1][0].failed_gates
 
 
 def test_any_factor_whose_levels_are_numbers_is_drawn_over(tmp_path: Path) -> None:

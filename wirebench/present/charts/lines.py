@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -29,8 +29,8 @@ _LIVE_LABELS = {0.0: "now", -float(HISTORY_MAX): "2 min ago"}
 def make_latency_series(  # noqa: PLR0913 - what there may be of a cell
     style: Style,
     percentiles_ms: Mapping[str, float | None],
+    unfit: Collection[str] = (),
     *,
-    fit: bool = True,
     curve: Sequence[Point] = (),
     blocks: Sequence[Sequence[Point]] = (),
     errors_ms: Mapping[str, Point] | None = None,
@@ -38,14 +38,14 @@ def make_latency_series(  # noqa: PLR0913 - what there may be of a cell
     """Return a cell's latencies in milliseconds, at percentiles where they are known.
 
     `curve`, and that of each block, goes through (one in so many requests is slower, latency); `errors_ms` are the
-    driver's at percentiles: measured minus truth, from, to.
+    driver's at percentiles: measured minus truth, from, to. Marks of the percentiles in `unfit` are hollow.
     """
     marks = []
     for place, name in sorted(_PERCENTILES.items()):
         if value := percentiles_ms.get(name):
             low, high = (errors_ms or {}).get(name, (None, None))
             truth = None if low is None or high is None else (value - high, value - low)
-            marks.append(Mark(place, value, fit, truth=truth))
+            marks.append(Mark(place, value, name not in unfit, truth=truth))
     line, *behind = ([(math.log10(one_in), latency_ms) for one_in, latency_ms in each] for each in (curve, *blocks))
     return PlotSeries(style, marks, line, behind)
 

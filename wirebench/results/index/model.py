@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -65,7 +65,18 @@ class Result:
     items: int | None
     #: Gates that failed in any block.
     failed_gates: tuple[str, ...]
+    #: The same by the metric that can't be trusted because of them: others are fit for verdicts.
+    failed_gates_by_metric: dict[str, tuple[str, ...]]
     factors: dict[str, str | int | float | None]
+
+
+def group_by_metric(failed: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the names of failed gates by metric; `failed` has the metrics of each gate."""
+    grouped: dict[str, tuple[str, ...]] = {}
+    for gate, metrics in failed.items():
+        for metric in metrics:
+            grouped[metric] = (*grouped.get(metric, ()), gate)
+    return grouped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, tuple_
 
 from wirebench.errors import UsageError
-from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, KnownCell, Result, ResultPage, RunRow
+from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, KnownCell, Result, ResultPage, RunRow, group_by_metric
 from wirebench.results.index.tables import UtcMoment, Words, blocks, cells, gates, results, runs
 from wirebench.results.query import Filters, ParameterError
 
@@ -174,12 +174,14 @@ def _read_results(connection: Connection, ids: Sequence[int]) -> Iterator[Result
     if not ids:  # an empty list would have the database work out the figures of all cells, to find none of them
         return
     found = {row.cell_id: row for row in connection.execute(select(results).where(results.c.cell_id.in_(ids)))}
-    failed = _read_failed_gates(
-        connection,
-        select(gates.c.cell_id, gates.c.name)
+    failed: dict[int, dict[str, list[str]]] = {}
+    of_gates = (
+        select(gates.c.cell_id, gates.c.name, gates.c.metrics)
         .where(gates.c.cell_id.in_(ids), ~gates.c.passed)
-        .order_by(gates.c.block, gates.c.place),
+        .order_by(gates.c.block, gates.c.place)
     )
+    for cell_id, name, metrics in connection.execute(of_gates):
+        failed.setdefault(cell_id, {})[name] = metrics.split()
     errors: dict[int, Counter[str]] = {}
     of_blocks = select(blocks.c.cell_id, blocks.c.errors).where(blocks.c.cell_id.in_(ids), blocks.c.failed > 0)
     for cell_id, counts in connection.execute(of_blocks):
@@ -192,7 +194,8 @@ def _read_results(connection: Connection, ids: Sequence[int]) -> Iterator[Result
             "client": values["driver"],
             "successful": values["total_samples"] - values["failed"],
             "errors": dict(errors.get(cell_id, Counter()).most_common()),
-            "failed_gates": failed.get(cell_id, ()),
+            "failed_gates": tuple(failed.get(cell_id, ())),
+            "failed_gates_by_metric": group_by_metric(failed.get(cell_id, {})),
         }
         yield Result(**values)
 
@@ -206,22 +209,17 @@ def _read_runs(connection: Connection, shown: Sequence[Row[Any]]) -> Iterator[Ru
         .group_by(cells.c.run)
     )
     records: dict[int, int] = dict(counted.all())
-    failed = _read_failed_gates(
-        connection,
+    failed: dict[int, list[str]] = {}
+    of_gates = (
         select(cells.c.run, gates.c.name)
         .join_from(cells, gates, gates.c.cell_id == cells.c.id)
         .where(cells.c.run.in_(ids), ~gates.c.passed)
-        .distinct(),
+        .distinct()
     )
+    for run, name in connection.execute(of_gates):
+        failed.setdefault(run, []).append(name)
     for row in shown:
         values = row._asdict()
         run = values.pop("id")
         gate_names = tuple(sorted(failed.get(run, ())))
         yield RunRow(commit=values.pop("commit_id"), records=records.get(run, 0), failed_gates=gate_names, **values)
-
-
-def _read_failed_gates(connection: Connection, owned: Select[Any]) -> dict[int, tuple[str, ...]]:
-    found: dict[int, dict[str, None]] = {}
-    for owner, name in connection.execute(owned):
-        found.setdefault(owner, {})[name] = None
-    return {owner: tuple(names) for owner, names in found.items()}

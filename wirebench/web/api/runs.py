@@ -36,6 +36,7 @@ from wirebench.present.remarks import write_answer
 from wirebench.present.sizing import SizingData, make_sizing_data
 from wirebench.report.latencies import compute_quantile_ms
 from wirebench.results.index import Result
+from wirebench.results.index.model import group_by_metric
 from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
 from wirebench.results.runs import Run, load_info
@@ -101,6 +102,7 @@ def describe_cells(run: Run) -> tuple[RunCell, ...]:
 
 
 def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
+    failed = {gate.name: gate.metrics for gate in cell.failed_gates()}
     figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
     transport, driver = str(cell.factors["transport"]), str(cell.factors["driver"])
     return RunCell(
@@ -120,7 +122,8 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         **figures,
         successful=figures["total_samples"] - figures["failed"],
         errors=cell.error_counts,
-        failed_gates=tuple(gate.name for gate in cell.failed_gates()),
+        failed_gates=tuple(failed),
+        failed_gates_by_metric=group_by_metric(failed),
         factors=cell.factors,
         gates=tuple(_list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),

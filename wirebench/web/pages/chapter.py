@@ -134,7 +134,7 @@ def _overview(group: Group[_Line], factor: str) -> Overview:
 
 def _levels(line: _Line, metric: Metric) -> list[Mark]:
     figures = ((level, _value(cell, metric), cell) for level, cell in line.cells.items())
-    return [Mark(level, value, fit=not cell.failed_gates) for level, value, cell in figures if value]
+    return [Mark(level, value, fit=not _gates(cell, metric)) for level, value, cell in figures if value]
 
 
 def _row(group: Group[Result], looks: Mapping[str, Style], plot: Plot | None) -> CellRow:
@@ -143,7 +143,7 @@ def _row(group: Group[Result], looks: Mapping[str, Style], plot: Plot | None) ->
     charts = []
     for metric in _BARS:
         found = ((style, _value(cell, metric), cell) for style, cell in styled)
-        rows = [Bar(style, value, failed_gates=_gates(cell)) for style, value, cell in found if value]
+        rows = [Bar(style, value, failed_gates=_gates(cell, metric)) for style, value, cell in found if value]
         if rows:
             svg = draw_bars(f"{metric.label}, {group.title}", {"": rows})
             charts.append(_chart(metric, svg))
@@ -160,12 +160,13 @@ def _row(group: Group[Result], looks: Mapping[str, Style], plot: Plot | None) ->
 
 
 def _curve(style: Style, cell: Result) -> PlotSeries:
-    latencies = {METRICS[name].label: _value(cell, METRICS[name]) for name in _PERCENTILES}
-    return plots.make_latency_series(style, latencies, fit=not cell.failed_gates)
+    latencies = {metric.label: _value(cell, metric) for metric in _PERCENTILES}
+    unfit = {metric.label for metric in _PERCENTILES if _gates(cell, metric)}
+    return plots.make_latency_series(style, latencies, unfit)
 
 
-def _gates(cell: Result) -> tuple[str, ...]:
-    return tuple(map(names.name_gate, cell.failed_gates))
+def _gates(cell: Result, metric: Metric) -> tuple[str, ...]:
+    return tuple(map(names.name_gate, cell.failed_gates_by_metric.get(metric.gated_by, ())))
 
 
 def _value(cell: Result, metric: Metric) -> float | None:
@@ -181,7 +182,7 @@ def _make_column(metric: Metric) -> TableColumn:
     return TableColumn(metric.label, metric.unit_label, lambda cell: format_metric(metric, _value(cell, metric)))
 
 
-_PERCENTILES = ("p50", "p90", "p95", "p99", "p99_9")
+_PERCENTILES = tuple(METRICS[name] for name in ("p50", "p90", "p95", "p99", "p99_9"))
 _BARS = tuple(
     METRICS[name] for name in ("throughput", *CAPACITIES, "cpu", "item_rate", "first_item", "gap", "item_cpu")
 )
