@@ -1,1 +1,1 @@
-"""wirebench: REST, gRPC or a plain socket? Measured, with intervals, and no more than the numbers support."""
+"""wirebench: REST, gRPC or a plain socket? Measured, with 95 % confidence intervals."""

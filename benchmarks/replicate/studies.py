@@ -31,7 +31,7 @@ RUNS_FOLDER = ROOT / "results" / "replicate"
 SLOWER_PERCENT = (1, 5, 10)
 _SERVICES = ("rest", "grpc", "socket")
 _SCENARIOS = Path(__file__).parent
-#: The share of each core's time that another program takes in busy runs, one after the other. The gate `interference`
+#: The share of each core's time that another program uses in busy runs, one after the other. The gate `interference`
 #: allows the smaller ones.
 BUSY_SHARES = (0.02, 0.05, 0.1, 0.3)
 _BURST_S = 0.02

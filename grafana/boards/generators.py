@@ -153,7 +153,7 @@ _GHZ = Row(
     (
         Chart(
             title="Requests by ghz",
-            description="By outcome, and counted by the gRPC service, dashed. ghz tells nothing while it runs: each "
+            description="By outcome, and counted by the gRPC service, dashed. ghz reports nothing while it runs: each "
             "part of its load, at most 20 s long, appears when it has ended, without warm-up. Bad: any outcome but ok.",
             unit=units.RequestsPerSecond,
             queries=(

@@ -65,7 +65,7 @@ def read_commit() -> str | None:
 
 
 def find_warnings(cores: Cores | None) -> Iterator[str]:
-    """Yield what makes figures from this machine less sure, and what to do about it."""
+    """Yield caveats of figures from this machine, and what to do about them."""
     if cores is not None and cores.shared:
         yield "server and generator share their cores, and take CPU time from each other: use two cores or more"
     # Not the load average: it still has what set up this run.

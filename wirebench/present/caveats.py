@@ -1,4 +1,4 @@
-"""What makes the figures of a run less sure, as sentences."""
+"""Caveats of a run's figures, as sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WINDOWS_NAMED_MAX = 3
 
 
 def list_caveats(run: Run) -> tuple[str, ...]:
-    """Return what makes the figures of a run less sure: what it noted itself, its pauses and disturbances."""
+    """Return the caveats of a run's figures: what it noted itself, its pauses and disturbances."""
     return (*run.info.notes, *describe_pauses(run), *describe_disturbances(run))
 
 

@@ -25,7 +25,7 @@ COLUMNS = (
 _WITHOUT = frozenset({"replicas", "workers"})
 
 
-#: What makes sizes less sure, and of which this is so.
+#: Caveats, and which sizes they apply to.
 _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
     (
         lambda of: of.kept.is_closed,

@@ -68,7 +68,6 @@ def gather(run: Run) -> dict[str, Any]:
         "throughout": remarks.describe_common_factors(cells),
         "summary": tuple(names.capitalise(sentence) for sentence in sentences.summarise_comparisons(judged)),
         "caveat": sentences.describe_certainty(comparisons),
-        # What makes the figures less sure.
         "doubts": list_caveats(run),
         "answer": picture.draw_answer(groups, looks),
         "claims": make_claims(judged, forest),

@@ -44,7 +44,7 @@ class Figures(FrozenModel):
 
 
 class ProgressPoint(FrozenModel):
-    """One second of a cell, or the whole of one that tells nothing before it ends; `cell` is its number, from 1 on."""
+    """One second of a cell, or the whole of one that reports nothing until it ends; `cell` is its number, from 1 on."""
 
     at: AwareDatetime
     cell: PositiveInt
@@ -93,7 +93,7 @@ def write_progress(folder: Path, progress: RunProgress) -> None:
 
 
 def read_progress(folder: Path) -> RunProgress | None:
-    """Return how a run goes, or went when it was killed; None where it is over, has told nothing yet, or it's damaged.
+    """Return how a run goes, or went when it was killed; None where it is over, has reported nothing yet, or it's damaged.
 
     `run.json` and the time since the last write say whether it is still running.
     """

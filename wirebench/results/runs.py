@@ -191,7 +191,7 @@ class RunWriter:
         self._write_info()
 
     def note(self, text: str) -> None:
-        """Add to what makes the run's figures less sure, unless that is said already."""
+        """Add a caveat, unless the run has it already."""
         if text not in self.info.notes:
             self.update(notes=(*self.info.notes, text))
 

@@ -80,9 +80,15 @@ PLAIN = {
     r"(held|hold|holds) against": "compare",
     r"lets? go of": "release",
     r"by hand of": "by",
+    r"tells? nothing": "reports nothing",
+    r"tells the balance": "returns the balance",
+    r"don.t rely on it": "unreliable",
+    r"less sure": "caveats",
+    r"(takes?|took) (it|them) away": "remove",
+    r"numbers support": "data supports",
 }
 TEXTS = (
-    "README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "docs", "wirebench", "wireload", "services", "k6", "ghz",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "compose.yaml", "compose", "proto", "benchmarks", "docs", "wirebench", "wireload", "services", "k6", "ghz",
     "drivers", "applications", "scenarios", "charts", "images", "make", "scripts", "grafana",
 )  # fmt: skip
 SUFFIXES = {"", ".md", ".py", ".go", ".js", ".j2", ".yaml", ".tpl", ".mk", ".sh", ".css"}
