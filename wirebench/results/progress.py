@@ -93,7 +93,7 @@ def write_progress(folder: Path, progress: RunProgress) -> None:
 
 
 def read_progress(folder: Path) -> RunProgress | None:
-    """Return how a run goes, or went when it was killed; None where it is over, has reported nothing yet, or it's damaged.
+    """Return how a run goes, or went when it was killed; None if it is over, has no progress yet, or is damaged.
 
     `run.json` and the time since the last write say whether it is still running.
     """

@@ -88,8 +88,9 @@ PLAIN = {
     r"numbers support": "data supports",
 }
 TEXTS = (
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "compose.yaml", "compose", "proto", "benchmarks", "docs", "wirebench", "wireload", "services", "k6", "ghz",
-    "drivers", "applications", "scenarios", "charts", "images", "make", "scripts", "grafana",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "compose.yaml", "compose", "docs",
+    "wirebench", "wireload", "services", "proto", "k6", "ghz", "drivers", "applications", "scenarios", "benchmarks",
+    "charts", "images", "make", "scripts", "grafana",
 )  # fmt: skip
 SUFFIXES = {"", ".md", ".py", ".go", ".js", ".j2", ".yaml", ".tpl", ".mk", ".sh", ".css"}
 
