@@ -72,12 +72,12 @@ class Difference:
 def find_differences(base: Run, head: Run) -> tuple[Difference, ...]:
     """Return what two runs differ in, first what keeps their figures apart."""
     found = (
-        *_of_status(base, head),
-        *_unequal({"target": base.info.target}, {"target": head.info.target}, "the targets differ"),
-        *_of_machine(base, head),
-        *_unequal(_application(base), _application(head), "the applications differ"),
-        *_of_load(base, head),
-        *_of_versions(base, head),
+        *_compare_status(base, head),
+        *_find_unequal({"target": base.info.target}, {"target": head.info.target}, "the targets differ"),
+        *_compare_machines(base, head),
+        *_find_unequal(_read_application(base), _read_application(head), "the applications differ"),
+        *_compare_loads(base, head),
+        *_compare_versions(base, head),
     )
     return tuple(sorted(found, key=lambda each: not each.reason))
 
@@ -92,27 +92,27 @@ def describe_hardware(machine: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-def _of_status(base: Run, head: Run) -> Iterator[Difference]:
+def _compare_status(base: Run, head: Run) -> Iterator[Difference]:
     """Yield the states of the runs if one is still running: its verdicts change with its records."""
     if "running" in (base.info.status, head.info.status):
         yield Difference("status", base.info.status, head.info.status, "a run is still running")
 
 
-def _of_machine(base: Run, head: Run) -> Iterator[Difference]:
+def _compare_machines(base: Run, head: Run) -> Iterator[Difference]:
     of_base, of_head = describe_hardware(base.info.machine), describe_hardware(head.info.machine)
     both = [name for name in of_base if name in of_head]  # targets say different things of their machine
-    yield from _unequal(
+    yield from _find_unequal(
         {name: of_base[name] for name in both}, {name: of_head[name] for name in both}, "the machines differ"
     )
-    yield from _unequal(_besides_hardware(base.info.machine), _besides_hardware(head.info.machine))
+    yield from _find_unequal(_describe_software(base.info.machine), _describe_software(head.info.machine))
 
 
-def _besides_hardware(machine: Mapping[str, str]) -> dict[str, str]:
+def _describe_software(machine: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in machine.items() if name not in _HARDWARE}
 
 
-def _of_versions(base: Run, head: Run) -> Iterator[Difference]:
-    for each in _unequal(base.info.versions, head.info.versions):
+def _compare_versions(base: Run, head: Run) -> Iterator[Difference]:
+    for each in _find_unequal(base.info.versions, head.info.versions):
         if concerns := _INSTRUMENTS.get(each.name):
             yield replace(each, reason=f"another version of {each.name}", concerns=concerns)
         else:
@@ -121,22 +121,28 @@ def _of_versions(base: Run, head: Run) -> Iterator[Difference]:
         yield Difference("commit", base.info.commit or _ABSENT, head.info.commit or _ABSENT)
 
 
-def _of_load(base: Run, head: Run) -> Iterator[Difference]:
+def _compare_loads(base: Run, head: Run) -> Iterator[Difference]:
     """Yield how two loads differ. Those that are no longer understood can't be told to be equal."""
     of_base, of_head = read_load(base.info.scenario_text), read_load(head.info.scenario_text)
     if of_base is None or of_head is None:
-        yield from _unequal(_scenario(base), _scenario(head), "the loads may differ")
+        yield from _find_unequal(_describe_scenario(base), _describe_scenario(head), "the loads may differ")
         return
     for names, concerns in _TRAITS:
         reason = "the loads differ" if concerns else ""
-        yield from _unequal(_traits(of_base, names), _traits(of_head, names), reason, concerns or _is_steady)
-    yield from _unequal(_recording(base), _recording(head), "the loads differ", _has("shape", "replay"))
+        yield from _find_unequal(
+            _describe_traits(of_base, names), _describe_traits(of_head, names), reason, concerns or _is_steady
+        )
+    yield from _find_unequal(
+        _describe_recording(base), _describe_recording(head), "the loads differ", _has("shape", "replay")
+    )
     for name in of_base.workloads.keys() & of_head.workloads.keys():
         of_workload = _has("operation", name)
-        yield from _unequal(_workload(of_base, name), _workload(of_head, name), "the loads differ", of_workload)
+        yield from _find_unequal(
+            _describe_workload(of_base, name), _describe_workload(of_head, name), "the loads differ", of_workload
+        )
 
 
-def _unequal(
+def _find_unequal(
     base: Mapping[str, str],
     head: Mapping[str, str],
     reason: str = "",
@@ -148,12 +154,12 @@ def _unequal(
             yield Difference(name, of_base, of_head, reason, concerns)
 
 
-def _traits(load: Load, names: Sequence[str]) -> dict[str, str]:
+def _describe_traits(load: Load, names: Sequence[str]) -> dict[str, str]:
     traits = {name: getattr(load, name) for name in names}
     return {f"load.{name}": _ABSENT if trait is None else str(trait) for name, trait in traits.items()}
 
 
-def _workload(load: Load, name: str) -> dict[str, str]:
+def _describe_workload(load: Load, name: str) -> dict[str, str]:
     return {f"load.workloads.{name}": load.workloads[name].model_dump_json(exclude_defaults=True)}
 
 
@@ -169,32 +175,32 @@ def read_load(scenario_text: str) -> Load | None:
 
 def has_same_operations(run: Run, application: Application) -> bool:
     """Return whether a run was of an application with these operations, whatever its variants."""
-    return _application(run) == _described(json.loads(application.dump()))
+    return _read_application(run) == _describe_application(json.loads(application.dump()))
 
 
-def _application(run: Run) -> dict[str, str]:
+def _read_application(run: Run) -> dict[str, str]:
     """Return a fingerprint of a run's operations; nothing for the built-in application."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        return _described(json.loads((run.folder / APPLICATION_FILE).read_bytes()))
+        return _describe_application(json.loads((run.folder / APPLICATION_FILE).read_bytes()))
     return {}
 
 
-def _described(application: Mapping[str, object]) -> dict[str, str]:
+def _describe_application(application: Mapping[str, object]) -> dict[str, str]:
     asked = json.dumps([application.get("seeded"), application.get("operations")])
-    return {"application": f"{application.get('application') or 'unnamed'} {_fingerprint(asked.encode())}"}
+    return {"application": f"{application.get('application') or 'unnamed'} {_compute_fingerprint(asked.encode())}"}
 
 
-def _scenario(run: Run) -> dict[str, str]:
-    return {"scenario": _fingerprint(run.info.scenario_text.encode())}
+def _describe_scenario(run: Run) -> dict[str, str]:
+    return {"scenario": _compute_fingerprint(run.info.scenario_text.encode())}
 
 
-def _recording(run: Run) -> dict[str, str]:
+def _describe_recording(run: Run) -> dict[str, str]:
     """Return what tells a run's recording from others; nothing if it has none."""
     try:
-        return {"load.timing": _fingerprint((run.folder / TIMING_FILE).read_bytes())}
+        return {"load.timing": _compute_fingerprint((run.folder / TIMING_FILE).read_bytes())}
     except OSError:
         return {}
 
 
-def _fingerprint(content: bytes) -> str:
+def _compute_fingerprint(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]

@@ -95,7 +95,7 @@ def describe_sweep(series: FactorSeries) -> str:
     if series.most is None:
         return f"{what}: not one request succeeded, up to {greatest}."
     at = pluralise(int(series.most.factors["concurrency"] or 0), "connection")
-    most = f"{what}: serves the most from {at} on ({_served(series.most)})"
+    most = f"{what}: serves the most from {at} on ({_describe_served(series.most)})"
     if series.first_broken is None:
         return f"{most}; nothing gave way up to {greatest}."
     cell, gate = series.first_broken
@@ -177,7 +177,7 @@ def _format_mean(of: Ratio) -> str:
     return f"{format_number(of.estimate)}{ci}"
 
 
-def _served(cell: CellSummary) -> str:
+def _describe_served(cell: CellSummary) -> str:
     rate = cell.typical(cell.rate) or 0.0
     ms = cell.typical(METRICS["first_item" if cell.has_streams else "p99"]) or 0.0
     time = f"{ms:,.{1 if ms < _TENTHS_MS_MAX else 0}f} ms"

@@ -48,8 +48,8 @@ def summarise_comparisons(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     pairs: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in comparisons:
         if not comparison.instruments:
-            pairs.setdefault(_names(comparison), []).append(comparison)
-    sentences = [_pair_sentence(*names, pair) for names, pair in pairs.items()]
+            pairs.setdefault(_name_sides(comparison), []).append(comparison)
+    sentences = [_summarise_pair(*names, pair) for names, pair in pairs.items()]
     if len(sentences) > SUMMARY_SENTENCES_MAX:
         shown = sentences[: SUMMARY_SENTENCES_MAX - 1]
         return (*shown, f"{len(sentences) - len(shown)} more pairs were compared.")
@@ -61,9 +61,9 @@ def describe_agreement(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     pairs: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in comparisons:
         if comparison.instruments and comparison.ratios:
-            pairs.setdefault(_names(comparison), []).append(comparison)
+            pairs.setdefault(_name_sides(comparison), []).append(comparison)
     return tuple(
-        f"{subject} measured {_ranges(pair, INSTRUMENT_METRICS)} of {baseline}, "
+        f"{subject} measured {_format_ranges(pair, INSTRUMENT_METRICS)} of {baseline}, "
         f"over {pluralise(len(pair), 'situation')}."
         for (subject, baseline), pair in pairs.items()
     )
@@ -80,11 +80,11 @@ def describe_situation(comparison: Comparison) -> str:
 
 def describe_verdict(comparison: Comparison) -> str:
     """Say what a comparison supports, without the situation; a whole sentence."""
-    subject, baseline = _names(comparison)
+    subject, baseline = _name_sides(comparison)
     if comparison.instruments:
-        return f"on the same service, {subject} measured {_disagreement(comparison, baseline)}."
+        return f"on the same service, {subject} measured {_describe_disagreement(comparison, baseline)}."
     measured, said = format_ratios(comparison), state_verdict(comparison)
-    checked = "".join(f" {_cross_check(comparison, check)}." for check in comparison.checks)
+    checked = "".join(f" {_describe_cross_check(comparison, check)}." for check in comparison.checks)
     match comparison.verdict:
         case "withheld":
             return f"{said}; measured {measured}.{checked}"
@@ -97,7 +97,7 @@ def describe_verdict(comparison: Comparison) -> str:
 
 def state_verdict(comparison: Comparison) -> str:
     """Say what a comparison comes to, without its figures: `gRPC is faster than REST`."""
-    subject, baseline = _names(comparison)
+    subject, baseline = _name_sides(comparison)
     match comparison.verdict:
         case "withheld":
             why = explain_withheld(comparison.failed_gates) or "nothing to compare"
@@ -119,7 +119,7 @@ def describe_cross_checks(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     return (f"other drivers lead to the same verdict in {sum(same)} of {pluralise(len(same), 'cross-check')}.",)
 
 
-def _cross_check(comparison: Comparison, check: Comparison) -> str:
+def _describe_cross_check(comparison: Comparison, check: Comparison) -> str:
     metric = check.metric.name
     measured = f" ({format_ratio(check, metric)})" if metric in check.ratios else ""
     outcome = state_verdict(check)
@@ -149,10 +149,10 @@ def format_ratios(pair: CellPair) -> str:
 
 
 def format_ratio(pair: CellPair, name: str) -> str:
-    return f"{format_interval(pair.ratios[name])} the {METRICS[name].label}{_doubt(pair, name)}"
+    return f"{format_interval(pair.ratios[name])} the {METRICS[name].label}{_describe_doubt(pair, name)}"
 
 
-def _doubt(pair: CellPair, name: str) -> str:
+def _describe_doubt(pair: CellPair, name: str) -> str:
     """Say which gates failed for a figure that is told beside the verdict, but for those that withhold the verdict."""
     said = {gate.name for gate in pair.failed_gates}
     failed = format_gate_names([gate for gate in pair.unfit(name) if gate.name not in said])
@@ -172,7 +172,7 @@ def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> st
     corrected = (
         f" Alone it would be a difference, but not as one of {tests.comparisons} comparisons." if by_itself else ""
     )
-    least = f"{_number(min(tests.detectable, _RATIO_MAX))}×"
+    least = f"{_format_number(min(tests.detectable, _RATIO_MAX))}×"
     more = f"about {tests.blocks_needed:,}" if tests.blocks_needed else f"more than {BLOCKS_MAX:,}"
     return (
         f"{corrected} At this noise level {blocks} blocks can't detect differences below {least}; "
@@ -216,14 +216,14 @@ def explain_withheld(failed: Iterable[Gate]) -> str:
 def format_interval(ratio: Ratio) -> str:
     if ratio.low is None or ratio.high is None:
         return format_estimate(ratio.estimate)
-    return f"{format_estimate(ratio.estimate)} (95 % CI {_number(ratio.low)}–{_number(ratio.high)})"
+    return f"{format_estimate(ratio.estimate)} (95 % CI {_format_number(ratio.low)}–{_format_number(ratio.high)})"
 
 
 def format_estimate(ratio: float) -> str:
-    return f"{_number(ratio)}×"
+    return f"{_format_number(ratio)}×"
 
 
-def _names(comparison: Comparison) -> tuple[str, str]:
+def _name_sides(comparison: Comparison) -> tuple[str, str]:
     cells = (comparison.subject.factors, comparison.baseline.factors)
     match comparison.factor:
         case "transport" | "variant":
@@ -249,7 +249,7 @@ def _is(subject: str) -> str:
     return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
 
 
-def _disagreement(comparison: Comparison, other: str) -> str:
+def _describe_disagreement(comparison: Comparison, other: str) -> str:
     parts = []
     for name in INSTRUMENT_METRICS:
         if ratio := comparison.ratios.get(name):
@@ -259,7 +259,7 @@ def _disagreement(comparison: Comparison, other: str) -> str:
     return f"{', '.join(parts)} of {other}" if parts else f"nothing to compare with {other}"
 
 
-def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
+def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
     if len(comparisons) == 1:
         return describe_comparison(comparisons[0])
     verdicts = Counter(comparison.verdict for comparison in comparisons)
@@ -269,7 +269,7 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
         counts[0] = f"{counts[0]} of {len(comparisons)} situations"
         judged = [comparison for comparison in comparisons if comparison.verdict != "withheld"]
         others = f" in the other {len(judged)}" if len(judged) > 1 else " in the other"
-        measured = f"measured{others if verdicts['withheld'] else ''}: {_ranges(judged)}"
+        measured = f"measured{others if verdicts['withheld'] else ''}: {_format_ranges(judged)}"
         return f"{subject} against {baseline}: {', '.join(counts)}; {measured}."
     match comparisons[0].verdict:
         case "withheld":
@@ -277,25 +277,25 @@ def _pair_sentence(subject: str, baseline: str, comparisons: Sequence[Comparison
             reason = explain_withheld(failed) or "nothing to compare"
             return f"No verdict on {subject} against {baseline} {where} ({reason})."
         case "equivalent":
-            return f"{subject} and {baseline} are equivalent {where}: {_ranges(comparisons)}."
+            return f"{subject} and {baseline} are equivalent {where}: {_format_ranges(comparisons)}."
         case "inconclusive":
-            return f"Inconclusive between {subject} and {baseline} {where}: {_ranges(comparisons)}."
+            return f"Inconclusive between {subject} and {baseline} {where}: {_format_ranges(comparisons)}."
         case verdict:
-            return f"{subject} {_is(subject)} {verdict} than {baseline} {where}: {_ranges(comparisons)}."
+            return f"{subject} {_is(subject)} {verdict} than {baseline} {where}: {_format_ranges(comparisons)}."
 
 
-def _ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
+def _format_ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
     """Say between which ratios the situations lie: by default of the metric that is judged and of the server's CPU."""
     parts = []
     for name in names or dict.fromkeys((comparisons[0].metric.name, "cpu", "item_cpu")):
         estimates = [comparison.ratios[name].estimate for comparison in comparisons if name in comparison.ratios]
         if estimates:
-            ends = dict.fromkeys((_number(min(estimates)), _number(max(estimates))))
+            ends = dict.fromkeys((_format_number(min(estimates)), _format_number(max(estimates))))
             parts.append(f"{'–'.join(ends)}× the {METRICS[name].label}")
     return ", ".join(parts) or "nothing"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Write a ratio with two or three digits that count; beyond a thousand either way, only that it is beyond."""
     if value > _RATIO_MAX:
         return f">{_RATIO_MAX}"

@@ -43,24 +43,24 @@ def draw(groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
 
 
 def _draw_group(title: str, cells: Sequence[CellSummary], looks: Mapping[str, Style]) -> Iterator[Chart]:
-    asked = [curve for cell in cells if (curve := _asked(cell, looks[cell.name]))]
+    asked = [curve for cell in cells if (curve := _make_asked_series(cell, looks[cell.name]))]
     # All cells of a group are asked for the same.
     svg = draw_curves(f"Requests a second asked for, {title}", asked[:1], is_log=False)
     yield Chart(f"requests/s asked for: {title}", _AXIS, svg)
     for what, field in (("p50", "p50_ms"), ("slowest", "max_ms")):
-        waited = [curve for cell in cells if (curve := _waited(cell, looks[cell.name], field))]
+        waited = [curve for cell in cells if (curve := _make_latency_series(cell, looks[cell.name], field))]
         if waited:
             svg = draw_curves(f"{what} response time, {title}", waited, is_log=True)
             yield Chart(f"{what}, ms: {title}", _AXIS, svg)
 
 
-def _asked(cell: CellSummary, style: Style) -> PlotSeries | None:
+def _make_asked_series(cell: CellSummary, style: Style) -> PlotSeries | None:
     slices = next((record.over_time for record in cell.records if record.over_time), ())
     points = [((each.start_s + each.end_s) / 2, each.rate_asked_per_s) for each in slices]
     return PlotSeries(style, points=points) if points else None
 
 
-def _waited(cell: CellSummary, style: Style, field: str) -> PlotSeries | None:
+def _make_latency_series(cell: CellSummary, style: Style, field: str) -> PlotSeries | None:
     """Return a figure of each part of the window: the blocks' median, between their least and their greatest."""
     blocks = [record.over_time for record in cell.records if record.over_time]
     points, band = [], []
@@ -86,9 +86,9 @@ def draw_calls(run: Run, groups: Groups, looks: Mapping[str, Style]) -> tuple[Ch
 def _draw_operation(title: str, cells: Sequence[tuple[Style, _Blocks]]) -> Iterator[Chart]:
     latency, together = [], []
     for style, unequal in cells:
-        blocks = _equally_long(unequal) / _MS
+        blocks = _cut_to_shortest(unequal) / _MS
         number = np.arange(1, blocks.shape[1] + 1)
-        latency.append(PlotSeries(style, points=_thinned(number, np.median(blocks, axis=0))))
+        latency.append(PlotSeries(style, points=_thin_out(number, np.median(blocks, axis=0))))
         sums = np.cumsum(blocks, axis=1)
         at = np.unique(np.linspace(0, len(number) - 1, _POINTS_MAX).round().astype(int))
         band = _columns(number[at], sums.min(axis=0)[at], sums.max(axis=0)[at]) if len(sums) > 1 else ()
@@ -116,13 +116,13 @@ def _read_calls(run: Run, cell: CellSummary) -> dict[str, _Blocks]:
     return blocks
 
 
-def _equally_long(blocks: _Blocks) -> NDArray[np.int64]:
+def _cut_to_shortest(blocks: _Blocks) -> NDArray[np.int64]:
     """Return blocks as an array of shape (blocks, calls): as many calls as all of them have."""
     shortest = min(map(len, blocks))
     return np.stack([block[:shortest] for block in blocks])
 
 
-def _thinned(number: NDArray[np.int64], values: NDArray[np.float64]) -> Sequence[Any]:
+def _thin_out(number: NDArray[np.int64], values: NDArray[np.float64]) -> Sequence[Any]:
     """Return as many points as can be told apart: the median of those that fall together."""
     parts = min(len(number), _MEDIANS_MAX)
     firsts = [part[0] for part in np.array_split(number, parts)]

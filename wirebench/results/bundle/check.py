@@ -73,7 +73,7 @@ def _check_info(info: RunInfo) -> None:
         raise _misfit("run.json", f"run {info.id!r} isn't of the scenario {info.scenario!r}")
     if len(info.question) > QUESTION_CHARACTERS_MAX:
         raise _misfit("run.json", f"question: it has more than {QUESTION_CHARACTERS_MAX} characters")
-    moments = [_started(info), *info.resumed_at]
+    moments = [_parse_start(info), *info.resumed_at]
     if moments != sorted(moments):
         raise _misfit("run.json", "resumed_at: it was resumed before it was begun, or before the last time")
     if not (1 <= info.blocks <= BLOCKS_MAX and 1 <= info.cells <= _CELLS_MAX):
@@ -82,7 +82,7 @@ def _check_info(info: RunInfo) -> None:
         raise _misfit("run.json", f"equivalence_margin: {info.equivalence_margin} isn't between 0 and 1")
 
 
-def _started(info: RunInfo) -> datetime:
+def _parse_start(info: RunInfo) -> datetime:
     try:
         started = datetime.fromisoformat(info.started_at)
     except ValueError:
@@ -116,13 +116,13 @@ def _check_record(record: Record, info: RunInfo) -> None:
 
 
 def _check_order(record: Record) -> None:
-    for name, latency in _latencies(record):
+    for name, latency in _list_latencies(record):
         ascending = [getattr(latency, each) for each in _ASCENDING]
         if ascending != sorted(ascending):
             raise _misfit(_path(record), f"{name}: its percentiles don't ascend")
 
 
-def _latencies(record: Record) -> Iterator[tuple[str, Latency]]:
+def _list_latencies(record: Record) -> Iterator[tuple[str, Latency]]:
     parts: dict[str, OperationFigures | Record] = {"": record, **record.operations}
     found = {
         f"{name} {clock}".strip(): getattr(part, clock)

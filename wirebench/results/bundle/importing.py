@@ -54,7 +54,7 @@ def import_bundle(stream: BinaryIO, name: str, results: Path, write_report: Writ
         with tempfile.TemporaryDirectory(prefix=_STAGING_PREFIX, dir=results) as staging:
             run, digest = unpack(stream, name, Path(staging))
             place = results / run.info.id
-            if (place.exists() or place.is_symlink()) and (here := _same(place, run, digest, name)):
+            if (place.exists() or place.is_symlink()) and (here := _find_same(place, run, digest, name)):
                 return Imported(here, digest, is_new=False)
             _draw_report(run, name, write_report)
             _put(run.folder, place, Path(staging) / _BEFORE)
@@ -85,7 +85,7 @@ def unpack(stream: BinaryIO, name: str, into: Path) -> tuple[Run, str]:
         manifest = _read_manifest(next(entries, None))
         folder = into / manifest.run
         _unpack_all(entries, manifest, folder)
-        run = _checked(manifest, folder)
+        run = _check_run(manifest, folder)
         (folder / IMPORTED_FILE).touch()
     except UsageError as error:
         raise UsageError(f"{name}: {error.message}", error.hint or _HINT) from None
@@ -132,7 +132,7 @@ def _unpack(entry: Entry | None, member: Member, run: str, target: Path | None) 
         raise UsageError(f"{member.path} hasn't the SHA-256 of its manifest")
 
 
-def _checked(manifest: Manifest, folder: Path) -> Run:
+def _check_run(manifest: Manifest, folder: Path) -> Run:
     """Read what was unpacked, and see that it is the run that the manifest names, and nothing but that."""
     try:
         run = load_checked_run(folder)
@@ -159,7 +159,7 @@ def _draw_report(run: Run, name: str, write_report: WriteReport) -> None:
         raise UsageError(f"{name}: no report can be made of its figures: {error}", _HINT) from None
 
 
-def _same(place: Path, run: Run, digest: str, name: str) -> Run | None:
+def _find_same(place: Path, run: Run, digest: str, name: str) -> Run | None:
     """Return the run that is here, if it is the one of the digest; None if that is a later state of it.
 
     Raises UsageError if it is neither.

@@ -45,7 +45,7 @@ _ATTACHMENTS = {
 }
 
 
-def _known(path: str, kinds: dict[str, int]) -> int:
+def _find_size_max(path: str, kinds: dict[str, int]) -> int:
     """Return how many bytes such a member may have. Raises ValueError if there is no such."""
     for pattern, bytes_max in kinds.items():
         if re.fullmatch(pattern, path, re.ASCII):
@@ -55,7 +55,7 @@ def _known(path: str, kinds: dict[str, int]) -> int:
     raise ValueError(f"{path!r} is nothing that a bundle holds")
 
 
-def _run_name(name: str) -> str:
+def _check_run_name(name: str) -> str:
     if not is_run_name(name):
         raise ValueError(f"{name[:100]!r} is no name of a run")
     return name
@@ -79,7 +79,7 @@ class Manifest(StrictModel):
     schema_version: Literal["wirebench.bundle/1"] = SCHEMA
     #: The version that made the bundle.
     wirebench: Annotated[str, Field(pattern=r"^[0-9A-Za-z.+!-]{1,40}$")]
-    run: Annotated[str, AfterValidator(_run_name)]
+    run: Annotated[str, AfterValidator(_check_run_name)]
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     members: Annotated[tuple[Member, ...], Field(strict=False, max_length=MEMBERS_MAX)]
     attachments: Annotated[tuple[Member, ...], Field(strict=False, max_length=MEMBERS_MAX)]
@@ -92,7 +92,7 @@ class Manifest(StrictModel):
     def _holds_what_a_bundle_holds(self) -> Self:
         for kinds, members in ((_MEMBERS, self.members), (_ATTACHMENTS, self.attachments)):
             for each in members:
-                if each.size > (bytes_max := _known(each.path, kinds)):
+                if each.size > (bytes_max := _find_size_max(each.path, kinds)):
                     raise ValueError(f"{each.path} would be {each.size:,} bytes, over {bytes_max:,}")
         _refuse_twice(self.everything)
         for what, below, bytes_max in (("records", "records/", RECORDS_BYTES_MAX), ("files", "", TOTAL_BYTES_MAX)):

@@ -73,9 +73,9 @@ def write_bundle(run: Run, write_report: WriteReport, output: Path | None = None
         raise UsageError(f"{run.folder} is damaged: {error.message}", hint) from None
     with tempfile.TemporaryDirectory(prefix="wirebench-") as drawn:
         members = tuple(list_members(run))
-        attachments = tuple(_attachments(run, write_report(run, Path(drawn) / REPORT), with_logs=with_logs))
-        manifest = _manifest(run.info.id, members, attachments)
-        with open_atomic(path) as file, write_archive(file, run.info.id, _started_unix_s(run)) as add:
+        attachments = tuple(_list_attachments(run, write_report(run, Path(drawn) / REPORT), with_logs=with_logs))
+        manifest = _make_manifest(run.info.id, members, attachments)
+        with open_atomic(path) as file, write_archive(file, run.info.id, _parse_start_unix_s(run)) as add:
             add(MANIFEST, f"{manifest.model_dump_json(indent=1)}\n".encode())
             for source, member in zip((*members, *attachments), manifest.everything, strict=True):
                 content = source.read()
@@ -105,7 +105,7 @@ def is_resumed_from(run: Run, before: Run) -> bool:
 
 def list_members(run: Run) -> Iterator[_Source]:
     """Yield the files of a run in the order of their paths; files that no record names are left out."""
-    sources = [_Source(RUN, _run_json(run))]
+    sources = [_Source(RUN, _make_run_json(run))]
     others = (TIMING_FILE, APPLICATION_FILE, *(path.name for path in run.folder.glob(CONTRACT_FILE.format("*"))))
     sources += [_Source(name, run.folder / name) for name in others if (run.folder / name).is_file()]
     for record in run.records:
@@ -115,7 +115,7 @@ def list_members(run: Run) -> Iterator[_Source]:
     yield from sorted(sources, key=lambda source: source.path)
 
 
-def _run_json(run: Run) -> Path | bytes:
+def _make_run_json(run: Run) -> Path | bytes:
     """Return run.json; of a run that was killed, with that said: elsewhere its process id is somebody else's."""
     path = run.folder / RUN
     if RunInfo.model_validate_json(path.read_bytes()) == run.info:
@@ -123,7 +123,7 @@ def _run_json(run: Run) -> Path | bytes:
     return f"{run.info.model_dump_json(indent=1)}\n".encode()
 
 
-def _attachments(run: Run, report: Path, *, with_logs: bool) -> Iterator[_Source]:
+def _list_attachments(run: Run, report: Path, *, with_logs: bool) -> Iterator[_Source]:
     if with_logs:
         logs = (path for path in (run.folder / "logs").glob("*.log") if path.is_file())
         yield from (_Source(f"logs/{path.name}", path) for path in sorted(logs))
@@ -131,7 +131,7 @@ def _attachments(run: Run, report: Path, *, with_logs: bool) -> Iterator[_Source
     yield _Source(SCENARIO, run.info.scenario_text.encode())
 
 
-def _manifest(run: str, members: Iterable[_Source], attachments: Iterable[_Source]) -> Manifest:
+def _make_manifest(run: str, members: Iterable[_Source], attachments: Iterable[_Source]) -> Manifest:
     listed = tuple(source.member() for source in members)
     try:
         return Manifest(
@@ -145,5 +145,5 @@ def _manifest(run: str, members: Iterable[_Source], attachments: Iterable[_Sourc
         raise UsageError(f"run {run} can't be bundled: {error}", "share its report instead") from None
 
 
-def _started_unix_s(run: Run) -> int:
+def _parse_start_unix_s(run: Run) -> int:
     return int(datetime.fromisoformat(run.info.started_at).timestamp())
