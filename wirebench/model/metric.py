@@ -139,7 +139,11 @@ _LATENCIES = (
     _make_latency("p90", "90 % of the requests took no longer.", gates_of="p99"),
     _make_latency("p95", "95 % of the requests took no longer.", gates_of="p99"),
     _make_latency("p99", "99 % of the requests took no longer.", error_ms=lambda of: of.p99_error_ms),
-    _make_latency("p99_9", "99.9 % of the requests took no longer.", gates_of="p99"),
+    _make_latency(
+        "p99_9",
+        "99.9 % of the requests took no longer; only of blocks with 10,000 successful requests or more.",
+        gates_of="p99",
+    ),
     _make_latency("max", "The slowest request.", "max"),
 )
 _COSTS = (

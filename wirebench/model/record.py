@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from wirebench.model.cell import FACTORS
 from wirebench.model.contract import TRANSPORTS
@@ -14,6 +14,8 @@ from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import ErrorText, Handshakes
 
 Factor = str | int | float | None
+#: A quantile with fewer than ten samples beyond it is noise.
+P99_9_REQUESTS_MIN = 10_000
 #: The lowest and the highest.
 Interval = tuple[float, float]
 
@@ -36,8 +38,14 @@ class Latency(FrozenModel):
     p90_ms: float
     p95_ms: float
     p99_ms: float
-    p99_9_ms: float
+    #: None of fewer requests than `P99_9_REQUESTS_MIN`.
+    p99_9_ms: float | None
     max_ms: float
+
+    @field_validator("p99_9_ms")
+    @classmethod
+    def _withhold_of_few(cls, p99_9_ms: float | None, info: ValidationInfo) -> float | None:
+        return p99_9_ms if info.data.get("count", 0) >= P99_9_REQUESTS_MIN else None
 
 
 class OperationFigures(FrozenModel):

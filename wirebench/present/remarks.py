@@ -179,7 +179,11 @@ def _format_mean(of: Ratio) -> str:
 
 def _describe_served(cell: CellSummary) -> str:
     rate = cell.typical(cell.rate) or 0.0
-    ms = cell.typical(METRICS["first_item" if cell.has_streams else "p99"]) or 0.0
+    metric = METRICS["first_item" if cell.has_streams else "p99"]
+    if failed := cell.failed_gates(metric):
+        gates = ", ".join(name_gate(gate.name) for gate in failed)
+        return f"{rate:,.0f} {cell.rate.label}; {metric.label} withheld, failed gates: {gates}"
+    ms = cell.typical(metric) or 0.0
     time = f"{ms:,.{1 if ms < _TENTHS_MS_MAX else 0}f} ms"
     return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
 

@@ -181,8 +181,7 @@ def _draw_levels(
 ) -> Iterator[Chart]:
     by_title: dict[str, list[PlotSeries]] = {}
     for each in found:
-        points = _mark_levels(each, metric)
-        if len(points) > 1:
+        if points := _mark_levels(each, metric):
             title = describe_situation(each.cells[0].factors, {each.factor})
             by_title.setdefault(title, []).append(PlotSeries(looks[_name_series(each)], points))
     scale = plots.make_level_scale(line for lines in by_title.values() for line in lines)
@@ -194,9 +193,8 @@ def _draw_levels(
 def _mark_levels(of: FactorSeries, metric: Metric) -> list[Mark]:
     marks = []
     for level, cell in zip(of.levels, of.cells, strict=True):
-        failed = {gate.name for gate in cell.failed_gates(metric)}
         blocks = tuple(cell.by_block(metric).values())
-        if blocks and "samples" not in failed:
+        if blocks:
             figure = mean(blocks)
-            marks.append(Mark(level, figure.estimate, not failed, blocks, interval_of(figure)))
+            marks.append(Mark(level, figure.estimate, not cell.failed_gates(metric), blocks, interval_of(figure)))
     return marks

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import pytest
+
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.model.metric import COMPARED, METRICS
 from wirebench.present.numbers import describe_errors, format_metric
-from wirebench.results.index import Result
+from wirebench.results.index import Filters, Index, Result
 from wirebench.system.paths import ROOT
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi
@@ -24,6 +26,17 @@ def test_the_table_in_the_documentation_is_that_of_the_registry() -> None:
         for each in METRICS.values()
     )
     assert HEADER + "".join(rows) in (ROOT / "docs/api.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("requests", "is_known"), [(9_999, False), (10_000, True)])
+def test_a_p99_9_takes_ten_thousand_requests(tmp_path: Path, requests: int, *, is_known: bool) -> None:
+    """With fewer than ten requests beyond it, it is noise: records, the index and what is exported leave it out."""
+    run = RunBuilder([cell("rest")], blocks=2, samples=requests).write(tmp_path)
+    (summary,) = summarise(run.records)
+    with Index(f"sqlite:///{tmp_path}/index.db") as index:
+        index.catch_up(tmp_path)
+        (row,) = index.results(Filters()).rows
+    assert is_known == (summary.figure(METRICS["p99_9"]) is not None) == (row.p99_9_latency_ms is not None)
 
 
 def test_a_metric_has_one_name_everywhere() -> None:

@@ -28,7 +28,7 @@ from wirebench.present.numbers import format_duration, format_moment, format_num
 from wirebench.report.facts import make_repeat_command
 from wirebench.report.groups import group_cells
 from wirebench.report.latencies import make_curve, read_latencies
-from wirebench.report.picture import AnswerPicture, draw_answer, draw_metric
+from wirebench.report.picture import AnswerPicture, draw_answer, draw_metric, make_chapters
 from wirebench.results.runs import Run
 
 
@@ -367,6 +367,22 @@ def test_a_report_s_charts_are_hollow_where_a_gate_failed(tmp_path: Path) -> Non
         cells = summarise(run.records)
         (chart,) = draw_metric(METRICS["throughput"], {"one load": cells}, assign_styles(cells))
         assert hollow == len(Drawn(chart.svg).all("mark unfit"))
+
+
+def test_a_sweep_draws_what_failed_a_gate_hollow_and_does_not_quote_it(tmp_path: Path) -> None:
+    """A series whose p99 rests on too few requests isn't left out without a word."""
+    too_few = passed("samples", passed=False, value=500, limit=1000, unit="requests", metrics=("p99",))
+    cells = [cell(wire, concurrency=level) for wire in ("rest", "socket") for level in (1, 4, 16)]
+    run = RunBuilder(
+        cells, blocks=2, samples=500, gates=lambda of, _: (too_few if of.transport == "rest" else passed(),)
+    ).write(tmp_path)
+    (section,) = make_chapters(summarise(run.records))
+    assert ["REST", "socket"] == [style.name for style in section.legend]
+    (p99,) = (Drawn(chart.svg) for chart in section.charts if chart.title.startswith("p99"))
+    assert (2, 6, 3) == (len(p99.lines()), len(p99.marks()), len(p99.all("mark unfit")))
+    rest, socket, *_ = section.sentences
+    assert "requests/s; p99 withheld, failed gates: samples)" in rest
+    assert " at the p99)" in socket
 
 
 #: What `quick` drives: one driver for all, and for two transports one that users know.

@@ -117,7 +117,7 @@ def _check_record(record: Record, info: RunInfo) -> None:
 
 def _check_order(record: Record) -> None:
     for name, latency in _list_latencies(record):
-        ascending = [getattr(latency, each) for each in _ASCENDING]
+        ascending = [figure for each in _ASCENDING if (figure := getattr(latency, each)) is not None]
         if ascending != sorted(ascending):
             raise _misfit(_path(record), f"{name}: its percentiles don't ascend")
 
