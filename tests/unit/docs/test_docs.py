@@ -17,6 +17,9 @@ DECISIONS = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
 LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
 
 
+COLUMNS_MAX = 120
+
+
 def anchors(text: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", text))
@@ -30,6 +33,14 @@ def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
         file = (page.parent / target).resolve() if target else page
         assert file.exists(), f"{page.name}: {target}"
         assert not anchor or anchor in anchors(file.read_text("utf-8")), f"{page.name}: {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("proto/*.md")], ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_are_no_longer_than_the_limit(page: Path) -> None:
+    """But for tables and code."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text("utf-8"))
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "    "))]
+    assert [] == [line for line in prose if len(line) > COLUMNS_MAX]
 
 
 def test_the_architecture_names_code_that_exists() -> None:
