@@ -322,6 +322,7 @@ func (o *options) restRequest(others []string, headers []request.Header, body []
 	return &constant{request.Request{
 		Operation: method + " " + target.EscapedPath(), Method: method, Path: []byte(target.RequestURI()),
 		ContentType: o.contentType, Accept: o.accept, Headers: headers, Body: body, Stream: o.stream,
+		Idempotent: request.IsIdempotent(method),
 	}}, address, nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +63,7 @@ func (r *recorder) add(u *user, took histogram.Request, reply transport.Reply, e
 func outcome(failure *transport.Failure, timeout time.Duration) (histogram.Code, string) {
 	switch failure.Class {
 	case transport.Timeout:
-		return histogram.DeadlineExceeded, "no reply within " + timeout.String()
+		return histogram.DeadlineExceeded, strings.Replace(failure.Message, "in time", "within "+timeout.String(), 1)
 	case transport.Garbage:
 		return histogram.Internal, failure.Message
 	}

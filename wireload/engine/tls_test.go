@@ -72,6 +72,24 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
+func TestAHandshakeThatIsCutShortIsAFailureOfTLS(t *testing.T) {
+	for name, end := range map[string]func(net.Conn){
+		"the TLS handshake failed: the server closed the connection": func(net.Conn) {},
+		"the TLS handshake failed: the server reset the connection":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
+	} {
+		const helloBytesMax = 16 << 10
+		load := protocols["rest"].load(serve(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, helloBytesMax))
+			end(c)
+		}), 20*time.Millisecond)
+		load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		measured := measure(t, load)
+		if measured.ErrorClasses[string(transport.TLS)] == 0 || len(measured.ErrorClasses) != 1 || measured.Errors[0].Message != name {
+			t.Errorf("want %q, got %v: %v", name, measured.ErrorClasses, measured.Errors)
+		}
+	}
+}
+
 func TestAClientThatTheServerDoesNotTrustFails(t *testing.T) {
 	certificate, trusted := certify(t)
 	server := &tls.Config{

@@ -15,7 +15,7 @@ import (
 	"wirebench.dev/wireload/transport"
 )
 
-// A request that provably wasn't processed is sent so often at most.
+// A request that may be sent again is sent so often at most.
 const attemptsMax = 3
 
 // user sends one request at a time.
@@ -37,6 +37,8 @@ type user struct {
 	// socket is what the connection is made of, and lastUsed when it had its last reply.
 	socket   *meteredConnection
 	lastUsed int64
+	// kept says that the connection has had a reply.
+	kept bool
 }
 
 // userCounts are what a user counts without the recorder's lock, until its next request is recorded.
@@ -112,12 +114,14 @@ func (u *user) check(reply transport.Reply) error {
 	return u.source.Check(&u.request, content)
 }
 
-// send sends what is prepared, again if it provably wasn't processed.
+// send sends what is prepared, again if it provably wasn't processed, or may be processed twice and met a kept
+// connection that the server had closed.
 func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error) {
 	for attempt := 1; ; attempt++ {
 		reply, err := u.attempt(sent, item)
 		failure := transport.AsFailure(err)
-		if failure == nil || !failure.Unprocessed || attempt == attemptsMax {
+		if failure == nil || attempt == attemptsMax || !u.maySendAgain(failure) {
+			u.kept = err == nil
 			return reply, err
 		}
 		u.close()
@@ -126,6 +130,10 @@ func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error)
 		}
 		u.counts.retried++
 	}
+}
+
+func (u *user) maySendAgain(failure *transport.Failure) bool {
+	return failure.Unprocessed || failure.Unanswered && u.kept && u.request.Idempotent
 }
 
 func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, error) {
@@ -169,7 +177,7 @@ func (u *user) connect(deadline time.Time) error {
 		_ = connection.Close()
 		return u.run.ctx.Err()
 	}
-	u.connection, u.socket = connection, plain.opened
+	u.connection, u.socket, u.kept = connection, plain.opened, false
 	u.client.Open(connection)
 	return nil
 }

@@ -4,12 +4,20 @@ package event
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"wirebench.dev/wireload/line"
 )
 
-const eventBufferBytes = 32 << 10
+const (
+	eventBufferBytes = 32 << 10
+	// BytesMax bounds the data of an event.
+	BytesMax = line.BytesMax
+)
+
+// ErrTooLong is the error of an event with more data.
+var ErrTooLong = fmt.Errorf("an event is longer than %d bytes", BytesMax)
 
 // Reader reads Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html. Lines
 // that end in a lone carriage return, which the standard allows and servers don't send, aren't told apart.
@@ -26,7 +34,7 @@ func NewReader() *Reader { return &Reader{reader: line.NewReader(eventBufferByte
 func (e *Reader) Reset(from io.Reader) { e.reader.Reset(from) }
 
 // Next returns the name and data of the next event that has data, valid until the one after it. It
-// returns io.EOF where the stream ends between events, and io.ErrUnexpectedEOF where it does so inside one.
+// returns io.EOF where the stream ends between events, io.ErrUnexpectedEOF where it does so inside one, and ErrTooLong.
 func (e *Reader) Next() (name string, data []byte, err error) {
 	e.name, e.data = e.name[:0], e.data[:0]
 	lines := 0
@@ -39,7 +47,9 @@ func (e *Reader) Next() (name string, data []byte, err error) {
 			return "", nil, err
 		case len(line) > 0:
 			lines++
-			e.field(line)
+			if e.field(line); len(e.data) > BytesMax {
+				return "", nil, ErrTooLong
+			}
 			continue
 		}
 		if len(e.data) > 0 {

@@ -54,3 +54,11 @@ func TestALineWithoutEndIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAnEventWithoutEndIsRejected(t *testing.T) {
+	read := NewReader()
+	read.Reset(strings.NewReader(strings.Repeat("data: "+strings.Repeat("x", 1<<10)+"\n", 2<<10)))
+	if _, _, err := read.Next(); !errors.Is(err, ErrTooLong) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -56,7 +56,7 @@ func (c *compiler) compile(name string) error {
 	if !ok {
 		return errors.New("there is no such operation")
 	}
-	c.template = Request{Operation: name, Stream: o.Stream}
+	c.template = Request{Operation: name, Stream: o.Stream, Idempotent: !o.Writes}
 	c.contract = &c.application.contract
 	if c.kind.Name != "" {
 		c.template.Operation = c.kind.Name + "/" + name
@@ -137,6 +137,7 @@ func (c *compiler) seeded(kind string) Seeded {
 func (c *compiler) restRequest(o *operation) (err error) {
 	method, target, _ := strings.Cut(o.Rest.Request, " ")
 	c.template.Method, c.template.Status = method, cmp.Or(o.Rest.Expect.Status, 200)
+	c.template.Idempotent = IsIdempotent(method)
 	if c.path, err = c.target(target); err != nil {
 		return fmt.Errorf("rest.request: %w", err)
 	}
@@ -223,6 +224,7 @@ func (c *compiler) socketRequest(o *operation) error {
 // line compiles a line that is sent and answered as it is, without frames.
 func (c *compiler) line(o *operation) (err error) {
 	c.isLine = true
+	c.template.Idempotent = false
 	switch {
 	case c.options.Codec != "json":
 		return errors.New("socket.line: has no codec")

@@ -25,9 +25,17 @@ type Request struct {
 	Body []byte
 	// Status is the HTTP status of a correct reply; 0 on other transports.
 	Status int
+	// Idempotent says that it may be processed twice: by its method on REST, and elsewhere if its
+	// operation doesn't write. What a line does isn't known.
+	Idempotent bool
 	// Stream says that the reply has many items. Items is how many; 0 where the service decides.
 	Stream bool
 	Items  int
+}
+
+// IsIdempotent reports whether requests of an HTTP method may be processed twice: RFC 9110, 9.2.2.
+func IsIdempotent(method string) bool {
+	return method != "POST" && method != "PATCH" && method != "CONNECT"
 }
 
 // Source makes the requests of one user, who has one connection and at most one request in flight.

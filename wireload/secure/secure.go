@@ -58,6 +58,12 @@ type ContextDialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
+// HandshakeError says why a connection could be opened, but not secured.
+type HandshakeError struct{ error }
+
+// Unwrap returns the reason.
+func (e *HandshakeError) Unwrap() error { return e.error }
+
 // Dialer opens connections with TLS. Protocols are the names for ALPN; ours has none.
 type Dialer struct {
 	Plain     ContextDialer
@@ -80,7 +86,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	secured := tls.Client(socket, own)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = socket.Close()
-		return nil, err
+		return nil, &HandshakeError{err}
 	}
 	return secured, nil
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"wirebench.dev/wireload/secure"
 )
 
 // Class is a kind of failure, the same on all transports.
@@ -38,9 +40,10 @@ var ErrStopped = errors.New("stopped")
 type Failure struct {
 	Class   Class
 	Message string
-	// Unprocessed says that the request may be sent again: the server has provably not processed it, or it
-	// changes nothing to process it twice.
+	// Unprocessed says that the server has provably not processed the request.
 	Unprocessed bool
+	// Unanswered says that the connection ended before a byte of the reply came.
+	Unanswered bool
 }
 
 // Error returns the failure's words.
@@ -69,6 +72,10 @@ func FailedConnect(err error) *Failure {
 	if isTimeout(err) {
 		return &Failure{Class: Timeout, Message: "no connection in time"}
 	}
+	var handshake *secure.HandshakeError
+	if errors.As(err, &handshake) {
+		return &Failure{Class: TLS, Message: "the TLS handshake failed: " + words(err)}
+	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return &Failure{Class: Refused, Message: "connection refused"}
 	}
@@ -88,11 +95,11 @@ func FailedCall(err error, begun bool) *Failure {
 	case isTimeout(err):
 		return &Failure{Class: Timeout, Message: "no reply in time"}
 	case isReset(err):
-		return &Failure{Class: Reset, Message: "the server reset the connection"}
+		return &Failure{Class: Reset, Message: words(err), Unanswered: !begun}
 	case begun && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return &Failure{Class: CutShort, Message: "the server closed the connection in the middle of a reply"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Failure{Class: Closed, Message: "the server closed the connection"}
+		return &Failure{Class: Closed, Message: "the server closed the connection", Unanswered: true}
 	case begun:
 		return NewGarbage("the reply can't be read: %.*s", quotedMax, words(err))
 	}
@@ -124,7 +131,12 @@ func tlsFailure(err error) *Failure {
 
 func words(err error) string {
 	var operation *net.OpError
-	if errors.As(err, &operation) {
+	switch {
+	case isReset(err):
+		return "the server reset the connection"
+	case errors.Is(err, io.EOF):
+		return "the server closed the connection"
+	case errors.As(err, &operation):
 		return operation.Err.Error()
 	}
 	return err.Error()

@@ -181,6 +181,3 @@ func (c *Connection) fail(err error) error {
 func (c *Connection) IsSpent() bool {
 	return c.peer.leaving || len(c.rest) > 0 || c.writeError != nil || c.peer.stream > streamIDMax
 }
-
-// IsKept reports whether the request is not the connection's first.
-func (c *Connection) IsKept() bool { return c.peer.stream > 1 }

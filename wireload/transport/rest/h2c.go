@@ -15,7 +15,6 @@ import (
 // H2C is a transport.Client of HTTP/2 in clear text, with prior knowledge: RFC 9113, 3.3.
 type H2C struct {
 	connection *h2.Connection
-	idempotent bool
 	expected   int
 	reply      h2cReply
 }
@@ -50,7 +49,7 @@ func (c *H2C) Prepare(r *request.Request) error {
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		head.BodyBytes = len(r.Body)
 	}
-	c.idempotent, c.expected = isIdempotent(r.Method), r.Status
+	c.expected = r.Status
 	return c.connection.Prepare(head, r.Body)
 }
 
@@ -70,10 +69,6 @@ func (c *H2C) Call(item func([]byte) bool) (transport.Reply, error) {
 		reply, err = c.receive()
 	} else {
 		reply, err = c.receiveStream(item)
-	}
-	if failure := transport.AsFailure(err); failure != nil && c.idempotent && c.connection.IsKept() && c.reply.status == 0 {
-		closed := failure.Class == transport.Closed || failure.Class == transport.Reset
-		failure.Unprocessed = failure.Unprocessed || closed
 	}
 	// Of a long reply in place of a stream, only the start is read.
 	reply.Close = c.connection.IsSpent() || !c.connection.Ended()

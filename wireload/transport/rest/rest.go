@@ -28,8 +28,6 @@ type Client struct {
 	response   fasthttp.Response
 	out        []byte
 	bytesMax   int
-	kept       bool // Whether the connection has served a request.
-	idempotent bool
 	// expected is the status of a correct reply; 0 is any that says success.
 	expected int
 }
@@ -73,7 +71,6 @@ func (c *Client) Prepare(r *request.Request) error {
 	out = append(out, "\r\n"...)
 	c.out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD"
-	c.idempotent = isIdempotent(r.Method)
 	c.expected = r.Status
 	return nil
 }
@@ -92,14 +89,9 @@ func appendHeader[T string | []byte](out []byte, name string, value T) []byte {
 
 func hasBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
 
-// isIdempotent follows RFC 9110, 9.2.2.
-func isIdempotent(method string) bool {
-	return method != "POST" && method != "PATCH" && method != "CONNECT"
-}
-
 // Open starts to use a fresh connection.
 func (c *Client) Open(connection net.Conn) {
-	c.connection, c.kept = connection, false
+	c.connection = connection
 	c.reader.Reset(connection)
 }
 
@@ -110,13 +102,12 @@ func (c *Client) Close() { c.connection = nil }
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	_, writeError := c.connection.Write(c.out)
 	if _, err := c.reader.Peek(1); err != nil {
-		return transport.Reply{}, c.fail(errors.Join(err, writeError))
+		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
 	}
-	c.kept = true
 	if item != nil {
 		return c.readStream(item, writeError)
 	}
-	if err := c.response.ReadLimitBody(c.reader, c.bytesMax); err != nil {
+	if err := c.readFinal(); err != nil {
 		return transport.Reply{}, failRead(err)
 	}
 	if c.reader.Buffered() > 0 { // It would be taken for the reply to the next request.
@@ -125,11 +116,14 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	return c.answer(writeError), nil
 }
 
-// fail returns why not a byte of the reply came.
-func (c *Client) fail(err error) error {
-	failure := transport.FailedCall(err, false)
-	failure.Unprocessed = c.kept && c.idempotent && (failure.Class == transport.Closed || failure.Class == transport.Reset)
-	return failure
+// readFinal reads a reply; those of status 1xx before it say nothing of the request's end (RFC 9110, 15.2).
+func (c *Client) readFinal() error {
+	for {
+		err := c.response.ReadLimitBody(c.reader, c.bytesMax)
+		if status := c.response.StatusCode(); err != nil || status >= 200 || status == fasthttp.StatusSwitchingProtocols {
+			return err
+		}
+	}
 }
 
 // failRead returns why a reply that has begun can't be read. fasthttp would quote the header.

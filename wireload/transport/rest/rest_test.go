@@ -117,6 +117,7 @@ func TestRepliesAreReadToTheirEnd(t *testing.T) {
 		"length":    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", histogram.OK, false},
 		"chunks":    {"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", "hi", histogram.OK, false},
 		"until end": {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhi", "hi", histogram.OK, true},
+		"hints":     {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", histogram.OK, false},
 		"continue":  {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", histogram.OK, false},
 		"no body":   {"HTTP/1.1 204 No Content\r\n\r\n", "", histogram.OK, false},
 		"status":    {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", histogram.NotFound, false},

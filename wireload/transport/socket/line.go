@@ -40,7 +40,7 @@ func (c *LineClient) Open(connection net.Conn) {
 // Close forgets the connection.
 func (c *LineClient) Close() { c.connection = nil }
 
-// Call sends the line and reads the one that answers it. No line is sent twice: the service may have acted on it.
+// Call sends the line and reads the one that answers it.
 func (c *LineClient) Call(func([]byte) bool) (transport.Reply, error) {
 	_, writeError := c.connection.Write(c.out)
 	if _, err := c.reader.Peek(1); err != nil {

@@ -63,7 +63,7 @@ func (c *Client) Close() { c.connection, c.id = nil, 0 }
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	_, writeError := c.connection.Write(c.out)
 	if _, err := c.reader.Peek(1); err != nil {
-		return transport.Reply{}, c.fail(errors.Join(err, writeError))
+		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
 	}
 	for {
 		reply, err := c.read()
@@ -78,15 +78,6 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 			return transport.Reply{}, transport.ErrStopped
 		}
 	}
-}
-
-// fail returns why not a byte of the reply came. Where a kept connection was closed, the request is sent again: a
-// server that stops answers what it has begun before it closes.
-func (c *Client) fail(err error) error {
-	failure := transport.FailedCall(err, false)
-	kept := c.id > 1
-	failure.Unprocessed = kept && (failure.Class == transport.Closed || failure.Class == transport.Reset)
-	return failure
 }
 
 func (c *Client) read() (frame.Reply, error) {
