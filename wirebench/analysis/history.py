@@ -20,7 +20,7 @@ from wirebench.results.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """A cell in one run: the geometric mean of its blocks' figures, with its interval where there are two or more.
+    """A cell in one run: the geometric mean of its blocks' figures, with its interval where there are enough.
 
     `change` is what has become of it since the point before on the same line; None of the first.
     """

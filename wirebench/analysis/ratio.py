@@ -11,6 +11,8 @@ import numpy as np
 CONFIDENCE = 0.95
 LEVEL = 1 - CONFIDENCE
 POWER = 0.8
+#: Fewer say too little of their own spread: two that happen to agree would have a narrow interval.
+BLOCKS_MIN = 3
 #: Ratios end at e^±300, about 10^±130, so that the quotient of two is a number as well: blocks that lie further apart
 #: leave an interval that holds everything anyway.
 _LOG_MAX = 300.0
@@ -22,8 +24,7 @@ class Ratio:
 
     `low` and `high` bound it with 95 % confidence, at every look together where a run is looked at several times.
     `blocks` are those that pair, or the fewer of both sides. `log_error` is the standard error of the logarithm, with
-    its degrees of freedom. All but estimate and blocks are None for fewer than two blocks, which say nothing of their
-    own spread.
+    its degrees of freedom. All but estimate and blocks are None for fewer than `BLOCKS_MIN` blocks.
     """
 
     estimate: float
@@ -94,7 +95,7 @@ def paired_ratio(subject: Sequence[float], baseline: Sequence[float], looks: int
         raise ValueError(message)
     logs = _logs(subject) - _logs(baseline)
     blocks = len(logs)
-    if blocks == 1:
+    if blocks < BLOCKS_MIN:
         return _without_interval(float(logs[0]), blocks)
     return _ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks, looks)
 
@@ -115,7 +116,7 @@ def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio
     sides = (_logs(subject), _logs(baseline))
     mean = float(sides[0].mean() - sides[1].mean())
     blocks = min(map(len, sides))
-    if blocks == 1:
+    if blocks < BLOCKS_MIN:
         return _without_interval(mean, blocks)
     squares = [float(logs.var(ddof=1)) / len(logs) for logs in sides]
     weights = [square**2 / (len(logs) - 1) for square, logs in zip(squares, sides, strict=True)]

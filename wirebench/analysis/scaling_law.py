@@ -19,14 +19,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wirebench.analysis.ratio import LEVEL, Ratio, compute_t_quantile, mean
+from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio, compute_t_quantile, mean
 
 Model = Literal["linear", "amdahl", "usl"]
 _Floats = NDArray[np.float64]
 _Free = tuple[int, ...]
 
 #: With fewer levels nothing is left to see that the law is wrong; with fewer blocks there is no noise to see it by.
-LEVELS_MIN, BLOCKS_MIN = 4, 2
+LEVELS_MIN = 4
 #: A law is followed up to so many; more is as good as without end.
 COUNT_MAX = 10_000
 _SIGMA, _KAPPA = 0, 1

@@ -99,7 +99,7 @@ class Size:
     """What a rate needs of one variant.
 
     `count` is of replicas with `workers` each, or, where `factor` is workers, of the workers of one replica; infinite
-    where the law never reaches the rate, and without ends from one block. `law` is None where replicas are taken to
+    where the law never reaches the rate, and without ends from few blocks. `law` is None where replicas are taken to
     add up. `cores` are those that requests keep busy, `memory_bytes` is resident; None where they weren't read.
     `is_extrapolated`: it may be more than were measured. `is_bounded`: lower bounds among the rates leave no law.
     """
@@ -351,7 +351,7 @@ def _find_count(law: ScalingLaw, needed: float) -> Estimate:
 
 
 def _make_estimate(figure: Ratio, *within: float) -> Estimate:
-    """Return a figure whose interval holds these, too; without ends from one block, which has no spread."""
+    """Return a figure whose interval holds these, too; without ends from too few blocks."""
     if figure.low is None or figure.high is None:
         return Estimate(figure.estimate, -math.inf, math.inf)
     return Estimate(figure.estimate, min((figure.low, *within)), max((figure.high, *within)))

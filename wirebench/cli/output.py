@@ -35,7 +35,7 @@ from wirebench.present.remarks import (
     describe_zones,
 )
 from wirebench.present.scaling import describe_scalings
-from wirebench.present.sentences import describe_comparison, describe_correction, describe_single_block
+from wirebench.present.sentences import describe_comparison, describe_correction, describe_few_blocks
 from wirebench.results.runs import DamagedRun, Run
 from wirebench.system.paths import IS_WHEEL, ROOT
 
@@ -131,7 +131,7 @@ def print_run(run: Run, console: Console) -> None:
     for warning in (
         *describe_pauses(run),
         *describe_disturbances(run),
-        *filter(None, [describe_single_block(comparisons)]),
+        *filter(None, [describe_few_blocks(comparisons)]),
         *_describe_failed_gates(cells),
         *_describe_errors(cells),
     ):

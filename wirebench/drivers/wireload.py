@@ -82,7 +82,7 @@ def describe_job(job: Job) -> dict[str, Any]:
         "arrivals": job.arrivals if cell.shape else None,
         "calls": load.calls,
         "warmup_calls": load.warmup_calls,
-        "spawn_rate_per_s": load.spawn_rate_per_s,
+        "spawn_rate_per_s": load.spawn_rate_per_s or _compute_stream_rate_per_s(job),
         "warmup_s": load.warmup_s,
         "window_s": load.window_s,
         "timeout_s": load.timeout_s or _TIMEOUT_S,
@@ -98,6 +98,20 @@ def describe_job(job: Job) -> dict[str, Any]:
         "slices": SLICES if cell.shape else None,
     }
     return _drop_unknown(described)
+
+
+def _compute_stream_rate_per_s(job: Job) -> float | None:
+    """Return how many streams with a rate limit start in a second; None if all start at once.
+
+    Those that start together wait for their items at the same moments. So they are spread over the time that a stream
+    takes, or over the warm-up if that is shorter.
+    """
+    cell, load = job.cell, job.load
+    if not cell.stream_rate_limit_per_s or cell.rate_per_s:
+        return None
+    lasts_s = cell.stream_items / cell.stream_rate_limit_per_s if cell.stream_items else load.warmup_s
+    spread_s = min(lasts_s, load.warmup_s)
+    return cell.concurrency / spread_s if spread_s else None
 
 
 def _drop_unknown(fields: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Interference:
 
     def share(self) -> float:
         elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
-        return max(0.0, others_s) / (elapsed_s * len(self._cores))
+        return max(0.0, others_s) / (elapsed_s * len(self._cores)) if elapsed_s else 0.0
 
     def _read(self) -> tuple[float, float]:
         own = os.times()

@@ -11,12 +11,16 @@ from wirebench.model.scenario import BLOCKS_MAX
 #: Each look is after so many times the blocks of the one before: few looks, which are what the verdicts pay for.
 _GROWTH = 1.5
 _LIMIT_FACTOR = 8
+#: Fewer have no interval.
+_FIRST_MIN = 3
 
 
 def schedule_looks(first: int, limit: int | None = None, duration_max_s: float | None = None) -> Looks:
     """Return looks after `first` blocks and, with ever more blocks between them, up to a limit. Raises UsageError."""
-    if first < 2:  # noqa: PLR2004 - one block says nothing of its own spread
-        raise UsageError("--until-settled: one block settles nothing", "begin with two or more: --blocks 4")
+    if first < _FIRST_MIN:
+        raise UsageError(
+            "--until-settled: so few blocks settle nothing", f"begin with {_FIRST_MIN} or more: --blocks 4"
+        )
     limit = min(_LIMIT_FACTOR * first, BLOCKS_MAX) if limit is None else limit
     if limit < first:
         raise UsageError(

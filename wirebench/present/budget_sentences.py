@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirebench.analysis.budget import BudgetCheck, BudgetVerdict, LimitCheck
+from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.model.labels import describe_common_factors, pluralise
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
@@ -62,7 +63,7 @@ def explain_verdict(check: LimitCheck) -> str:
         failed = explain_withheld(check.failed_gates) if check.verdict == "broken" else ""
         return "; ".join(filter(None, (*check.reasons, failed)))
     if check.p_broken is None:
-        return "one block has no interval: run two or more (--blocks)"
+        return f"fewer than {BLOCKS_MIN} blocks have no interval: run more (--blocks)"
     if check.p_broken <= FALSE_ALARMS:
         return "alone it would be broken, but not as one of several limits: add blocks"
     error = "" if check.bound == "slower" else _describe_error(check)

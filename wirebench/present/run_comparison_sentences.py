@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.differences import Difference
 from wirebench.analysis.pair import Verdict
+from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.model.labels import describe_common_factors, pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
@@ -119,8 +120,8 @@ def list_caveats(found: RunComparison) -> Iterator[str]:
         yield from _not_whole(found, name, run)
     if correction := describe_correction(found.changes):
         yield correction
-    if single := _with_one_block(found):
-        yield f"One block says nothing of its own spread: for verdicts, give {single} two or more (--blocks)."
+    if few := _find_few_blocks(found):
+        yield f"Fewer than {BLOCKS_MIN} blocks have no interval: for verdicts, give {few} more (--blocks)."
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
             named = [describe_common_factors(cell.factors) for cell in cells[:_NAMED_MAX]]
@@ -148,14 +149,14 @@ def _not_whole(found: RunComparison, name: str, run: RunInfo) -> Iterator[str]:
     yield f"{name} is {'still running' if run.status == 'running' else run.status}{why}: {measured}."
 
 
-def _with_one_block(found: RunComparison) -> str:
-    """Name the runs with cells that only their single block keeps from a verdict."""
+def _find_few_blocks(found: RunComparison) -> str:
+    """Name the runs with cells that only their few blocks keep from a verdict."""
     judged = [change for change in found.changes if change.verdict != "withheld"]
     sides = {
         "base": [len(change.baseline.by_block(change.metric)) for change in judged],
         "head": [len(change.subject.by_block(change.metric)) for change in judged],
     }
-    return " and ".join(name for name, blocks in sides.items() if 1 in blocks)
+    return " and ".join(name for name, blocks in sides.items() if min(blocks, default=BLOCKS_MIN) < BLOCKS_MIN)
 
 
 def _blocks(change: CellChange) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling import Scaling
-from wirebench.analysis.scaling_law import BLOCKS_MIN, COUNT_MAX, LEVELS_MIN, Estimate, Model, ScalingLaw
+from wirebench.analysis.scaling_law import COUNT_MAX, LEVELS_MIN, Estimate, Model, ScalingLaw
 from wirebench.model.labels import capitalise, describe_situation, label_factor, name_cell, name_gate, pluralise
 from wirebench.present.charts.scaling import draw_law, draw_residuals
 from wirebench.present.charts.style import Style, assign_styles_to_names

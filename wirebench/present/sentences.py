@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.pair import CellPair, Verdict
-from wirebench.analysis.ratio import LEVEL, Ratio
+from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.model.labels import (
     NOUNS,
     OF_TRANSPORT,
@@ -128,18 +128,18 @@ def _describe_cross_check(comparison: Comparison, check: Comparison) -> str:
     return f"Cross-check by {' and '.join(check.drivers)}: {outcome}{measured}"
 
 
-def describe_single_block(comparisons: Sequence[Comparison]) -> str:
-    """Say what holds for the comparisons that were measured in one block only; nothing if none was."""
+def describe_few_blocks(comparisons: Sequence[Comparison]) -> str:
+    """Say what holds for the comparisons that were measured in too few blocks; nothing if none was."""
     without = [each for each in comparisons if any(ratio.low is None for ratio in each.ratios.values())]
     if not without:
         return ""
     which = "" if len(without) == len(comparisons) else f" of {pluralise(len(without), 'comparison')} here"
-    return f"One block says nothing of its own spread, so that nothing is concluded{which}: run two or more (--blocks)."
+    return f"Fewer than {BLOCKS_MIN} blocks have no interval, so that nothing is concluded{which}: run more (--blocks)."
 
 
 def describe_certainty(comparisons: Sequence[Comparison]) -> str:
     """Say how far the verdicts of a run can be relied on: what they are corrected for, and where there are none."""
-    return " ".join(filter(None, (describe_correction(comparisons), describe_single_block(comparisons))))
+    return " ".join(filter(None, (describe_correction(comparisons), describe_few_blocks(comparisons))))
 
 
 def format_ratios(pair: CellPair) -> str:

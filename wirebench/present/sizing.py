@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
 from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Objective, Shortfall, Size, Sizing
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
@@ -62,7 +63,7 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
     ),
     (
         lambda of: math.isinf(of.kept.rate.high),
-        f"({ABSENT}): one block has no interval; measure more (`--blocks`).",
+        f"({ABSENT}): fewer than {BLOCKS_MIN} blocks have no interval; measure more (`--blocks`).",
     ),
     (
         lambda of: of.law is not None and math.isinf(of.count.high),

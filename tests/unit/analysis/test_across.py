@@ -107,17 +107,18 @@ def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
     assert "none is slower by more than 20 %, significantly" in summarise_comparison(found)
 
 
-def test_one_block_on_a_side_is_inconclusive(make: Maker) -> None:
-    """However far apart the figures are: a block says nothing of its own spread."""
-    found = compare_runs(make("base"), make("head", rate_per_s=10, blocks=1))
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None:
+    """However far apart the figures are: they say too little of their own spread."""
+    found = compare_runs(make("base"), make("head", rate_per_s=10, blocks=blocks))
     assert (["inconclusive"], ()) == (verdicts(found), found.regressions)
-    assert "One block says nothing of its own spread: for verdicts, give head two or more" in next(list_caveats(found))
+    assert "Fewer than 3 blocks have no interval: for verdicts, give head more (--blocks)." in next(list_caveats(found))
 
 
 def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
     """Another block would help nobody; and what wasn't judged isn't said to be none the slower."""
     found = compare_runs(make("base", blocks=1), make("head", gates=lambda _cell, _block: (GENERATOR_GATE,)))
-    assert [] == [remark for remark in list_caveats(found) if "One block" in remark]
+    assert [] == [remark for remark in list_caveats(found) if "Fewer than" in remark]
     assert "Nothing could be judged: 1 cell in both runs, no verdict in 1." == summarise_comparison(found)
 
 
@@ -244,7 +245,7 @@ def test_cells_that_one_run_lacks_are_listed(make: Maker) -> None:
 def test_the_correction_for_many_cells_is_said(make: Maker) -> None:
     """Who reads many verdicts knows how many of them may be wrong."""
     cells = [cell("rest", concurrency=concurrency) for concurrency in range(1, 5)]
-    found = compare_runs(make("base", *cells, blocks=2), make("head", *cells, blocks=2))
+    found = compare_runs(make("base", *cells), make("head", *cells))
     assert next(list_caveats(found)).startswith("Verdicts are corrected for 4 comparisons (Benjamini–Hochberg): ")
 
 

@@ -34,9 +34,9 @@ def write(
     fit: bool = True,
     info: Mapping[str, Any] = {},
 ) -> Run:
-    """Write a run of a day in November whose two blocks are about that fast."""
+    """Write a run of a day in November whose three blocks are about that fast."""
     about = {"id": f"202611{day:02d}T100000Z-quick", "started_at": f"2026-11-{day:02d}T10:00:00Z", "machine": SMALL}
-    run = RunBuilder(cells=cells or (REST,), blocks=2, samples=300, info={**about, **info}).write(folder)
+    run = RunBuilder(cells=cells or (REST,), blocks=3, samples=300, info={**about, **info}).write(folder)
     gates = {} if fit else {"gates": (GENERATOR_GATE,)}
     for path in (run.folder / "records").iterdir():
         record = Record.model_validate_json(path.read_bytes())
@@ -97,9 +97,9 @@ def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
     status, shown, complaint = ask(tmp_path)
     assert (0, "") == (status, complaint)
     first, second = (line for line in shown.splitlines() if "T100000Z-quick" in line)
-    assert all(part in first for part in ("2026-11-01 10:00", "c0ffee", "1,001", "–", "●", "passed"))
+    assert all(part in first for part in ("2026-11-01 10:00", "c0ffee", "1,000", "–", "●", "passed"))
     assert all(
-        part in second for part in ("2026-11-02 10:00", "0123456789abcdef01", "801", "0.80×", "○", "generator CPU")
+        part in second for part in ("2026-11-02 10:00", "0123456789abcdef01", "800", "0.80×", "○", "generator CPU")
     )
 
 

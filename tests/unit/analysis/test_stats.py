@@ -75,14 +75,15 @@ def test_the_unpaired_interval_covers_the_truth_as_often_as_it_says() -> None:
 
 def test_unpaired_blocks_that_agree_leave_no_uncertainty() -> None:
     """Blocks without a spread have an interval of no width, and a p-value of 0 or 1."""
-    ratio = unpaired_ratio([2, 2], [4, 4, 4])
+    ratio = unpaired_ratio([2, 2, 2], [4, 4, 4])
     assert (0.5, 0.5) == pytest.approx((ratio.low, ratio.high))
     assert (0.0, 1.0) == (ratio.p_value(0.9, below=True), ratio.p_value(0.4, below=True))
 
 
-def test_one_block_on_either_side_has_no_unpaired_interval() -> None:
-    """Its spread isn't known: the ratio is all there is."""
-    ratio = unpaired_ratio([2], [1, 1, 1])
+@pytest.mark.parametrize("subject", [[2], [2, 2]])
+def test_few_blocks_on_either_side_have_no_unpaired_interval(subject: list[float]) -> None:
+    """Their spread isn't known: the ratio is all there is."""
+    ratio = unpaired_ratio(subject, [1, 1, 1])
     assert 2 == pytest.approx(ratio.estimate)
     assert (None, None, 1.0) == (ratio.low, ratio.high, ratio.p_value(1, below=False))
 

@@ -86,9 +86,9 @@ def test_an_error_of_one_cell_names_it(tmp_path: Path) -> None:
 def test_one_block_is_said_once(tmp_path: Path) -> None:
     """What holds for every comparison isn't repeated in each."""
     text = render_run(RunBuilder(blocks=1).write(tmp_path))
-    assert 1 == text.count("One block says nothing")
+    assert 1 == text.count("Fewer than 3 blocks have no interval")
     assert "•" in text
-    assert "One block" not in render_run(RunBuilder(blocks=2).write(tmp_path / "two"))
+    assert "Fewer than" not in render_run(RunBuilder(blocks=3).write(tmp_path / "two"))
 
 
 def test_names_of_gates_are_whole_without_a_terminal(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_one_block_is_said_to_have_no_interval(tmp_path: Path) -> None:
     status, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path)
     assert 0 == status
     assert "10* (–)" in text
-    assert "(–): one block has no interval; measure more (`--blocks`)." in text
+    assert "(–): fewer than 3 blocks have no interval; measure more (`--blocks`)." in text
     _, text, _ = wirebench("size", "--rate", 7000, "--p99", "50ms", "--out", tmp_path, "--json")
     assert {"estimate": 10, "low": None, "high": None} == orjson.loads(text)[0]["sizes"][0]["replicas"]
 

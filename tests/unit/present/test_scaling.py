@@ -108,7 +108,7 @@ def test_too_few_levels_or_blocks_say_what_to_run(tmp_path: Path) -> None:
         "REST, users.get, 16 connections.",
     ] == split(describe(write_workers(tmp_path / "levels", (1, 2, 4))))
     assert [
-        "No scaling law over workers from 1 block with all levels: 2 are needed (--blocks)",
+        "No scaling law over workers from 1 block with all levels: 3 are needed (--blocks)",
         "REST, users.get, 16 connections.",
     ] == split(describe(write_workers(tmp_path / "blocks", blocks=1)))
 

@@ -182,10 +182,10 @@ def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
 
 
 def test_one_block_is_no_verdict(tmp_path: Path) -> None:
-    """A block says nothing of its own spread: no interval, and no bar for one."""
+    """No interval, and no bar for one."""
     run = RunBuilder(cells=[cell("rest"), cell("socket")], blocks=1).write(tmp_path)
     html = write_report(run).read_text(encoding="utf-8")
-    assert 1 == html.count("One block says nothing of its own spread")
+    assert 1 == html.count("Fewer than 3 blocks have no interval")
     assert 'class="badge inconclusive"' in html
     assert 'class="interval' not in html
     assert "2 cells × 1 block<" in html.replace(" · commit", "<")

@@ -467,7 +467,7 @@ def test_a_report_opens_with_all_cells_in_one_picture(tmp_path: Path) -> None:
 def test_what_a_scenario_sweeps_is_answered_over_its_levels(tmp_path: Path) -> None:
     """A line a transport, with a legend; an open load is judged by how long users wait."""
     cells = [cell(wire, concurrency=level, rate_per_s=100.0) for wire in ("rest", "socket") for level in (1, 4, 16)]
-    found = answer_of(RunBuilder(cells, blocks=2, samples=1000).write(tmp_path))
+    found = answer_of(RunBuilder(cells, blocks=3, samples=1000).write(tmp_path))
     assert ["REST", "socket"] == [style.name for style in found.legend]
     assert ["p99, ms", "server CPU per request, µs"] == [panel.title.partition(":")[0] for panel in found.panels]
     for panel in found.panels:

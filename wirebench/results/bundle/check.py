@@ -157,7 +157,7 @@ def _check_histograms(folder: Path, record: Record) -> None:
 
 
 def _check_numbers(folder: Path, name: str) -> None:
-    """See that nothing is negative but what a proxy adds, a difference, and that all can be calculated with."""
+    """See that nothing is negative but differences, and that all can be calculated with."""
     try:
         numbers = list(_list_numbers(json.loads((folder / name).read_bytes())))
     except (ValueError, RecursionError, OSError):
@@ -165,7 +165,7 @@ def _check_numbers(folder: Path, name: str) -> None:
     for path, value in numbers:
         if not (abs(value) < _INT_END if isinstance(value, int) else _is_figure(value)):
             raise _misfit(name, f"{path}: {str(value)[:40]} is no figure")
-        if value < 0 and not path.startswith("proxy."):
+        if value < 0 and not path.startswith(("proxy.", "instrument.")):
             raise _misfit(name, f"{path}: {value} is negative")
 
 

@@ -25,7 +25,7 @@ from wirebench.present.charts.style import assign_styles
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.remarks import write_answer
 from wirebench.present.scaling import draw_scalings
-from wirebench.present.sentences import describe_certainty, describe_single_block
+from wirebench.present.sentences import describe_certainty, describe_few_blocks
 from wirebench.report import FILE_NAME, load_curves
 from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
 from wirebench.report.groups import group_cells
@@ -94,7 +94,7 @@ def summarise_run(folder: Path) -> tuple[str, ...]:
 def _summarise(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - a changed run is described again
     run = load_run(folder)
     comparisons = find_comparisons(run)
-    return (*write_answer(run, comparisons), *filter(None, [describe_single_block(comparisons)]))
+    return (*write_answer(run, comparisons), *filter(None, [describe_few_blocks(comparisons)]))
 
 
 def show_report(request: Request) -> Response:

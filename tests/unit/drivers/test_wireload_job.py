@@ -1,0 +1,22 @@
+"""What wireload is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.jobs import JOB
+from wirebench.drivers.wireload import describe_job
+
+
+@pytest.mark.parametrize(
+    ("items", "limit_per_s", "expected_per_s"), [(100, 1000, 160), (1000, 1000, 32), (0, 1000, 32), (1000, None, None)]
+)
+def test_streams_with_a_rate_limit_start_spread(
+    items: int, limit_per_s: int | None, expected_per_s: float | None
+) -> None:
+    """Over the time of a stream, or the warm-up of half a second: together they'd wait at the same moments."""
+    cell = replace(JOB.cell, operation="ledger.stream_transactions", driver="wireload", stream_items=items)
+    job = replace(JOB, cell=replace(cell, stream_rate_limit_per_s=limit_per_s))
+    assert expected_per_s == describe_job(job).get("spawn_rate_per_s")
