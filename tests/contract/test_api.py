@@ -49,7 +49,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (FIRST, 1, {"started_at": "2026-01-01T00:00:00Z"}),
         (SECOND, 2, {"started_at": "2026-01-02T12:00:00Z", "machine": MACHINE, "target": "kubernetes"}),
     ):
-        RunBuilder(blocks=2, samples=400, seed=seed, gates=gates, info={"id": run, **info}).write(folder)
+        RunBuilder(blocks=3, samples=400, seed=seed, gates=gates, info={"id": run, **info}).write(folder)
     info = {"id": NAMED, "started_at": "2026-01-03T00:00:00Z", "scenario": NAME}
     RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info=info).write(folder)
     write_run(folder, [stream_cell("grpc")], {"grpc": 1.0}, blocks=2)
@@ -178,7 +178,7 @@ def test_runs_are_found_by_their_cells(site: Site, results: Path) -> None:
     assert [STREAMS, NAMED, SECOND, FIRST] == [run["run_id"] for run in site.get("/runs")["runs"]]
     (run,) = site.get("/runs", client="ghz", until="2026-01-01")["runs"]
     info = find_run(FIRST, results).info
-    assert (info.versions, info.commit, info.seed, info.question, "complete", 32, ["generator_cpu"]) == (
+    assert (info.versions, info.commit, info.seed, info.question, "complete", 48, ["generator_cpu"]) == (
         run["versions"], run["commit"], run["seed"], run["question"], run["status"], run["records"],
         run["failed_gates"],
     )  # fmt: skip
@@ -226,7 +226,7 @@ def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
     (found,) = site.get(f"/runs/{FIRST}/histograms", cell=chosen)["histograms"]
     files = [HistogramFile.read(run.folder / record.histogram_file) for record in run.records if record.cell == chosen]
     merged = sum((file.merge_histograms("service") for file in files), start=Histogram.empty())
-    assert (chosen, "service", 2, merged.count) == (found["cell"], found["clock"], found["blocks"], found["count"])
+    assert (chosen, "service", 3, merged.count) == (found["cell"], found["clock"], found["blocks"], found["count"])
     decoded = HdrHistogram.decode(found["hdr_histogram"])
     assert merged.count == decoded.total_count
     shown = {each["percentile"]: each["latency_ms"] for each in found["percentiles"]}
