@@ -15,6 +15,7 @@ from benchmarks.accuracy.page import Result, write_page
 from wirebench.drivers import DRIVERS, Histogram, HistogramFile
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.truth import Measurement, compute_error_ms
+from wirebench.measure.usage import Interference
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.histogram_file import Clock, DriverVersion, Series, Window
 from wirebench.plan.driver_support import DRIVER_FACTS
@@ -142,7 +143,7 @@ def test_what_others_disturb_is_measured_again(
         return measurement(latencies(number, each=1000), {"service": latencies(number, each=1000)})
 
     monkeypatch.setattr(accuracy, "measure", measure)
-    monkeypatch.setattr(accuracy.Interference, "share", lambda _: current[0])
+    monkeypatch.setattr(Interference, "share", lambda _: current[0])
     page = tmp_path / "page.md"
     case = ["--drivers", "ghz", "--loads", "closed-8", "--behaviours", "constant", "--repetitions", "1"]
     assert 0 == main([*case, "--output", str(page)])
