@@ -153,6 +153,16 @@ def test_the_answer_is_said_in_sentences_with_intervals(html: str) -> None:
     assert "gRPC by ghz is faster" not in text
 
 
+def test_verdicts_can_be_opened_and_are_open_in_print(html: str) -> None:
+    """Twelve in a row would bury what follows; on paper nothing can be opened, and no heading is left behind."""
+    before, _, after = html.partition("<details>\n<summary>Each verdict: 12 in 4 situations</summary>")
+    inside, _, rest = after.partition("</details>")
+    assert (0, 12, 0) == tuple(part.count('<span class="badge') for part in (before, inside, rest))
+    printed = html[html.index("@media print") :]
+    assert "details::details-content { content-visibility: visible;" in printed
+    assert "h1, h2, h3, h4, summary, figcaption { break-after: avoid; }" in printed
+
+
 def test_the_command_repeats_the_run_with_its_seed(html: str) -> None:
     """A reader can copy the line."""
     assert "wirebench run scenarios/quick.yaml --seed 4711" in Document(html).text

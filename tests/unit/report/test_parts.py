@@ -121,6 +121,15 @@ def test_forest_places_are_on_a_log_scale_around_one(comparison: Comparison) -> 
     assert "1×" in right.texts("scale")
 
 
+def test_lanes_say_which_side_is_better(comparison: Comparison) -> None:
+    """More requests/s and less latency are better; of two drivers neither is."""
+    drawn = draw_forest(Forest.of([comparison], margin=0.05), comparison)
+    assert ["req/s →", "p99 ←", "CPU/req ←"] == drawn.texts("label")
+    assert "p99 (less is better) " in drawn.description
+    drawn = draw_forest(Forest.of([comparison], 0.05, INSTRUMENT_LANES), comparison)
+    assert ["req/s", "p50", "p99"] == drawn.texts("label")
+
+
 def test_an_interval_wider_than_the_forest_ends_at_its_edges(comparison: Comparison) -> None:
     """Two noisy blocks must not squeeze all other comparisons; arrows say that it goes on."""
     wide = with_ratio(comparison, estimate=1.1, low=0.001, high=1000.0)
@@ -249,7 +258,7 @@ def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) 
     assert "the p99 (unreliable: samples)" in sentences.describe_verdict(only)
     drawn = draw_forest(Forest.of([only], margin=0.05), only)
     hollow = ["unfit" in each.attrib["class"] for each in drawn.all("dot")]
-    assert (["req/s", "p99", "CPU/req"], [False, True, False]) == (drawn.texts("label"), hollow)
+    assert (["req/s →", "p99 ←", "CPU/req ←"], [False, True, False]) == (drawn.texts("label"), hollow)
 
 
 def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_beside_its_figure(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from wirebench.analysis.pair import CellPair
 from wirebench.analysis.ratio import Ratio
-from wirebench.model.metric import CAPACITIES, METRICS
+from wirebench.model.metric import CAPACITIES, METRICS, Metric
 from wirebench.present.charts.bars import AXIS_HEIGHT, Track
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.svg import WIDTH, Drawing, element, interval_of, text
@@ -55,15 +55,22 @@ class Forest:
         rows = []
         for index, (name, ratio) in enumerate(lanes.items()):
             y = (index + 0.5) * _ROW_HEIGHT
-            parts = _lane(METRICS[name].column, ratio, track, y, is_fit=not comparison.unfit(name))
+            parts = _lane(self._label(METRICS[name]), ratio, track, y, is_fit=not comparison.unfit(name))
             judged = " judged" if name == comparison.metric.name else ""
             rows.append(element("g", *parts, class_=f"lane{judged}"))
         description = "; ".join(
-            f"{METRICS[name].column} {format_number(ratio.estimate)}×" for name, ratio in lanes.items()
+            f"{METRICS[name].column} ({METRICS[name].better}) {format_number(ratio.estimate)}×"
+            for name, ratio in lanes.items()
         )
         ticks = {tick: f"{label}×" for tick, label in self.scale.ticks().items()}
         axis = track.draw_axis(ticks, 0, bottom)
         return Drawing("forest", "Ratios", description, (WIDTH, bottom + AXIS_HEIGHT), (band, *axis, *rows))
+
+    def _label(self, metric: Metric) -> str:
+        """Name a lane, with an arrow to the side that is better; of two drivers of one service neither is."""
+        if self.metrics is INSTRUMENT_LANES:
+            return metric.column
+        return f"{metric.column} {'→' if metric.higher_is_better else '←'}"
 
 
 def _lane(label: str, ratio: Ratio, track: Track, y: float, *, is_fit: bool) -> Iterator[Markup]:
