@@ -26,6 +26,7 @@ from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
 from wirebench.results.index import find_database_url
 from wirebench.results.runs import find_run
+from wirebench.web.api import runs as runs_api
 
 FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "20260103T000000Z-named"
 STREAMS = "20261121T101500Z-quick"
@@ -235,6 +236,22 @@ def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
     assert QUICK_CELLS == len(site.get(f"/runs/{FIRST}/histograms")["histograms"])
     clocks = {each["clock"] for each in site.get(f"/runs/{STREAMS}/histograms")["histograms"]}
     assert {"service", "first_item", "gap"} == clocks
+
+
+def test_histograms_are_merged_once_until_the_run_changes(site: Site, results: Path) -> None:
+    """What was merged for one reader is there for the next; a file that is gone since is noticed."""
+    before = runs_api._merge_histograms.cache_info()
+    first = site.get(f"/runs/{SECOND}/histograms")
+    assert first == site.get(f"/runs/{SECOND}/histograms")
+    after = runs_api._merge_histograms.cache_info()
+    assert (1, 1) == (after.misses - before.misses, after.hits - before.hits)
+    path = next((results / SECOND / "histograms").iterdir())
+    moved = path.rename(results / path.name)
+    try:
+        assert 1 == len(site.get(f"/runs/{SECOND}/histograms")["unreadable"])
+    finally:
+        moved.rename(path)
+    assert first == site.get(f"/runs/{SECOND}/histograms")
 
 
 def test_two_runs_are_compared(site: Site, results: Path) -> None:

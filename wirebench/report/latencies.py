@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wirebench.analysis.summary import CellSummary
-from wirebench.errors import WirebenchError
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import Clock, HistogramFile
+from wirebench.model.histogram_file import Clock
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Interval
+from wirebench.results.histograms import merge_blocks, read_histograms
 from wirebench.results.runs import Run
 
 #: A quantile with fewer samples beyond it is noise.
@@ -71,25 +71,20 @@ def read_latencies(
         waited: Clock = "response" if any(record.response for record in cell.records) else "service"
         clock = of_items or waited
         least_ns = TOGETHER_NS if clock == "gap" else 1
-        merged, curves = Histogram.empty(), []
-        by_operation: dict[str, Histogram] = {}
-        for record in cell.records:
-            try:
-                file = HistogramFile.read(run.folder / record.histogram_file)
-                histogram = file.merge_histograms(clock)
-                for operation in record.operations:
-                    own = file.merge_histograms(clock, operation)
-                    by_operation[operation] = by_operation.get(operation, Histogram.empty()) + own
-            except (WirebenchError, ValueError) as error:
-                reason = str(error).replace(f"{run.folder}/", "")
-                problems.append(f"{record.id}: no latency curve: {reason}")
-                continue
-            merged += histogram
-            if curve := make_curve(histogram, least_ns):
-                curves.append(curve)
+        found = read_histograms(run.folder, cell.records, clock)
+        problems += found.problems
+        by_operation = found.by_operation(clock)
+        blocks = next(iter(by_operation.values()), {})
+        merged = merge_blocks(blocks)
         if merged.count:
-            curve = make_curve(merged, least_ns)
-            latencies[cell.cell] = CellLatency(clock, merged, curve, tuple(curves), by_operation, _errors_ms(cell))
+            latencies[cell.cell] = CellLatency(
+                clock,
+                merged,
+                make_curve(merged, least_ns),
+                tuple(curve for block in blocks.values() if (curve := make_curve(block, least_ns))),
+                {name: merge_blocks(of) for name, of in by_operation.items() if name and None in by_operation},
+                _errors_ms(cell),
+            )
     return latencies, tuple(problems)
 
 

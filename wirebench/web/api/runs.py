@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,9 +17,7 @@ from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, Objective, compute_sizes
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
-from wirebench.errors import WirebenchError
-from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import OK, Clock, HistogramFile
+from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
@@ -35,14 +35,19 @@ from wirebench.present.data import (
 from wirebench.present.remarks import write_answer
 from wirebench.present.sizing import SizingData, make_sizing_data
 from wirebench.report.latencies import compute_quantile_ms
+from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
 from wirebench.results.index import Result
 from wirebench.results.index.model import group_by_metric
 from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
-from wirebench.results.runs import Run, load_info
+from wirebench.results.runs import Run, load_info, load_run
 from wirebench.web.api.endpoint import Asked
+from wirebench.web.catalogue import Catalogue
+from wirebench.web.histories import read_changed_ns
 from wirebench.web.problems import HttpError
 
+#: So many replies are kept for the next who asks: merging and encoding a run's histograms takes a second.
+_HISTOGRAMS_MAX = 8
 _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99)
 
 
@@ -189,40 +194,41 @@ class HistogramQuery(Query):
 
 def histograms(asked: Asked[HistogramQuery]) -> Histograms:
     """Show the distribution of latencies in each cell of a run."""
-    run = asked.catalogue.run(asked.run_id)
+    folder = asked.catalogue.run_folder(asked.run_id)
+    return _merge_histograms(asked.catalogue, folder, read_changed_ns(folder), asked.query.cell)
+
+
+@functools.lru_cache(_HISTOGRAMS_MAX)
+def _merge_histograms(
+    catalogue: Catalogue,
+    folder: Path,
+    changed_ns: int,  # noqa: ARG001 - a changed run is read again
+    names: tuple[str, ...],
+) -> Histograms:
+    run = load_run(folder)
     cells = {cell.cell: cell for cell in summarise(run.records)}
-    chosen = tuple(dict.fromkeys(asked.query.cell or cells))
+    chosen = tuple(dict.fromkeys(names or cells))
     if missing := [name for name in chosen if name not in cells]:
         hint = f"/api/v1/runs/{run.info.id} lists its cells"
         raise HttpError(HTTPStatus.NOT_FOUND, f"the run has no cell {missing[0]}", hint, parameter="cell")
     unreadable: list[str] = []
-    found: list[CellHistogram] = []
+    merged: list[CellHistogram] = []
     for name in chosen:
-        asked.catalogue.check_running()
-        found += _merge_histograms(run, cells[name], unreadable)
-    return Histograms(run_id=run.info.id, histograms=tuple(found), unreadable=tuple(unreadable))
+        catalogue.check_running()
+        found = read_histograms(folder, cells[name].records)
+        unreadable += found.problems
+        merged += _describe_histograms(name, found)
+    return Histograms(run_id=run.info.id, histograms=tuple(merged), unreadable=tuple(unreadable))
 
 
-def _merge_histograms(run: Run, cell: CellSummary, unreadable: list[str]) -> Iterator[CellHistogram]:
+def _describe_histograms(cell: str, found: CellHistograms) -> Iterator[CellHistogram]:
     """Yield a cell's histograms: one a clock, and one an operation besides where it has several."""
-    by_block: dict[tuple[Clock, str | None], dict[int, Histogram]] = {}
-    for record in cell.records:
-        try:
-            file = HistogramFile.read(run.folder / record.histogram_file)
-            found = [(each, Histogram.decode(each.histogram)) for each in file.series if each.code == OK]
-        except (WirebenchError, ValueError) as error:
-            unreadable.append(f"{record.id}: {str(error).replace(f'{run.folder}/', '')}")
-            continue
-        for series, histogram in found:
-            for operation in (None, series.operation) if record.operations else (series.operation,):
-                blocks = by_block.setdefault((series.clock, operation), {})
-                blocks[record.block] = blocks.get(record.block, Histogram.empty()) + histogram
-    for (clock, operation), blocks in by_block.items():
-        merged = sum(blocks.values(), start=Histogram.empty())
+    for (clock, operation), blocks in found.blocks.items():
+        merged = merge_blocks(blocks)
         if merged.count:
             known = ((each, compute_quantile_ms(merged, each / 100)) for each in _PERCENTILES)
             yield CellHistogram(
-                cell=cell.cell,
+                cell=cell,
                 operation=operation,
                 clock=clock,
                 blocks=len(blocks),

@@ -1,0 +1,50 @@
+"""The histograms of a cell's successful requests, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wirebench.errors import WirebenchError
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import OK, Clock, HistogramFile
+from wirebench.model.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class CellHistograms:
+    """Histograms by block, of each clock and operation; None is all operations of a load that has several.
+
+    `problems` says of each record whose histograms can't be read why.
+    """
+
+    blocks: Mapping[tuple[Clock, str | None], Mapping[int, Histogram]]
+    problems: tuple[str, ...]
+
+    def by_operation(self, clock: Clock) -> dict[str | None, Mapping[int, Histogram]]:
+        """Return the blocks of a clock by operation; the first of them is of all operations."""
+        return {operation: blocks for (each, operation), blocks in self.blocks.items() if each == clock}
+
+
+def read_histograms(folder: Path, records: Iterable[Record], clock: Clock | None = None) -> CellHistograms:
+    """Read the histograms of a cell's records from the run's folder: of one clock, or of all."""
+    blocks: dict[tuple[Clock, str | None], dict[int, Histogram]] = {}
+    problems = []
+    for record in records:
+        try:
+            file = HistogramFile.read(folder / record.histogram_file)
+            chosen = [each for each in file.series if each.code == OK and clock in (None, each.clock)]
+            found = [(each, Histogram.decode(each.histogram)) for each in chosen]
+        except (WirebenchError, ValueError) as error:
+            problems.append(f"{record.id}: {str(error).replace(f'{folder}/', '')}")
+            continue
+        for series, histogram in found:
+            for operation in (None, series.operation) if record.operations else (series.operation,):
+                of_blocks = blocks.setdefault((series.clock, operation), {})
+                of_blocks[record.block] = of_blocks.get(record.block, Histogram.empty()) + histogram
+    return CellHistograms(blocks, tuple(problems))
+
+
+def merge_blocks(blocks: Mapping[int, Histogram]) -> Histogram:
+    return sum(blocks.values(), start=Histogram.empty())
