@@ -87,9 +87,11 @@ test("the table has pages", async (t) => {
   const runs = page.locator("table.runs tbody tr");
   const first = await runs.first().innerText();
   await page.getByRole("link", { name: "Older" }).click();
+  await page.getByRole("link", { name: "Newest" }).waitFor(); // only older pages have it
   assert.equal(await runs.count(), 8);
   assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
   await page.getByRole("link", { name: "Newest" }).click();
+  await page.getByRole("link", { name: "Older" }).waitFor();
   assert.equal(await runs.first().innerText(), first);
 });
 

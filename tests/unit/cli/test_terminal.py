@@ -46,7 +46,7 @@ def test_a_table_fits_80_columns(tmp_path: Path) -> None:
     assert max(map(len, lines[:-1])) <= 80
     assert HEADINGS == lines[0].split()
     assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()
-    first = ["users.get, 1 connection", "REST", "gRPC", "  ! failed gates: generator_cpu", "socket"]
+    first = ["users.get, 1 connection", "REST", "gRPC", "  ! failed gates: generator CPU", "socket"]
     assert [*first, "users.get, 64 connections", *first[1:]] == [re.split(r" {3,}", line)[0] for line in lines[2:-1]]
     assert "2 blocks" in lines[-1]
 
@@ -158,7 +158,7 @@ def test_colours_can_be_switched_off(tmp_path: Path, environment: dict[str, str]
                 shown += part
     os.close(reader)
     assert 0 == process.returncode
-    assert b"generator_cpu" in shown
+    assert b"generator CPU" in shown
     assert has_colour == bool(re.search(rb"\x1b\[[0-9;]*3[0-7]m", shown))
 
 
