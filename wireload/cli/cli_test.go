@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"wirebench.dev/wireload/histogram"
 )
@@ -67,6 +68,16 @@ func TestALoadByHandSaysWhatItSends(t *testing.T) {
 	exit, out, _ := run(t, "rest", "http://"+address+"/api/users/7", "-c", "4", "-n", "10")
 	if exit != 0 || !strings.Contains(out, "4 connections, 12 requests, for 10s at most, without warm-up\n") || requests.Load() != 12 {
 		t.Errorf("exit %d, %d requests, %s", exit, requests.Load(), out)
+	}
+}
+
+func TestALoadByHandEndsWithItsTimeWhateverItsRequests(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Millisecond) }))
+	t.Cleanup(server.Close)
+	output := filepath.Join(t.TempDir(), "out.json")
+	exit, _, log := run(t, "rest", server.URL, "-c", "1", "-n", "1000000", "-d", "100ms", "--warmup", "1h", "--output", output)
+	if file := read(t, output); exit != 0 || file.RequestsTotal[histogram.OK] == 0 {
+		t.Errorf("exit %d, %v: %s", exit, file.RequestsTotal, log)
 	}
 }
 
@@ -176,6 +187,10 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"an address and a":      {"grpc", "127.0.0.1:80"},
 		"not defined: -x":       {"rest", "http://a", "-x"},
 		"-c must":               {"rest", "http://a", "-c", "0"},
+		"unit, such as 500ms,":  {"rest", "http://a", "-d", "5"},
+		"-d and --timeout ":     {"rest", "http://a", "-d", "0s"},
+		"https:// in the URL;":  {"rest", "http://a", "--tls"},
+		"TLS: add --tls, or":    {"socket", "a:1", "b", "--cacert", "none.pem"},
 		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
 		"--protoset":            {"grpc", "a:1", "b/c", "--data", "{}"},
 		"h2c is for rest":       {"rest", "https://a", "--h2c"},
@@ -221,7 +236,7 @@ func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 
 func TestHelpNamesEveryOption(t *testing.T) {
 	exit, out, _ := run(t, "--help")
-	if exit != 0 || !strings.Contains(out, "--max-connections") || !strings.Contains(out, "-c int") {
+	if exit != 0 || !strings.Contains(out, "--max-connections int      with --rate or --arrivals") || !strings.Contains(out, "-d time ") || !strings.Contains(out, "-c int") {
 		t.Errorf("exit %d: %s", exit, out)
 	}
 	for _, command := range []string{"rest", "run"} {

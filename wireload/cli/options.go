@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -45,16 +46,16 @@ func (o *options) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("wireload", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.IntVar(&o.connections, "c", 16, "connections, each with one request at a time")
-	set.DurationVar(&o.duration, "d", 10*time.Second, "how long to measure")
-	set.IntVar(&o.calls, "n", 0, "send this number of requests, rounded up to a multiple of -c; -d is then the longest that it may take")
-	set.DurationVar(&o.warmup, "warmup", 500*time.Millisecond, "load before the measurement")
+	addTime(set, &o.duration, "d", 10*time.Second, "measure for a `time`: 500ms, 10s or 1m30s")
+	set.IntVar(&o.calls, "n", 0, "send this number of requests, rounded up to a multiple of -c, without a warm-up; -d is then the longest that it may take")
+	addTime(set, &o.warmup, "warmup", 500*time.Millisecond, "load for this `time` before the measurement; not with -n")
 	set.Int64Var(&o.rate, "rate", 0, "requests per second, whether the service keeps up or not; 0 is as many as get replies")
-	set.StringVar(&o.arrivals, "arrivals", "", "instead of a rate a `file`: a JSON list of when requests are due, in ns from the start")
-	set.IntVar(&o.connectionsMax, "max-connections", 0, "with --rate, open up to this number when all are busy")
-	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "a request that takes longer has failed; of a stream, between two items")
+	set.StringVar(&o.arrivals, "arrivals", "", "instead of a rate a `file`: a JSON list of when requests are due, in ns from the start of the warm-up")
+	set.IntVar(&o.connectionsMax, "max-connections", 0, "with --rate or --arrivals, open up to this number when all are busy; 0 is no more than -c")
+	addTime(set, &o.timeout, "timeout", 10*time.Second, "a request that takes longer than this `time` has failed; of a stream, the longest between two items")
 	set.BoolVar(&o.reopen, "reopen", false, "a fresh connection for every request")
 	set.BoolVar(&o.h2c, "h2c", false, "HTTP/2 in clear text, with prior knowledge, for rest")
-	set.StringVar(&o.method, "X", "", "HTTP method; GET, or POST with --data")
+	set.StringVar(&o.method, "X", "", "HTTP method, for rest; GET, or POST with --data")
 	set.StringVar(&o.data, "data", "", "body as JSON, or @file; for gRPC and protobuf the JSON form of the message")
 	set.StringVar(&o.contentType, "content-type", "application/json", "of --data, for rest")
 	set.StringVar(&o.accept, "accept", "*/*", "media types to accept, for rest")
@@ -73,9 +74,28 @@ func (o *options) flags() *flag.FlagSet {
 	set.StringVar(&o.certificate, "cert", "", "PEM `file` of a client certificate")
 	set.StringVar(&o.key, "key", "", "PEM `file` of its key")
 	set.StringVar(&o.output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
-	set.BoolVar(&o.quiet, "quiet", false, "no progress line")
+	set.BoolVar(&o.quiet, "quiet", false, "print the summary alone: neither what is sent nor a line of progress")
 	set.IntVar(&o.cores, "cores", 0, "processors to use; 0 is all that the process may")
 	return set
+}
+
+// timeValue is a duration as a flag. The message of flag's own for one without a unit is "parse error".
+type timeValue time.Duration
+
+func addTime(set *flag.FlagSet, at *time.Duration, name string, otherwise time.Duration, usage string) {
+	*at = otherwise
+	set.Var((*timeValue)(at), name, usage)
+}
+
+func (t *timeValue) String() string { return time.Duration(*t).String() }
+
+func (t *timeValue) Set(given string) error {
+	parsed, err := time.ParseDuration(given)
+	if err != nil {
+		return errors.New("write a number with its unit, such as 500ms, 10s or 1m30s")
+	}
+	*t = timeValue(parsed)
+	return nil
 }
 
 func appendTo(all *[]string) func(string) error {
@@ -124,7 +144,7 @@ func (o *options) validate() error {
 	case o.connections < 1:
 		return misused("-c must be at least 1")
 	case o.duration <= 0 || o.timeout <= 0 || o.warmup < 0:
-		return misused("durations must be positive")
+		return misused("-d and --timeout must be positive, and --warmup not negative")
 	case o.rate < 0 || o.calls < 0:
 		return misused("--rate and -n must not be negative")
 	case o.rate > 0 && o.calls > 0 || o.rate > 0 && o.arrivals != "" || o.calls > 0 && o.arrivals != "":
@@ -203,7 +223,7 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 	if o.calls > 0 {
 		load.Calls = o.callsEach()
 		load.Measured.Calls = min(load.Calls*o.connections, histogram.CallsMax)
-		load.Measured.Warmup = 0
+		load.Duration, load.Measured.Warmup = o.duration, 0
 	}
 	if o.rate > 0 {
 		load.Due = schedule.AtRate(o.rate)
@@ -307,6 +327,9 @@ func (o *options) restRequest(others []string, headers []request.Header, body []
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
 		return nil, "", misused("%q is not a URL like http://127.0.0.1:5000/path", others[0])
 	}
+	if o.overTLS && target.Scheme == "http" {
+		return nil, "", misused("--tls is for grpc and socket: write https:// in the URL")
+	}
 	o.overTLS = target.Scheme == "https"
 	address := target.Host
 	if target.Port() == "" {
@@ -405,6 +428,9 @@ func (s transportSetup) apply(load *engine.Load) error {
 		return misused("transport must be rest, grpc or socket, not %q", s.transport)
 	}
 	if !s.overTLS {
+		if s.authority != "" || s.certificate != "" || s.key != "" {
+			return misused("--cacert, --cert and --key are for TLS: add --tls, or write https:// in the URL of rest")
+		}
 		return nil
 	}
 	var err error
