@@ -21,8 +21,8 @@ from wirebench.present.charts.file import Panel
 from wirebench.present.charts.plot import PlotFrame, PlotSeries
 from wirebench.present.charts.style import Style, assign_styles_to_lines
 from wirebench.present.charts.svg import Drawing
+from wirebench.present.latencies import compute_quantile_ms, make_curve
 from wirebench.present.numbers import ABSENT
-from wirebench.report.latencies import compute_quantile_ms, make_curve
 from wirebench.system.files import make_write_error, write_atomic
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}

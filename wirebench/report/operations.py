@@ -12,9 +12,9 @@ from wirebench.model.record import OperationFigures
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
+from wirebench.present.latencies import CellLatency, compute_quantile_ms
 from wirebench.present.numbers import format_count, format_number
-from wirebench.report.latencies import CellLatency, compute_quantile_ms
-from wirebench.report.picture import Groups, draw_bars
+from wirebench.present.picture import Groups, draw_bars
 
 _METRICS = tuple(METRICS[name] for name in ("requests", "throughput", "p50", "p99", "max", "errors"))
 HEADINGS = tuple((metric.label, metric.unit_label) for metric in _METRICS)

@@ -16,7 +16,7 @@ from wirebench.present.charts.lines import draw_curves
 from wirebench.present.charts.plot import PlotSeries
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
-from wirebench.report.picture import Groups
+from wirebench.present.picture import Groups
 from wirebench.results.runs import Run
 
 _AXIS = "over s from the window's start"

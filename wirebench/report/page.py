@@ -15,18 +15,18 @@ from wirebench.analysis.pair import Verdict
 from wirebench.analysis.summary import summarise
 from wirebench.model import labels as names
 from wirebench.model.metric import METRICS
-from wirebench.present import CHARTS_CSS, LOOK_CSS, remarks, sentences
+from wirebench.present import CHARTS_CSS, LOOK_CSS, load_curves, picture, remarks, sentences
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.charts.svg import Drawing
-from wirebench.report import ladder, load_curves, operations, over_time, picture
+from wirebench.present.groups import group_cells
+from wirebench.present.latencies import read_latencies
+from wirebench.present.picture import draw_latencies
+from wirebench.present.table import make_request_table
+from wirebench.report import ladder, operations, over_time
 from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
-from wirebench.report.groups import group_cells
-from wirebench.report.latencies import read_latencies
-from wirebench.report.picture import draw_latencies
 from wirebench.report.streams import make_streams
-from wirebench.report.table import make_request_table
 from wirebench.report.templates import make_environment
 from wirebench.results.runs import Run
 

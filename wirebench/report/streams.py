@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.metric import METRICS
 from wirebench.model.record import StreamFigures
+from wirebench.present import table
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
+from wirebench.present.latencies import TOGETHER_NS, CellLatency, read_latencies
 from wirebench.present.numbers import format_count, format_number
-from wirebench.report import table
-from wirebench.report.latencies import TOGETHER_NS, CellLatency, read_latencies
-from wirebench.report.picture import Groups, draw_latencies, draw_metric
-from wirebench.report.table import FigureTable, TableColumn
+from wirebench.present.picture import Groups, draw_latencies, draw_metric
+from wirebench.present.table import FigureTable, TableColumn
 from wirebench.results.runs import Run
 
 

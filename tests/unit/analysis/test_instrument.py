@@ -14,10 +14,10 @@ from wirebench.model.cell import Cell
 from wirebench.model.labels import format_error
 from wirebench.model.record import Instrument, Interval, Latency, Record
 from wirebench.present.charts.style import assign_styles
+from wirebench.present.latencies import read_latencies
+from wirebench.present.picture import draw_latencies
 from wirebench.present.sentences import describe_comparison, describe_verdict, summarise_comparisons
-from wirebench.report.latencies import read_latencies
-from wirebench.report.picture import draw_latencies
-from wirebench.report.table import make_request_table
+from wirebench.present.table import make_request_table
 
 MARGIN = 0.05
 REST, SOCKET = (cell(transport, rate_per_s=500) for transport in ("rest", "socket"))

@@ -12,8 +12,8 @@ from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.record import Gate
+from wirebench.present.picture import make_chapters
 from wirebench.present.remarks import describe_sweep, write_answer
-from wirebench.report.picture import make_chapters
 
 SWEPT = tuple(cell(transport, concurrency=level) for transport in ("rest", "grpc") for level in (1, 4, 16, 64))
 

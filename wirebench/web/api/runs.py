@@ -32,9 +32,9 @@ from wirebench.present.data import (
     make_comparison_data,
     make_scaling_data,
 )
+from wirebench.present.latencies import compute_quantile_ms
 from wirebench.present.remarks import write_answer
 from wirebench.present.sizing import SizingData, make_sizing_data
-from wirebench.report.latencies import compute_quantile_ms
 from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
 from wirebench.results.index import Result
 from wirebench.results.index.model import group_by_metric

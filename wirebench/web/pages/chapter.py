@@ -15,9 +15,9 @@ from wirebench.present.charts.bars import Bar, draw_bars
 from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart, Drawing
+from wirebench.present.groups import Group, groups
 from wirebench.present.numbers import describe_errors, format_count, format_metric
-from wirebench.report.groups import Group, groups
-from wirebench.report.table import FigureTable, TableColumn, make_table
+from wirebench.present.table import FigureTable, TableColumn, make_table
 from wirebench.results.index import Result
 
 #: So many rows of charts are open, or so many below overviews; the others can be opened below them.

@@ -18,20 +18,20 @@ from wirebench.analysis.summary import summarise
 from wirebench.model.labels import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.run_info import RunInfo
-from wirebench.present import remarks
+from wirebench.present import load_curves, remarks
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.lines import draw_live
 from wirebench.present.charts.style import assign_styles
+from wirebench.present.groups import group_cells
 from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.picture import draw_answer
 from wirebench.present.remarks import write_answer
 from wirebench.present.scaling import draw_scalings
 from wirebench.present.sentences import describe_certainty, describe_few_blocks
-from wirebench.report import FILE_NAME, load_curves
+from wirebench.report import FILE_NAME
 from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
-from wirebench.report.groups import group_cells
 from wirebench.report.page import make_claims
 from wirebench.report.page import render as render_report
-from wirebench.report.picture import draw_answer
 from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
 from wirebench.results.runs import load_info, load_run
 from wirebench.web.api.runs import describe_cells

@@ -11,9 +11,9 @@ from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import format_error, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.model.record import Record
+from wirebench.present.latencies import CellLatency
 from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number
-from wirebench.report.latencies import CellLatency
-from wirebench.report.picture import Groups
+from wirebench.present.picture import Groups
 
 _T = TypeVar("_T", int, float)
 

@@ -11,7 +11,7 @@ from wirebench.present.charts.lines import draw_load_curves
 from wirebench.present.charts.plot import Mark, PlotSeries
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart, Point
-from wirebench.report.picture import Groups
+from wirebench.present.picture import Groups
 
 #: Rates within such a ratio of each other are one point of the line.
 _BIN = 1.06

@@ -19,9 +19,9 @@ from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.plot import Mark, PlotSeries
 from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart, interval_of
+from wirebench.present.latencies import CellLatency
 from wirebench.present.remarks import describe_sweep
 from wirebench.present.scaling import describe_scalings, draw_scalings
-from wirebench.report.latencies import CellLatency
 
 CLOCKS: Mapping[Clock, str] = {
     "service": "service time",
