@@ -1,7 +1,7 @@
-"""The ceiling of wireload on one core against a server that answers at once, beside wrk's and h2load's in the same run.
+"""The ceiling of wireload on one core, beside wrk's and h2load's in the same run.
 
-wrk and h2load are Debian packages (wrk, nghttp2-client). Rounds alternate between the tools; the median of ratios is
-what counts.
+The server takes less CPU time for a request than they do. wrk and h2load are Debian packages (wrk, nghttp2-client).
+Rounds alternate between the tools; the median of ratios is what counts.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _measure_round() -> dict[str, float]:
     for transport in TRANSPORTS:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            with run_server(transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
+            with run_server(transport, ["-behaviour", "fixed"], cores.server, folder / "truth.log") as (port, _):
                 address = f"{LOOPBACK}:{port}"
                 rates[transport] = _run_wireload(transport, address, folder, cores.generator)
                 if transport == "rest":

@@ -21,7 +21,7 @@ type behaviour struct {
 }
 
 func (b *behaviour) register(flags *flag.FlagSet) {
-	flags.StringVar(&b.name, "behaviour", "null", "null (as fast as possible), constant, two-modes, pareto or stall")
+	flags.StringVar(&b.name, "behaviour", "null", "null (as fast as possible), fixed (faster, the same bytes for each, no truth is kept), constant, two-modes, pareto or stall")
 	flags.DurationVar(&b.latency, "latency", 5*time.Millisecond, "latency; of two-modes, of most requests; of pareto, the least")
 	flags.DurationVar(&b.slow, "slow", 20*time.Millisecond, "latency of two-modes' slow requests")
 	flags.Float64Var(&b.slowShare, "slow-share", 0.1, "share of two-modes' slow requests")
@@ -32,9 +32,9 @@ func (b *behaviour) register(flags *flag.FlagSet) {
 
 func (b *behaviour) check() error {
 	switch b.name {
-	case "null", "constant", "two-modes", "pareto", "stall":
+	case "null", "fixed", "constant", "two-modes", "pareto", "stall":
 	default:
-		return fmt.Errorf("unknown behaviour %q: choose null, constant, two-modes, pareto or stall", b.name)
+		return fmt.Errorf("unknown behaviour %q: choose null, fixed, constant, two-modes, pareto or stall", b.name)
 	}
 	if min(b.latency, b.slow, b.stallAfter, b.stall) < 0 {
 		return errors.New("a duration must not be negative")

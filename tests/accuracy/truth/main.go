@@ -27,7 +27,9 @@ func main() {
 	if flag.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
-	if err == nil {
+	if err == nil && b.name == "fixed" {
+		err = runFixed(*transport, *listen)
+	} else if err == nil {
 		var serve func(*connection) error
 		if serve, err = newTransport(*transport, *protoset); err == nil {
 			err = run(&server{serve: serve, delay: b.delay, log: newRequestLog(), seed: *seed}, *listen, *admin)

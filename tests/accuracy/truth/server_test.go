@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,46 @@ func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The server for ceilings speaks the protocols, whatever way the bytes come in.
+func TestFixedServerAnswersEachRequest(t *testing.T) {
+	want := fmt.Sprintf("user%d@example.com", fixedID)
+	for transport, open := range clients {
+		t.Run(transport, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { listener.Close() })
+			go serveFixed(listener.(*net.TCPListener), transport)
+			for _, bytesAtOnce := range []int{1, 7, math.MaxInt} {
+				call := open(slowly{dial(t, listener.Addr().String()), bytesAtOnce})
+				for range 3 {
+					if reply, err := call(1); err != nil || !bytes.Contains(reply, []byte(want)) {
+						t.Fatalf("%d bytes at once: %q, %v: want %q", bytesAtOnce, reply, err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// slowly is a connection that writes a few bytes at a time.
+type slowly struct {
+	net.Conn
+	bytesAtOnce int
+}
+
+func (s slowly) Write(data []byte) (int, error) {
+	written := 0
+	for part := range slices.Chunk(data, min(s.bytesAtOnce, len(data))) {
+		n, err := s.Conn.Write(part)
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 func TestWindowsAreToldByTheEndsOfRequests(t *testing.T) {
