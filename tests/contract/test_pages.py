@@ -337,27 +337,28 @@ def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
         assert "20260101T000000Z" in text(answer)
 
 
-def test_the_page_of_a_run_shows_its_first_figures(tmp_path: Path) -> None:
-    """With the way to all of them; and its machine is described in words."""
+def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
+    """With the way to its figures; and its machine is described in words."""
     write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
     with served(tmp_path, find_database_url(tmp_path)) as site:
         page = text(site.ask(f"/runs/{RUN}"))
-        assert 1 == page.count(">Latency by percentile <")
-        assert f'href="/?run_id={RUN}">All charts' in page
+        assert "<h3>Latency by percentile</h3>" in page
+        assert f'href="/?run_id={RUN}">Figures' in page
         assert 'href="/history?scenario=quick"' in page
         assert "<dt>CPU</dt>" in page
         assert "<dt>core separation</dt>" in page
 
 
 def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
-    """However many cells a run has, all charts are there, and the first of them are open."""
-    RunBuilder(cells=[cell("rest", concurrency=level) for level in range(1, 13)], blocks=1, samples=20).write(tmp_path)
+    """However many cells a run has: the latencies of the first are drawn, and the report has the others."""
+    cells = [cell("rest", concurrency=level) for level in range(1, 13)]
+    run = RunBuilder(cells=cells, blocks=1, samples=20).write(tmp_path).info.id
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
-        page = text(site.ask("/"))
-        assert 12 == page.count(">Latency by percentile <")
-        assert "users.get, over connections" in page
-        assert "10 more: " in page
+        for page in map(text, map(site.ask, ("/", f"/runs/{run}"))):
+            assert 6 == page.count("<small>service time, ms</small>")
+            assert f'<a href="/runs/{run}/report">The report</a> has 6 more: users.get, 7 connections; ' in page
+            assert "<small>over connections</small>" in page
 
 
 def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ N = √((1 - σ) / κ).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,7 +116,7 @@ def fit_common_blocks(by_level: Mapping[float, Mapping[int, float]]) -> ScalingL
     blocks = find_common_blocks(by_level)
     if len(by_level) < LEVELS_MIN or len(blocks) < BLOCKS_MIN:
         return None
-    return fit_scaling_law(tuple(by_level), [[figures[block] for figures in by_level.values()] for block in blocks])
+    return _fit_once(tuple(by_level), tuple(tuple(of[block] for of in by_level.values()) for block in blocks))
 
 
 def fit_scaling_law(levels: Sequence[float], throughput: Sequence[Sequence[float]]) -> ScalingLaw:
@@ -166,6 +167,10 @@ def fit_scaling_law(levels: Sequence[float], throughput: Sequence[Sequence[float
         _log_mean=float(logs.mean()),
         _half_width=half_width,
     )
+
+
+#: The sentences and the pictures of a run are of the same laws, and a fit takes tens of milliseconds.
+_fit_once = functools.lru_cache(256)(fit_scaling_law)
 
 
 def _grow(shapes: _Floats, at: _Floats) -> _Floats:

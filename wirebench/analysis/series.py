@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.application import load_builtin
@@ -24,16 +23,6 @@ OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 
 #: Those whose failure makes a capacity that was found a lower bound of the service's.
 LIMITING = frozenset({"generator_cpu", "ceiling", "throttled_generator", "resolution"})
-
-
-class HasFactors(Protocol):
-    """Whatever is told apart by its factors: a cell's records, or its row in the index."""
-
-    @property
-    def factors(self) -> Factors: ...
-
-
-_Cell = TypeVar("_Cell", bound=HasFactors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +66,20 @@ def read_level(factors: Factors, factor: str) -> float | None:
     return level if isinstance(level, int | float) and not isinstance(level, bool) else None
 
 
-def find_numeric_factors(cells: Sequence[HasFactors]) -> tuple[str, ...]:
-    return tuple(factor for factor in (cells[0].factors if cells else ()) if group_by_level(cells, factor))
+def find_numeric_factors(cells: Sequence[CellSummary]) -> tuple[str, ...]:
+    return tuple(factor for factor in (cells[0].factors if cells else ()) if find_series(cells, factor))
 
 
-def group_by_level(cells: Iterable[_Cell], factor: str) -> tuple[dict[float, _Cell], ...]:
-    """Return the cells that differ in a factor alone by its levels, from the least on, of which there are enough."""
-    lines: dict[tuple[object, ...], dict[float, _Cell]] = {}
+def find_series(cells: Iterable[CellSummary], factor: str) -> tuple[FactorSeries, ...]:
+    """Return the series over a factor that have at least `POINTS_MIN` levels, in the order of the cells."""
+    lines: dict[tuple[object, ...], dict[float, CellSummary]] = {}
     for cell in cells:
         level = read_level(cell.factors, factor)
         if level is not None:
             others = tuple(value for name, value in cell.factors.items() if name != factor)
             lines.setdefault(others, {})[level] = cell
-    return tuple(dict(sorted(line.items())) for line in lines.values() if len(line) >= POINTS_MIN)
-
-
-def find_series(cells: Iterable[CellSummary], factor: str) -> tuple[FactorSeries, ...]:
-    """Return the series over a factor that have at least `POINTS_MIN` levels, in the order of the cells."""
-    return tuple(FactorSeries(factor, tuple(line.values())) for line in group_by_level(cells, factor))
+    return tuple(
+        FactorSeries(factor, tuple(line[level] for level in sorted(line)))
+        for line in lines.values()
+        if len(line) >= POINTS_MIN
+    )

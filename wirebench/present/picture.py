@@ -74,7 +74,7 @@ def draw_latencies(
     All charts share their scales, or else each has its own.
     """
     curves = {
-        title: [_curve(looks[cell.name], latencies[cell.cell]) for cell in cells if cell.cell in latencies]
+        title: [_curve(looks[cell.name], cell, latencies[cell.cell]) for cell in cells if cell.cell in latencies]
         for title, cells in groups.items()
     }
     charts = []
@@ -118,16 +118,22 @@ def _bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar:
     return Bar(looks[cell.name], figure.estimate, blocks, interval_of(figure), failed)
 
 
-def _curve(style: Style, of: CellLatency) -> PlotSeries:
+def _curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
     least_ms = of.curve[0][1] if of.curve else 0.0
     percentiles = {name: of.quantile_ms(1 - 1 / one_in) for name, one_in in plots.ONE_IN.items()}
     return plots.make_latency_series(
         style,
         {name: None if value is None else max(value, least_ms) for name, value in percentiles.items()},
+        {name for name in percentiles if cell.failed_gates(_find_metric(of.clock, name))},
         curve=of.curve,
         blocks=of.block_curves,
         errors_ms={f"p{100 * quantile:g}": error for quantile, error in of.errors_ms.items()},
     )
+
+
+def _find_metric(clock: Clock, percentile: str) -> Metric:
+    """Return the metric whose gates a percentile depends on."""
+    return METRICS.get(clock) or METRICS.get(percentile.replace(".", "_")) or METRICS["p99"]
 
 
 @dataclass(frozen=True, slots=True)

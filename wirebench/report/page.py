@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,8 @@ from wirebench.model.metric import METRICS
 from wirebench.present import CHARTS_CSS, LOOK_CSS, load_curves, picture, remarks, sentences
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
-from wirebench.present.charts.style import assign_styles
 from wirebench.present.charts.svg import Drawing
-from wirebench.present.groups import group_cells
-from wirebench.present.latencies import read_latencies
-from wirebench.present.picture import draw_latencies
+from wirebench.present.run_charts import draw_run, select_requests
 from wirebench.present.table import make_request_table
 from wirebench.report import ladder, operations, over_time
 from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
@@ -50,16 +46,15 @@ def render(run: Run) -> str:
 
 def gather(run: Run) -> dict[str, Any]:
     cells = summarise(run.records)
-    groups = group_cells(cells, run.info.compare)
+    charts = draw_run(run, cells)
+    groups, looks, latencies = charts.groups, charts.looks, charts.latencies
     comparisons = find_comparisons(run)
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     forest = Forest.of(judged, run.info.equivalence_margin)
     instruments = [comparison for comparison in comparisons if comparison.instruments]
     instrument_forest = Forest.of(instruments, run.info.equivalence_margin, INSTRUMENT_LANES)
-    looks = assign_styles(itertools.chain(*groups.values()))
-    of_requests = {title: members for title, members in groups.items() if not members[0].has_streams}
+    of_requests = select_requests(groups)
     of_streams = {title: members for title, members in groups.items() if members[0].has_streams}
-    latencies, unreadable = read_latencies(run, itertools.chain(*of_requests.values()))
     streams = make_streams(run, of_streams, looks)
     return {
         "run": run,
@@ -69,7 +64,7 @@ def gather(run: Run) -> dict[str, Any]:
         "summary": tuple(names.capitalise(sentence) for sentence in sentences.summarise_comparisons(judged)),
         "caveat": sentences.describe_certainty(comparisons),
         "doubts": list_caveats(run),
-        "answer": picture.draw_answer(groups, looks),
+        "charts": charts,
         "claims": make_claims(judged, forest),
         "agreement": tuple(
             names.capitalise(sentence)
@@ -80,8 +75,6 @@ def gather(run: Run) -> dict[str, Any]:
         "proxy_cost": remarks.describe_proxy_cost(cells),
         "zones": remarks.describe_zones(cells),
         "uneven_workers": remarks.describe_uneven_workers(cells),
-        "legend": tuple(looks.values()),
-        "latency": draw_latencies("Latency", of_requests, looks, latencies),
         "has_server_use": any(cell.by_block(METRICS["cpu"]) or cell.by_block(METRICS["item_cpu"]) for cell in cells),
         "ladders": ladder.make_ladders(cells, looks, run.info),
         "over": picture.make_chapters(cells),
@@ -97,7 +90,7 @@ def gather(run: Run) -> dict[str, Any]:
         "table": make_request_table(of_requests, latencies),
         "failed_gates": failed_gates(cells),
         "errors": [(cell.full_name, str(error)) for cell in cells for error in cell.errors],
-        "unreadable": (*unreadable, *streams.unreadable) if streams else unreadable,
+        "unreadable": (*charts.unreadable, *(streams.unreadable if streams else ())),
         "facts": list_facts(run),
     }
 

@@ -12,12 +12,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from wirebench.errors import WirebenchError
-from wirebench.model.contract import Comparable
 from wirebench.model.labels import pluralise
 from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, RunRow
 from wirebench.results.progress import read_progress
 from wirebench.results.query import Single
-from wirebench.results.runs import load_info, run_folders
+from wirebench.results.runs import run_folders
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.pages.chapter import ChapterView, make_chapter
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
@@ -112,21 +111,13 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
     return Drawn(
         run=runs[0],
         far=_describe_extent(runs[0]),
-        chapter=make_chapter(found, _read_compared(folder)),
+        chapter=make_chapter(found, folder),
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
         answer=_summarise(folder) if folder and runs[0].status != "running" else (),
         json_address=make_address("/api/v1/results", of_run),
         csv_address=make_address("/api/v1/results", of_run, format="csv"),
     )
-
-
-def _read_compared(folder: Path | None) -> Comparable:
-    """Return the factor that the run compares, or else the one that most do: only its folder says it."""
-    try:
-        return load_info(folder).compare if folder else "transport"
-    except WirebenchError:
-        return "transport"
 
 
 def _describe_extent(run: RunRow) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.summary import summarise
 from wirebench.model.labels import pluralise
 from wirebench.model.metric import METRICS
@@ -21,12 +20,10 @@ from wirebench.model.run_info import RunInfo
 from wirebench.present import load_curves, remarks
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.lines import draw_live
-from wirebench.present.charts.style import assign_styles
-from wirebench.present.groups import group_cells
 from wirebench.present.numbers import ABSENT, format_number
-from wirebench.present.picture import draw_answer
+from wirebench.present.picture import make_chapters
 from wirebench.present.remarks import write_answer
-from wirebench.present.scaling import draw_scalings
+from wirebench.present.run_charts import draw_run
 from wirebench.present.sentences import describe_certainty, describe_few_blocks
 from wirebench.report import FILE_NAME
 from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
@@ -34,10 +31,9 @@ from wirebench.report.page import make_claims
 from wirebench.report.page import render as render_report
 from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
 from wirebench.results.runs import load_info, load_run
-from wirebench.web.api.runs import describe_cells
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.histories import read_changed_ns
-from wirebench.web.pages.chapter import make_chapter
+from wirebench.web.pages.chapter import LATENCIES_MAX
 from wirebench.web.render import render
 
 #: A report has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
@@ -45,8 +41,8 @@ from wirebench.web.render import render
 _REPORT_HEADERS = {
     "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 }
-#: So many summaries and reports are kept for the next who asks: a run may have thousands of records.
-_SUMMARIES_MAX, _REPORTS_MAX = 64, 8
+#: So many summaries, pages and reports are kept for the next who asks: a run may have thousands of records.
+_SUMMARIES_MAX, _RUNS_MAX, _REPORTS_MAX = 64, 16, 8
 _REQUESTS, _ITEMS = METRICS["throughput"].label, METRICS["item_rate"].label
 _CLOCKS = {"service": "service time", "response": "response time", "gap": "gap between items"}
 
@@ -57,29 +53,30 @@ def show_run(request: Request) -> Response:
     info = load_info(folder)
     if info.status == "running":
         return _show_progress(info, read_progress(folder))
+    return render("run.html.j2", **_gather(folder, read_changed_ns(folder)))
+
+
+@functools.lru_cache(_RUNS_MAX)
+def _gather(folder: Path, changed_ns: int) -> dict[str, Any]:  # noqa: ARG001 - a changed run is drawn again
     run = load_run(folder)
     cells, comparisons = summarise(run.records), find_comparisons(run)
-    groups = group_cells(cells, info.compare)
-    looks = assign_styles(itertools.chain(*groups.values()))
-    return render(
-        "run.html.j2",
-        run=run,
-        summary=write_answer(run, comparisons),
-        caveat=describe_certainty(comparisons),
-        doubts=list_caveats(run),
-        claims=make_claims([each for each in comparisons if not each.instruments]),
-        disruptions=remarks.describe_disruptions(cells),
-        zones=remarks.describe_zones(cells),
-        uneven_workers=remarks.describe_uneven_workers(cells),
-        failed_gates=failed_gates(cells),
-        command=make_repeat_command(info),
-        facts=list_facts(run),
-        chapter=make_chapter(describe_cells(run), info.compare).opening(),
-        scaling=draw_scalings(find_scalings(cells)),
-        answer=draw_answer(groups, looks),
-        load_curves=load_curves.draw(groups, looks),
-        looks=tuple(looks.values()),
-    )
+    charts = draw_run(run, cells, LATENCIES_MAX)
+    return {
+        "run": run,
+        "summary": write_answer(run, comparisons),
+        "caveat": describe_certainty(comparisons),
+        "doubts": list_caveats(run),
+        "claims": make_claims([each for each in comparisons if not each.instruments]),
+        "disruptions": remarks.describe_disruptions(cells),
+        "zones": remarks.describe_zones(cells),
+        "uneven_workers": remarks.describe_uneven_workers(cells),
+        "failed_gates": failed_gates(cells),
+        "command": make_repeat_command(run.info),
+        "facts": list_facts(run),
+        "charts": charts,
+        "over": make_chapters(cells),
+        "load_curves": load_curves.draw(charts.groups, charts.looks),
+    }
 
 
 def summarise_run(folder: Path) -> tuple[str, ...]:
