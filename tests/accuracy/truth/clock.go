@@ -84,24 +84,30 @@ func timestampIn(control []byte) (int64, bool) {
 }
 
 // timer wakes a goroutine within tens of microseconds: a timerfd has no slack, where Go's timers are rounded to the
-// milliseconds of epoll_wait.
+// milliseconds of epoll_wait. It takes an open file once it has waited: a server that answers at once has none of them.
 type timer struct {
 	fd   int
 	file *os.File
 }
 
-func newTimer() (*timer, error) {
+func (t *timer) open() error {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return nil, os.NewSyscallError("timerfd_create", err)
+		return os.NewSyscallError("timerfd_create", err)
 	}
 	// As it doesn't block, it is the poller that waits for it, and no thread.
-	return &timer{fd: fd, file: os.NewFile(uintptr(fd), "timer")}, nil
+	t.fd, t.file = fd, os.NewFile(uintptr(fd), "timer")
+	return nil
 }
 
 func (t *timer) wait(duration time.Duration) error {
 	if duration <= 0 {
 		return nil
+	}
+	if t.file == nil {
+		if err := t.open(); err != nil {
+			return err
+		}
 	}
 	alarm := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(duration))}
 	if err := unix.TimerfdSettime(t.fd, 0, &alarm, nil); err != nil {
@@ -112,4 +118,5 @@ func (t *timer) wait(duration time.Duration) error {
 	return err
 }
 
+// close may be called on a timer that never waited.
 func (t *timer) close() { _ = t.file.Close() }

@@ -52,11 +52,9 @@ func (s *server) serveConnection(tcp *net.TCPConn, random *rand.Rand) {
 	defer tcp.Close()
 	stamped, err := newStampedReader(tcp)
 	if err == nil {
-		var alarm *timer
-		if alarm, err = newTimer(); err == nil {
-			defer alarm.close()
-			err = s.serve(&connection{bufio.NewReader(stamped), tcp, s, stamped, alarm, random})
-		}
+		c := &connection{Reader: bufio.NewReader(stamped), tcp: tcp, server: s, stamped: stamped, random: random}
+		defer c.alarm.close()
+		err = s.serve(c)
 	}
 	if !isHangUp(err) {
 		fmt.Fprintf(os.Stderr, "truth: %s: %v\n", tcp.RemoteAddr(), err)
@@ -74,7 +72,7 @@ type connection struct {
 	tcp     *net.TCPConn
 	server  *server
 	stamped *stampedReader
-	alarm   *timer
+	alarm   timer
 	random  *rand.Rand
 }
 

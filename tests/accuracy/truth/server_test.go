@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -158,4 +160,33 @@ func TestFullLogSaysWhatItLost(t *testing.T) {
 	if got := log.truth(0, 2); got.Requests != requestsMax || got.Lost != 3 {
 		t.Errorf("%d requests, %d lost", got.Requests, got.Lost)
 	}
+}
+
+// A load of 10,000 connections fits into the usual limit of open files.
+func TestOnlyWhatWaitsHasATimer(t *testing.T) {
+	for want, latency := range []time.Duration{0, time.Millisecond} {
+		before := countTimers(t)
+		_, address := start(t, "rest", behaviour{name: "constant", latency: latency})
+		if _, err := clients["rest"](dial(t, address))(1); err != nil {
+			t.Fatal(err)
+		}
+		if got := countTimers(t) - before; got != want {
+			t.Errorf("latency %v: %d open timers, want %d", latency, got, want)
+		}
+	}
+}
+
+func countTimers(t *testing.T) int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, file := range files {
+		if target, _ := os.Readlink(file); target == "anon_inode:[timerfd]" {
+			count++
+		}
+	}
+	return count
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 )
 
 const (
@@ -25,7 +26,7 @@ func serveSocket(c *connection) error {
 	if string(preface[:]) != "WB1J" {
 		return fmt.Errorf("unknown preface %q", preface)
 	}
-	payload, reply := make([]byte, payloadBytesMax), []byte(nil)
+	var payload, reply []byte
 	for {
 		var length [lengthBytes]byte
 		if _, err := io.ReadFull(c, length[:]); err != nil {
@@ -35,6 +36,7 @@ func serveSocket(c *connection) error {
 		if size < requestFixedBytes+uint32(len(method)) || size > payloadBytesMax {
 			return fmt.Errorf("no users.get: a frame of %d bytes", size)
 		}
+		payload = slices.Grow(payload[:0], int(size))
 		request := payload[:size]
 		if _, err := io.ReadFull(c, request); err != nil {
 			return err
