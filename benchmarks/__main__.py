@@ -6,8 +6,8 @@ import importlib
 import sys
 
 BENCHMARKS = (
-    "services", "settings", "streams", "connections", "network", "wireload", "resources", "k6", "progress", "verdicts",
-    "report", "index", "api", "overhead",
+    "services", "settings", "streams", "connections", "network", "wireload", "resources", "k6", "push", "progress",
+    "verdicts", "report", "index", "api", "overhead",
 )  # fmt: skip
 
 

@@ -98,9 +98,13 @@ class Board:
             yield from row.charts
 
 
+#: Series that every load tool has; wireload has k6's names.
+LOAD_TOOLS = "k6_vus|ghz_requests_total"
+#: Services that Prometheus scrapes, and load: of a run outside a cluster it gets the load alone.
+_ANY = f'__name__=~"wirebench_build_info|{LOAD_TOOLS}"'
 #: One at a time: figures of two namespaces have nothing to do with each other.
-NAMESPACE = Variable("namespace", "Namespace", values_of("wirebench_build_info", "namespace"), several=False)
-TRANSPORT = Variable("transport", "Transport", values_of('wirebench_build_info{namespace="$namespace"}', "transport"))
+NAMESPACE = Variable("namespace", "Namespace", values_of(f"{{{_ANY}}}", "namespace"), several=False)
+TRANSPORT = Variable("transport", "Transport", values_of(f'{{{_ANY}, namespace="$namespace"}}', "transport"))
 #: The filter of every query that knows transports.
 CHOSEN = 'namespace="$namespace", transport=~"$transport"'
 

@@ -2,13 +2,13 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
+from grafana.board import CHOSEN, LOAD_TOOLS, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
 from wirebench.measure.gates import GENERATOR_CPU_MAX
 
-_GENERATORS = '{__name__=~"k6_vus|ghz_requests_total", namespace="$namespace"}'
+_GENERATORS = f'{{__name__=~"{LOAD_TOOLS}", namespace="$namespace"}}'
 _POD = Variable("generator", "Generator", values_of(_GENERATORS, "pod"))
 _CHOSEN_PODS = f'{CHOSEN}, pod=~"$generator"'
-#: The container of a load pod that k6 or ghz runs in has this name, whichever it is.
+#: The container of a load pod that its load tool runs in has this name, whichever it is.
 _CONTAINER = 'namespace="$namespace", pod=~"$generator", container="load"'
 _GRPC = f'{CHOSEN}, transport="grpc"'
 _HISTOGRAM = f"sum by (transport) (namespace_transport_pod:k6_request_duration_seconds:rate30s{{{CHOSEN}}})"
@@ -118,7 +118,7 @@ _AGREEMENT = Row(
     (
         Chart(
             title="Requests by client and service",
-            description="Counted by k6 or ghz, and by the services, dashed. Bad: a gap: something else sends requests "
+            description="Counted by load tools, and by the services, dashed. Bad: a gap: something else sends requests "
             "too, or requests are lost on the way. ghz's line ends 40 s ago.",
             unit=units.RequestsPerSecond,
             queries=(

@@ -65,7 +65,7 @@ _GROWTH = Row(
         ),
         Chart(
             title="Service time at the client, p99, by replicas × workers",
-            description="By k6 or ghz, from the actual send to the full reply. At the same rate, more replicas should "
+            description="By load tools, from the actual send to the full reply. At the same rate, more replicas should "
             "lower it. Bad: it stays high while replicas are idle: the load does not reach them.",
             unit=units.Seconds,
             queries=(

@@ -16,7 +16,7 @@ _ERRORS = f'sum by (transport, code) (rate({_COUNT}{{{CHOSEN}, code!="ok"}}[$__r
 def _service_time(quantile: float, name: str, description: str) -> Chart:
     return Chart(
         title=f"Service time, {name}",
-        description=f"{description} From the actual send to the full reply, by k6 or ghz, whose figures arrive after "
+        description=f"{description} From the actual send to the full reply, by load tools; ghz's figures arrive after "
         "each part of its load; opening a connection is not in it. Under an open load a request may have waited "
         "before it was sent: that is in wirebench's report.",
         unit=units.Seconds,
@@ -31,7 +31,7 @@ def _per_request(metric: str, requests: str) -> Query:
 
 
 _CLIENT = Row(
-    "What clients see (k6 and ghz)",
+    "What clients see",
     (
         Chart(
             title="Requests",
@@ -152,15 +152,15 @@ _BYTES = Row(
     (
         Chart(
             title="Sent per request",
-            description="What k6 wrote to its connections for an iteration, which is one request, with headers and "
-            "framing. Bad: far more than the body when bodies are small.",
+            description="What load tools wrote to their connections for an iteration, which is one request, with "
+            "headers and framing. Bad: far more than the body when bodies are small.",
             unit=units.BytesSI,
             queries=(_per_request("k6_data_sent_total", "k6_iterations_total"),),
         ),
         Chart(
             title="Received per request",
-            description="What k6 read from its connections for an iteration, which is one request, with headers and "
-            "framing.",
+            description="What load tools read from their connections for an iteration, which is one request, with "
+            "headers and framing.",
             unit=units.BytesSI,
             queries=(_per_request("k6_data_received_total", "k6_iterations_total"),),
         ),

@@ -7,7 +7,6 @@ without, one is started here.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import subprocess
@@ -21,22 +20,21 @@ import pytest
 
 from grafana.board import PROMETHEUS, Board, Chart, Variable
 from grafana.boards import BOARDS
-from tests.support.prometheus import Prometheus
+from tests.support.prometheus import RULES, Prometheus, started_prometheus
 from tests.support.report_run import cell
-from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, TIMEOUT_S, Service, started, wait_until
+from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
 from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
 from wirebench.model.scenario import Load
-from wirebench.system.paths import ROOT, TOOLS
+from wirebench.system.paths import TOOLS
 
 pytestmark = pytest.mark.slow
 
 CLUSTER_URL = os.environ.get("WIREBENCH_PROMETHEUS_URL")
 CLUSTER_RANGE_S = 15 * 60
 TRANSPORTS = {"rest", "grpc", "socket"}
-RULES = ROOT / "grafana/rules"
 LOAD_S = 15
 RATE_PER_S = 50
 
@@ -68,48 +66,6 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         time.sleep(2)  # two scrapes more
         end_s = time.time()
         yield Prometheus(url, frozenset(), end_s, int(end_s - begin_s))
-
-
-@contextlib.contextmanager
-def started_prometheus(services: list[Service], folder: Path) -> Iterator[str]:
-    """Start a Prometheus that scrapes the services under the labels that they have in a cluster; return its URL."""
-    targets = [
-        {
-            "targets": [f"{HOST}:{service.admin_port}"],
-            "labels": {
-                "namespace": "local",
-                "pod": f"{service.kind.transport}-0",
-                "node": "localhost",
-                "container": service.kind.transport,
-            },
-        }
-        for service in services
-    ]
-    configuration = {
-        "global": {"scrape_interval": "1s"},
-        "rule_files": [str(RULES / "wirebench.yaml")],
-        "scrape_configs": [{"job_name": "services", "static_configs": targets}],
-    }
-    (folder / "prometheus.yml").write_text(json.dumps(configuration))  # JSON is YAML
-    command: list[str | Path] = [
-        TOOLS / "prometheus",
-        f"--config.file={folder / 'prometheus.yml'}",
-        f"--storage.tsdb.path={folder / 'data'}",
-        f"--web.listen-address={HOST}:0",
-        "--web.enable-remote-write-receiver",
-        "--web.enable-otlp-receiver",
-    ]
-    log = folder / "prometheus.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
-        wait_until(lambda: "Server is ready" in log.read_text() or process.poll() is not None, "Prometheus is ready")
-        listening = re.search(r'msg="Listening on" .*address=(\S+)', log.read_text())
-        assert listening is not None, log.read_text()
-        yield f"http://{listening[1]}"
-    finally:
-        process.terminate()
-        process.wait(TIMEOUT_S)
 
 
 class K6ForSomeWhoAreNot(K6):

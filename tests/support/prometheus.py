@@ -1,19 +1,26 @@
-"""A Prometheus, asked as Grafana asks it."""
+"""A Prometheus: started for a test, and asked as Grafana asks it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from grafana.board import Board, Chart, Need, Query, Variable
+from tests.support.services import HOST, Service, wait_until
+from wirebench.system.paths import ROOT, TOOLS
 
 TIMEOUT_S = 30.0
 STEP_S = 5
+RULES = ROOT / "grafana/rules"
 #: What Grafana makes of `$__rate_interval` when the datasource's interval is 5 s: four times that and more.
 RATE_INTERVAL = "30s"
 
@@ -71,3 +78,45 @@ class Prometheus:
                 return json.load(response)["data"]
         except urllib.error.HTTPError as error:
             raise AssertionError(error.read().decode()) from error
+
+
+@contextlib.contextmanager
+def started_prometheus(services: Sequence[Service], folder: Path) -> Iterator[str]:
+    """Start a Prometheus that scrapes the services under the labels that they have in a cluster; return its URL."""
+    targets = [
+        {
+            "targets": [f"{HOST}:{service.admin_port}"],
+            "labels": {
+                "namespace": "local",
+                "pod": f"{service.kind.transport}-0",
+                "node": "localhost",
+                "container": service.kind.transport,
+            },
+        }
+        for service in services
+    ]
+    configuration = {
+        "global": {"scrape_interval": "1s"},
+        "rule_files": [str(RULES / "wirebench.yaml")],
+        "scrape_configs": [{"job_name": "services", "static_configs": targets}],
+    }
+    (folder / "prometheus.yml").write_text(json.dumps(configuration))  # JSON is YAML
+    command: list[str | Path] = [
+        TOOLS / "prometheus",
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address={HOST}:0",
+        "--web.enable-remote-write-receiver",
+        "--web.enable-otlp-receiver",
+    ]
+    log = folder / "prometheus.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+        wait_until(lambda: "Server is ready" in log.read_text() or process.poll() is not None, "Prometheus is ready")
+        listening = re.search(r'msg="Listening on" .*address=(\S+)', log.read_text())
+        assert listening is not None, log.read_text()
+        yield f"http://{listening[1]}"
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)

@@ -40,7 +40,7 @@ from wirebench.present.numbers import format_number
 from wirebench.run.load_pod import pods
 from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets import Endpoint
-from wirebench.targets.kubernetes import OUR_CONTEXT, Deployed, find_access
+from wirebench.targets.kubernetes import OUR_CONTEXT, Access, Deployed, find_access, find_observer
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 
 _WARMUP_S = 1.0
@@ -118,11 +118,11 @@ def load(  # noqa: PLR0913 - one parameter an option
         load_pods = cluster.make_load_pods(transport)
         cluster.scale(transport, replicas, workers)
         endpoint = cluster.find_endpoint(transport)
-        prometheus = cluster.find_observer("prometheus")
+        prometheus = find_observer(access, "prometheus")
         if prometheus is None:
             note("note: no Prometheus is ready in the cluster, so nothing is live; make deploy installs it")
         record, problem = _send_load(cluster, load_pods, endpoint, _make_job(endpoint, make_cell, window_s, prometheus))
-        notes = list(_find_observers(cluster, is_ours=access.context == OUR_CONTEXT))
+        notes = list(_find_observers(access))
     if record.server.cpu_s is None:
         notes.append(
             f"server CPU and memory are missing: {endpoint.usage_problem or 'an agent did not answer in time'}"
@@ -227,11 +227,11 @@ def _make_load_record(
         return make_record(subject, observed, Path(folder) / job.output)
 
 
-def _find_observers(cluster: Deployed, *, is_ours: bool) -> Iterator[str]:
+def _find_observers(access: Access) -> Iterator[str]:
     """Yield how to reach what shows live metrics from here, if it is there."""
     for name, address in _OBSERVERS.items():
-        inside = cluster.find_observer(name.lower())
-        if inside and is_ours:
+        inside = find_observer(access, name.lower())
+        if inside and access.context == OUR_CONTEXT:
             yield f"{name}: {address}"
         elif inside:
             service, _, namespace = str(urlsplit(inside).hostname).partition(".")

@@ -75,19 +75,19 @@ def measure(measurement: Measurement, *, page: PageServer | None = None) -> Run:
 
     Raises UsageError, WirebenchError, Interrupted.
     """
-    is_started = False
+    started: RunStart | None = None
 
     @contextlib.contextmanager
     def show_progress(start: RunStart) -> Iterator[Progress]:
-        nonlocal is_started
-        is_started = True
+        nonlocal started
+        started = start
         _announce(start, page)
         with TerminalProgress(start.plan, TimeLeft.of(start.plan, start.info.target)) as progress:
             yield progress
 
     try:
         with handle_interrupts(STOPPING):
-            return execute(
+            run = execute(
                 measurement.plan,
                 measurement.target,
                 measurement.out,
@@ -101,9 +101,14 @@ def measure(measurement: Measurement, *, page: PageServer | None = None) -> Run:
                 on_index_error=warn_of_index,
             )
     except (WirebenchError, Interrupted) as error:
-        if is_started:
+        if started:
             _describe_rest(measurement.out / measurement.name, is_interrupted=isinstance(error, Interrupted))
         raise
+    announced = started.info.notes if started else ()
+    for text in run.info.notes:
+        if text not in announced:
+            note(f"note: {escape_controls(text)}")
+    return run
 
 
 def conclude(run: Run, show_figures: Callable[[], None]) -> None:

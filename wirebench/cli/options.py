@@ -198,6 +198,12 @@ ApplicationFile = Annotated[
     Path | None,
     typer.Option("--application", metavar="FILE", help="Application file of the run's variants; default: as it was."),
 ]
+Prometheus = Annotated[
+    str | None,
+    typer.Option(
+        "--prometheus", metavar="URL", help="Prometheus that gets live metrics of the load; in a cluster, its own does."
+    ),
+]
 Calibrate = Annotated[
     bool | None,
     typer.Option(

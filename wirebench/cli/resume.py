@@ -16,6 +16,7 @@ from wirebench.cli.options import (
     Json,
     Out,
     Page,
+    Prometheus,
     TlsFiles,
     Verbosity,
     complete_runs,
@@ -39,6 +40,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     addresses: Addresses,
     tls_files: TlsFiles,
     page: Page,
+    prometheus: Prometheus = None,
     out: Out = DEFAULT_FOLDER,
     calibrate: Calibrate = None,
     json: Json = False,
@@ -59,6 +61,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
         tls_files.load(),
         cluster,
         has_variants=found.info.application is not None,
+        prometheus=prometheus,
     )
     plan = plan_rest(plan_again(found, target, application), found)
     measurement = Measurement(plan, target, found.folder.parent, found.info.id, resumed=found, calibrate=calibrate)

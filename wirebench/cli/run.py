@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.measure import Measurement, measure_and_show
-from wirebench.cli.options import Calibrate, Cluster, Json, Out, Page, TlsFiles, Verbosity, complete_scenarios
+from wirebench.cli.options import (
+    Calibrate,
+    Cluster,
+    Json,
+    Out,
+    Page,
+    Prometheus,
+    TlsFiles,
+    Verbosity,
+    complete_scenarios,
+)
 from wirebench.cli.overrides import Overrides
 from wirebench.cli.requests import Requests, write_requests
 from wirebench.cli.settling import Settling
@@ -47,6 +57,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     ] = None,
     settling: Settling,
     page: Page,
+    prometheus: Prometheus = None,
     out: Out = DEFAULT_FOLDER,
     calibrate: Calibrate = None,
     json: Json = False,
@@ -75,6 +86,7 @@ def run(  # noqa: PLR0913 - one parameter an option
             tls if scenario else None,
             cluster,
             has_variants=bool(read.variants),
+            prometheus=prometheus,
         )
         if timing and read.load.model != "replay":
             raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")

@@ -13,13 +13,14 @@ from wirebench.system.tls import ClientTls
 from wirebench.targets import ExternalTarget
 
 
-def make_target_options(
+def make_target_options(  # noqa: PLR0913 - of options
     target: str,
     addresses: Mapping[str, str],
     tls: ClientTls | None = None,
     cluster: Cluster | None = None,
     *,
     has_variants: bool = False,
+    prometheus: str | None = None,
 ) -> TargetOptions:
     """Return where services run; environment variables give the addresses of an external target without an option.
 
@@ -36,10 +37,15 @@ def make_target_options(
     cluster = cluster or Cluster()
     if kind != "kubernetes" and cluster != Cluster():
         raise UsageError("--context, --kubeconfig and --values are for clusters", "add --target kubernetes")
+    if kind == "kubernetes" and prometheus:
+        raise UsageError(
+            "--prometheus: load pods push live metrics to the Prometheus of their cluster, if it has ours",
+            "remove the option; make deploy installs that Prometheus",
+        )
     external = None
     if kind == "external" and not has_variants:
         external = ExternalTarget.of_transports(_add_environment(addresses), tls)
-    return TargetOptions(kind, external, cluster.context, cluster.kubeconfig, cluster.values or ())
+    return TargetOptions(kind, external, cluster.context, cluster.kubeconfig, cluster.values or (), prometheus)
 
 
 def _check_target(name: str, addresses: Mapping[str, str]) -> TargetName:

@@ -118,4 +118,4 @@ class Driver(ABC):
         if job.metrics_push and self.push_failure:
             with job.log.open(errors="replace") as lines:
                 failures = [line.strip() for line in lines if self.push_failure in line]
-            job.metrics_push.problem = failures[-1] if failures else ""
+            job.metrics_push.problem = failures[-1] if failures else job.metrics_push.problem

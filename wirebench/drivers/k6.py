@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from wirebench.drivers.driver import SLICES, Driver, Job
-from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.metrics_push import REMOTE_WRITE, MetricsPush
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system.paths import K6_SCRIPTS, TOOLS
 from wirebench.system.processes import Child
@@ -47,7 +47,7 @@ class K6(Driver):
         }
         if job.metrics_push:  # the output has no flags
             environment |= {
-                "K6_PROMETHEUS_RW_SERVER_URL": f"{job.metrics_push.url}/api/v1/write",
+                "K6_PROMETHEUS_RW_SERVER_URL": job.metrics_push.url + REMOTE_WRITE,
                 "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM": "true",
                 "K6_PROMETHEUS_RW_PUSH_INTERVAL": "1s",
                 # Lines end with the load, and not five minutes later.

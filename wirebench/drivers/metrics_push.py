@@ -6,18 +6,29 @@ ended, to the receiver of the OpenTelemetry protocol: https://opentelemetry.io/d
 
 from __future__ import annotations
 
-import http.client
 import json
-from collections.abc import Iterator, Mapping
+import urllib.request
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
+from wirebench.errors import UsageError
 from wirebench.model.histogram_file import HistogramFile, Window
 
 QUANTILES = (0.5, 0.95, 0.99)
 _OTLP = "/api/v1/otlp/v1/metrics"
+REMOTE_WRITE = "/api/v1/write"
 _TIMEOUT_S = 10.0
+_JSON = {"Content-Type": "application/json"}
+_PROTOBUF = {"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"}
+#: Requests without any series. Of remote writes, Snappy's form of no bytes.
+_NO_METRICS, _NO_WRITES = b'{"resourceMetrics":[]}', b"\x00"
+#: As drivers send their load: past the proxies that the environment may name.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_REPLY_BYTES_MAX = 500
 _SECOND_NS = 1_000_000_000
 #: Of the proto of OTLP: AGGREGATION_TEMPORALITY_CUMULATIVE, and the flag of a point that says that there is no value.
 #: Prometheus makes a stale marker of it, so that lines end with the load and not five minutes later.
@@ -37,20 +48,54 @@ class MetricsPush:
     problem: str = ""
 
     def push(self, file: HistogramFile) -> None:
-        """Tell what was measured in a window that has ended; what goes wrong is kept in `problem`."""
-        address = urlsplit(self.url)
-        connection = http.client.HTTPConnection(address.netloc, timeout=_TIMEOUT_S)
-        try:
-            body = json.dumps(to_otlp(file, self.labels))
-            connection.request("POST", _OTLP, body, {"Content-Type": "application/json"})
-            reply = connection.getresponse()
-            if reply.status != http.HTTPStatus.OK:
-                said = reply.read(500).decode(errors="replace").strip()
-                self.problem = f"{self.url}{_OTLP}: {reply.status} {reply.reason}: {said}"
-        except (OSError, http.client.HTTPException) as error:
-            self.problem = f"{self.url}: {error}"
-        finally:
-            connection.close()
+        """Push what was measured in a window that has ended; what goes wrong is kept in `problem`."""
+        body = json.dumps(to_otlp(file, self.labels)).encode()
+        self.problem = _post(self.url + _OTLP, body, _JSON) or self.problem
+
+
+def parse_prometheus_url(text: str) -> str:
+    """Return the base URL of a Prometheus. Raises UsageError."""
+    if "@" in text:
+        # Files and messages of a run would repeat it.
+        raise UsageError("the URL of a Prometheus can't have a user or password", "use one that takes pushes without")
+    try:
+        parts = urlsplit(text)
+        is_base = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+        is_valid = is_base and parts.port != 0
+    except ValueError:  # of brackets and ports
+        is_valid = False
+    if not is_valid:
+        raise UsageError(f"{text!r} is not the URL of a Prometheus", "write it like http://127.0.0.1:9090")
+    return text.rstrip("/")
+
+
+def check_receivers(url: str, drivers: Collection[str]) -> None:
+    """Push nothing to a Prometheus, as these drivers do. Raises UsageError if it isn't there or takes no pushes."""
+    pushes = []
+    if set(drivers) - {"k6"}:
+        pushes.append((_OTLP, _NO_METRICS, _JSON))
+    if "k6" in drivers:
+        pushes.append((REMOTE_WRITE, _NO_WRITES, _PROTOBUF))
+    for path, body, headers in pushes:
+        if problem := _post(url + path, body, headers):
+            raise UsageError(
+                f"can't push live metrics: {problem}",
+                "start Prometheus with --web.enable-otlp-receiver and --web.enable-remote-write-receiver, or correct "
+                "or leave out its URL; nothing was started",
+            )
+
+
+def _post(url: str, body: bytes, headers: Mapping[str, str]) -> str:
+    """Return why a Prometheus didn't take a push; empty if it did."""
+    request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - http or https: checked
+    try:
+        with _OPENER.open(request, timeout=_TIMEOUT_S):
+            return ""
+    except HTTPError as error:
+        said = error.read(_REPLY_BYTES_MAX).decode(errors="replace").strip()
+        return f"{url}: {error.code} {error.reason}: {said}"
+    except (OSError, HTTPException) as error:
+        return f"{url}: {getattr(error, 'reason', '') or error}"
 
 
 def to_otlp(file: HistogramFile, labels: Mapping[str, str]) -> dict[str, Any]:

@@ -150,6 +150,7 @@ def observe(
         ),
         server=_summarize_server([_list_usage_in_windows(parts, server) for server in servers], counted),
         proxy=_summarize_proxy(route, _list_usage_in_windows(parts, proxy)),
+        metrics_push_problem=job.metrics_push.problem if job.metrics_push else "",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import platform
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.driver import ID_STEP
+from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.cell import Subject, make_record
@@ -33,6 +35,7 @@ from wirebench.run.settling import find_end
 from wirebench.run.verifier import Verifier
 from wirebench.system.signals import Interrupted
 from wirebench.targets import Description, Endpoint, Target
+from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 
 #: How long a service whose load has failed may take to end.
@@ -69,6 +72,9 @@ class _Execution:
     services_s: float = 0.0
     #: What is known of the drivers' own error; None where it isn't looked up.
     calibration: Calibration | None = None
+    #: How many windows had pushes that failed, and why the last of them did.
+    failed_pushes: int = 0
+    push_problem: str = ""
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.
@@ -153,6 +159,7 @@ class _Execution:
             cores=self.target.cores.generator if self.target.cores else None,
             snapshot=snapshot,
             tls=endpoint.tls,
+            metrics_push=self._make_metrics_push(cell),
         )
         if self.verifier.variants:
             sent = self.verifier.variants.prepare(endpoint)
@@ -203,7 +210,25 @@ class _Execution:
         autoscaling = self._read_autoscaling(endpoint) if job.cell.replicas_max else None
         return make_record(subject, observed, job.output, disrupted, autoscaling)
 
+    def _make_metrics_push(self, cell: Cell) -> MetricsPush | None:
+        """Return where metrics of a cell's load are pushed; load pods have labels of their own.
+
+        A run's namespace is called the same on all targets. All cells share a pod, so that a run has few series.
+        """
+        if self.target.prometheus is None:
+            return None
+        namespace = name_namespace(self.writer.info.id)
+        labels = {"namespace": namespace, "pod": "load", "node": platform.node(), "transport": cell.transport}
+        return MetricsPush(self.target.prometheus, labels)
+
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
+        observed, disrupted = self._observe_window(job, endpoint)
+        if problems := [each.metrics_push_problem for each in observed if each.metrics_push_problem]:
+            self.failed_pushes += 1
+            self.push_problem = problems[-1]
+        return observed, disrupted
+
+    def _observe_window(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
         if not self.target.load_pods:
             return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=self.target.cores),), None
         disrupted = None
@@ -214,6 +239,14 @@ class _Execution:
                 disrupted = self.target.disrupt(endpoint.service, job.cell.disruption)
 
         return pods.observe(self.target.load_pods, job, endpoint, meanwhile), disrupted
+
+    def note_failed_pushes(self) -> None:
+        """Add a caveat, if live metrics are incomplete."""
+        if self.failed_pushes:
+            self.writer.note(
+                f"Prometheus lacks live metrics of {pluralise(self.failed_pushes, 'window')}; the figures here have "
+                f"all of them: {self.push_problem}"
+            )
 
     def _read_autoscaling(self, endpoint: Endpoint) -> Autoscaling:
         first = {replica.name for replica in endpoint.replicas}
@@ -296,4 +329,5 @@ def _run_blocks(execution: _Execution) -> None:
             target.stop()
             target.clean_up()
         finally:
+            execution.note_failed_pushes()
             execution.writer.update(status=status, reason=reason, **dataclasses.asdict(execution.spent))

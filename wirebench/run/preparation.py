@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import psutil
 
 from wirebench.drivers import DRIVERS, capacity
+from wirebench.drivers.metrics_push import check_receivers
 from wirebench.errors import UsageError
 from wirebench.measure import environment
 from wirebench.measure.ids import IdLayout, lay_out
@@ -23,7 +24,8 @@ def prepare(plan: Plan, target: Target) -> None:
     """Check that all that a plan needs is there, before anything is written. Raises WirebenchError."""
     check_variants(plan.scenario)
     # Variants are verified by wireload, whatever drives their load.
-    drivers = {cell.driver for cell in plan.cells} | ({"wireload"} if plan.scenario.variants else set())
+    loading: set[str] = {cell.driver for cell in plan.cells}
+    drivers = loading | ({"wireload"} if plan.scenario.variants else set())
     for name in sorted(drivers if target.load_pods is None else ()):
         if DRIVERS[name].read_version() is None:
             other = ", or measure without it: `wirebench run … --driver wireload`" if name != "wireload" else ""
@@ -34,6 +36,8 @@ def prepare(plan: Plan, target: Target) -> None:
         raise UsageError(f"toxiproxy, which factors.network needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if target.load_pods is None:
         _check_capacity(plan)
+    if target.prometheus:
+        check_receivers(target.prometheus, loading)
     lay_out_ids(plan, target)
     target.prepare(plan.services)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wirebench.drivers.metrics_push import parse_prometheus_url
 from wirebench.errors import UsageError
 from wirebench.measure.variants import find_variables
 from wirebench.model.contract import TargetName
@@ -31,9 +32,17 @@ class TargetOptions:
     kubeconfig: Path | None = None
     #: Values files of charts/wirebench.
     values: Sequence[Path] = ()
+    #: The URL of the Prometheus that gets live metrics; load pods push to that of their cluster by themselves.
+    prometheus: str | None = None
 
     def make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:
         """Return the target of a run, whose folder is in `out`. Raises UsageError."""
+        target = self._make_target(scenario, run_id, out)
+        if self.prometheus:
+            target.prometheus = parse_prometheus_url(self.prometheus)
+        return target
+
+    def _make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:
         match self.kind:
             case "local":
                 logs = out / run_id / "logs"

@@ -131,6 +131,8 @@ class Target:
     #: Whether the services of all cells of a block run at once, or each for its cells alone.
     runs_all_services: bool = True
     load_pods: LoadPods | None = None
+    #: The Prometheus that load tools push live metrics to, as they reach it; None if to none.
+    prometheus: str | None = None
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the services can be had, before anything is started or written. Raises WirebenchError."""

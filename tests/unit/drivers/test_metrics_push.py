@@ -16,8 +16,9 @@ import pytest
 
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6, Ghz, Histogram, HistogramFile
-from wirebench.drivers.metrics_push import MetricsPush, to_otlp
+from wirebench.drivers.metrics_push import MetricsPush, check_receivers, parse_prometheus_url, to_otlp
 from wirebench.drivers.per_request import Part
+from wirebench.errors import UsageError
 from wirebench.model.histogram_file import DriverVersion, PerSecond, Series, Window
 
 LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
@@ -85,8 +86,8 @@ class _Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take metrics."""
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        type(self).asked.append((self.path, self.headers["Content-Type"], body))
+        body, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
+        type(self).asked.append((self.path, kind, json.loads(body) if kind == "application/json" else body))
         self.send_response(self.status)
         self.end_headers()
         self.wfile.write(b"otlp write receiver is off")
@@ -130,6 +131,42 @@ def test_a_load_goes_on_without_prometheus() -> None:
     assert "refused" in live.problem
 
 
+@pytest.mark.parametrize(
+    ("drivers", "paths"),
+    [
+        ({"wireload", "ghz"}, ["/api/v1/otlp/v1/metrics"]),
+        ({"k6"}, ["/api/v1/write"]),
+        ({"wireload", "k6"}, ["/api/v1/otlp/v1/metrics", "/api/v1/write"]),
+    ],
+)
+def test_a_prometheus_is_checked_as_drivers_push(drivers: set[str], paths: list[str]) -> None:
+    """By a push without series to each receiver that is used; one that is off is told with its own words."""
+    with receiver(200) as (url, asked):
+        check_receivers(url, drivers)
+    assert paths == [path for path, _, _ in asked]
+    with receiver(404) as (url, _), pytest.raises(UsageError) as error:
+        check_receivers(url, drivers)
+    assert f"can't push live metrics: {url}{paths[0]}: 404 Not Found: otlp write receiver is off" == error.value.message
+    with pytest.raises(UsageError, match=r"can't push live metrics: .*: .*refused"):
+        check_receivers(url, drivers)
+
+
+def test_the_url_of_a_prometheus_is_its_base() -> None:
+    """A path in front of the API may be part of it; a slash at its end is none of it."""
+    assert "http://127.0.0.1:9090" == parse_prometheus_url("http://127.0.0.1:9090/")
+    assert "https://metrics.example/prometheus" == parse_prometheus_url("https://metrics.example/prometheus")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "localhost:9090", "127.0.0.1", "ftp://a", "http://", "http://a?b=c", "http://u:p@a", "http://[::1"]
+)
+def test_what_is_no_url_of_a_prometheus_is_rejected(text: str) -> None:
+    """Passwords too: a run's files and messages would repeat them, and so must not the error."""
+    with pytest.raises(UsageError) as error:
+        parse_prometheus_url(text)
+    assert "u:p" not in error.value.message
+
+
 def test_k6_is_told_where_to_write_and_under_which_labels() -> None:
     """Without live metrics there is one output, and no label."""
     k6_job = replace(JOB, cell=replace(CELL, driver="k6"))
@@ -168,6 +205,9 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
         "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
     ] == log.read_text().splitlines()[:4]
     assert 'error="last"' in live.problem
+    program.write_text("#!/bin/sh\n")
+    K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
+    assert 'error="last"' in live.problem, "what was missed stays missed, whatever later windows push"
 
 
 def test_ghz_keeps_a_rate(tmp_path: Path) -> None:

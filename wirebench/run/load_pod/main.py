@@ -87,7 +87,6 @@ def _measure(task: MeasureTask) -> BaseModel:
     index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.load.generators
     # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
     job_name = socket.gethostname().rpartition("-")[0]
-    metrics_push = _make_metrics_push(task)
     with join_start_barrier(index, count, f"{job_name}-0.{job_name}") as barrier:
         _wait_for_name(task)
         job = dataclasses.replace(
@@ -95,11 +94,10 @@ def _measure(task: MeasureTask) -> BaseModel:
             load=task.load.replay(task.recording),
             replicas=task.addresses,
             generator=(index, count),
-            metrics_push=metrics_push,
+            metrics_push=_make_metrics_push(task),
         )
         _limit_threads(task.cores)
-        observed = observe(job, _find_replicas(task) if index == 0 else (), task.cores, barrier)
-    return observed.model_copy(update={"metrics_push_problem": metrics_push.problem}) if metrics_push else observed
+        return observe(job, _find_replicas(task) if index == 0 else (), task.cores, barrier)
 
 
 def _make_job(task: MeasureTask | SendTask) -> Job:

@@ -30,7 +30,6 @@ class Deployed:
 
     def __init__(self, access: Access, values_files: Sequence[Path]) -> None:
         """Take who may enter which cluster, and the values that name its images."""
-        self._access = access
         self._kubectl = Kubectl(access, NAMESPACE)
         self._helm = Helm(access, NAMESPACE, tuple(values_files))
 
@@ -83,19 +82,6 @@ class Deployed:
     def count_shared_cores(self) -> int | None:
         return nodes.read(self._kubectl).shared_cores
 
-    def find_observer(self, name: str) -> str | None:
-        """Return the address of `prometheus` or `grafana` inside the cluster; None where it isn't there or not ready.
-
-        Raises WirebenchError.
-        """
-        observability = Kubectl(self._access, OBSERVABILITY)
-        labels = f"app.kubernetes.io/name={name},app.kubernetes.io/component=observability"
-        services = observability.get("services", labels)
-        if not services or not any(Pod.read(each).ready for each in observability.get("pods", labels)):
-            return None
-        port = services[0]["spec"]["ports"][0]["port"]
-        return f"http://{services[0]['metadata']['name']}.{OBSERVABILITY}:{port}"
-
     def _find_deployment(self, transport: Transport) -> Mapping[str, Any]:
         found = self._kubectl.get("deployments", build_selector(transport))
         if not found:
@@ -104,6 +90,20 @@ class Deployed:
             raise WirebenchError(f"{transport} is scaled to no replica", "give it some: REPLICAS=1, or make deploy")
         deployment: Mapping[str, Any] = found[0]
         return deployment
+
+
+def find_observer(access: Access, name: str) -> str | None:
+    """Return the address of `prometheus` or `grafana` inside the cluster; None where it isn't there or not ready.
+
+    Raises WirebenchError.
+    """
+    kubectl = Kubectl(access, OBSERVABILITY)
+    labels = f"app.kubernetes.io/name={name},app.kubernetes.io/component=observability"
+    services = kubectl.get("services", labels)
+    if not services or not any(Pod.read(each).ready for each in kubectl.get("pods", labels)):
+        return None
+    port = services[0]["spec"]["ports"][0]["port"]
+    return f"http://{services[0]['metadata']['name']}.{OBSERVABILITY}:{port}"
 
 
 def read_service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:

@@ -14,6 +14,7 @@ from wirebench.model.histogram_file import Window
 from wirebench.model.scenario import Scenario
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.builtin import BuiltinServices
+from wirebench.targets.kubernetes.deployed import find_observer
 from wirebench.targets.kubernetes.endpoints import Agents, build_selector, wait_for_agents
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
@@ -45,6 +46,7 @@ class KubernetesTarget(Target):
         `variables` are the environment variables that requests name.
         """
         self._run = run
+        self._access = access
         self._kubectl = Kubectl(access, namespace.name_namespace(run))
         self._helm = Helm(access, self._kubectl.namespace, tuple(values_files))
         self._services: BuiltinServices | VariantServices = BuiltinServices(self._kubectl, self._helm)
@@ -77,6 +79,7 @@ class KubernetesTarget(Target):
             one_machine=self._nodes.are_one_machine,
             zone_selector=self._nodes.select_load_zone(),
         )
+        self.prometheus = self._find_prometheus()
 
     def describe(self) -> Description:
         described = self._nodes.describe(self._kubectl.read_server_version())
@@ -106,6 +109,12 @@ class KubernetesTarget(Target):
         if self._is_there:
             self._is_there = False
             namespace.remove(self._kubectl, *([self._agents_kubectl] if self._has_agents else []))
+
+    def _find_prometheus(self) -> str | None:
+        try:
+            return find_observer(self._access, "prometheus")
+        except WirebenchError:  # a user who may not look there measures all the same
+            return None
 
     def _install_agents(self) -> None:
         """Install what reads CPU time and memory; without it, a run has neither, and says why."""

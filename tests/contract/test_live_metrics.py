@@ -1,0 +1,99 @@
+"""`wirebench run --prometheus`: what Prometheus gets of a run's load, and what becomes of the run without it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from grafana.boards.generators import GENERATORS
+from grafana.boards.transports import TRANSPORTS
+from tests.support.prometheus import Prometheus, started_prometheus
+from tests.support.runs import needs_tools, only_run, running, second_lane, wirebench
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.results.runs import Run
+from wirebench.targets.kubernetes.namespace import name_namespace
+
+pytestmark = [second_lane, needs_tools]
+
+#: Panels of clients: those of services need a Prometheus that scrapes them.
+CLIENT_PANELS = ("Requests", "Service time, p99", "Sent per request", "Offered and achieved rate")
+PUSHING = """\
+question: Does Prometheus see the load of a run?
+factors: {transport: [rest, grpc], concurrency: 2, driver: {rest: [wireload, k6], grpc: [wireload, ghz]}}
+load: {warmup_s: 0.2, window_s: 2.5}
+blocks: 1
+"""
+LOSING = """\
+question: What becomes of a run whose Prometheus ends?
+factors: {transport: socket, operation: [users.get, echo.upper], concurrency: 2, driver: [wireload, k6]}
+load: {warmup_s: 0.1, window_s: 1.2}
+blocks: 1
+"""
+
+
+def count_sent(run: Run, driver: str) -> dict[str, int]:
+    """Return how many requests a driver has sent in a run, by transport."""
+    of_driver = [record for record in run.records if record.factors["driver"] == driver]
+    files = {str(each.factors["transport"]): HistogramFile.read(run.folder / each.histogram_file) for each in of_driver}
+    return {transport: file.sent for transport, file in files.items()}
+
+
+def test_prometheus_gets_every_request_of_a_run(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """In a namespace of the run's own, wireload's under k6's names, and panels of the dashboards show them."""
+    with started_prometheus([], tmp_path) as url:
+        start_s = time.time()
+        done = wirebench("run", scenario(PUSHING), "--out", tmp_path / "results", "--prometheus", f"{url}/")
+        assert 0 == done.returncode, done.stderr
+        time.sleep(1)  # rules are evaluated
+        run, end_s = only_run(tmp_path / "results"), time.time()
+        prometheus = Prometheus(url, frozenset(), end_s, int(end_s - start_s))
+        chosen = f'namespace="{name_namespace(run.info.id)}", pod="load", node!=""'
+
+        def read_last(name: str, label: str, function: str = "") -> dict[str, float]:
+            last = f'{function}(last_over_time({{__name__=~"{name}", {chosen}, {label}}}[5m]))'
+            return {each["metric"]["transport"]: float(each["value"][1]) for each in prometheus.query(last)}
+
+        by_wireload, durations = 'driver="wireload"', "k6_(http|grpc)_req_duration_seconds"
+        assert count_sent(run, "wireload") == read_last("k6_iterations_total", by_wireload)
+        assert count_sent(run, "wireload") == read_last(durations, by_wireload, "histogram_count")
+        assert count_sent(run, "k6") == read_last("k6_iterations_total", 'driver=""')
+        assert {"grpc"} == read_last("ghz_requests_total", 'code="ok"').keys()
+
+        charts = [(board, chart) for board in (TRANSPORTS, GENERATORS) for chart in board.charts()]
+        shown = {
+            chart.title: {labels["transport"] for labels in prometheus.chart(board, chart, chart.queries[0])}
+            for board, chart in charts
+            if chart.title in CLIENT_PANELS
+        }
+        assert {title: {"rest", "grpc"} for title in CLIENT_PANELS} == shown
+        assert ["load"] == prometheus.choices(GENERATORS, GENERATORS.variables[-1])
+    assert not any("Prometheus" in note for note in run.info.notes)
+
+
+def test_a_run_outlives_its_prometheus(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Its records are whole; one caveat says in how many windows pushes failed, and why."""
+    out = tmp_path / "results"
+    with ExitStack() as prometheus:
+        url = prometheus.enter_context(started_prometheus([], tmp_path))
+        with running(scenario(LOSING), out, 1, "--prometheus", url) as (process, _):
+            prometheus.close()
+            _, errors = process.communicate(timeout=120)
+    assert 0 == process.returncode, errors
+    run = only_run(out)
+    assert ("complete", 4) == (run.info.status, len(run.records))
+    assert [{}] * 4 == [record.errors for record in run.records]
+    (note,) = (note for note in run.info.notes if "Prometheus" in note)
+    assert re.match(r"Prometheus lacks live metrics of [234] windows; the figures here have all of them: \S", note)
+    assert 1 == errors.count(f"note: {note}\n")
+
+
+def test_a_prometheus_that_is_not_there_is_rejected(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Before anything is started or written, with what to do."""
+    done = wirebench("run", scenario(LOSING), "--out", tmp_path / "results", "--prometheus", "http://127.0.0.1:1")
+    assert 2 == done.returncode
+    assert "error: can't push live metrics: http://127.0.0.1:1/api/v1/otlp/v1/metrics: " in done.stderr
+    assert "Connection refused\nnext: start Prometheus with --web.enable-otlp-receiver" in done.stderr
+    assert not (tmp_path / "results").exists()
