@@ -45,7 +45,7 @@ def calibrate(
     pairs = _choose(driver or [], transport or [])
     cores = divide_cores()
     path = None
-    with handle_interrupts(STOPPING), CoreClaim(cores.all, _note):
+    with handle_interrupts(STOPPING), CoreClaim(cores.all):
         # Not before: a run that had the cores until now may have added to it.
         calibration, problem = read_calibration(Conditions.of(cores))
         for caveat in filter(None, (problem, *find_warnings(cores))):

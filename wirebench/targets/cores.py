@@ -36,13 +36,17 @@ class Cores:
         return f"server on {_format_cores(self.server)}, generator on {_format_cores(self.generator)}"
 
 
+def _announce(message: str) -> None:
+    sys.stderr.write(f"{message} (Ctrl-C to give up)\n")
+
+
 class CoreClaim:
-    """Cores that only one run of this machine measures on at a time: two at once would disturb each other.
+    """Cores that only one run of this machine uses at a time: two at once would disturb each other.
 
     Each is an abstract Unix socket, which the kernel releases however the process ends: unix(7).
     """
 
-    def __init__(self, cores: Iterable[int], announce: Callable[[str], object]) -> None:
+    def __init__(self, cores: Iterable[int], announce: Callable[[str], object] = _announce) -> None:
         """Claim the cores; if another run has one of them, announce it and wait until that run ends."""
         self._sockets = contextlib.ExitStack()
         for core in sorted(cores) if sys.platform == "linux" else ():  # in order, so that two runs can't wait in turns

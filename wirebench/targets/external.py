@@ -12,6 +12,7 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Tls
 from wirebench.model.variant import Variant
 from wirebench.system.tls import ClientTls, choose_tls, split_scheme
+from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.target import Description, Endpoint, Replica, Target
 
 _CONNECT_TIMEOUT_S = 5.0
@@ -31,6 +32,7 @@ class ExternalTarget(Target):
         self._addresses = {name: _parse_address(name, address) for name, address in addresses.items()}
         self._tls = tls
         self._variants = variants
+        self._claim: CoreClaim | None = None
 
     @classmethod
     def of_transports(cls, addresses: Mapping[str, str], tls: ClientTls | None = None) -> ExternalTarget:
@@ -60,9 +62,14 @@ class ExternalTarget(Target):
                     "leave runtime, workers, threads, store and store_connections at one level each",
                 )
         self.start(services)
+        self._claim = CoreClaim(divide_cores().all)  # the drivers run here, on any core
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         return {service: self._build_endpoint(service) for service in services}
+
+    def clean_up(self) -> None:
+        if self._claim:
+            self._claim.release()
 
     def describe(self) -> Description:
         note = "services were not restarted between blocks: intervals leave out what differs from start to start"

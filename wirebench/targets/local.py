@@ -55,7 +55,7 @@ class LocalTarget(Target):
                 find_command(self._application, service.variant)
             elif not (path := Path(_find_command(service)[0])).exists():
                 raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
-        self._claim = CoreClaim(self.cores.all if self.cores else (), _announce)
+        self._claim = CoreClaim(self.cores.all if self.cores else ())
         if any(service.store == "postgres" for service in services):
             self._prepare_databases()
 
@@ -178,10 +178,6 @@ class LocalTarget(Target):
 def _build_endpoint(service: ServiceSpec, launch: Launch, child: Child, port: int) -> Endpoint:
     replica = Replica(service.variant or service.transport, launch.admin_url, child.pid)
     return Endpoint(service, f"{LOOPBACK}:{port}", (replica,), tls=launch.tls)
-
-
-def _announce(message: str) -> None:
-    sys.stderr.write(f"{message} (Ctrl-C to give up)\n")
 
 
 def _make_certificates() -> CertificateFolder:
