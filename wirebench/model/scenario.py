@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_
 
 from wirebench.errors import UsageError
 from wirebench.model.application import Application, Context, load_builtin
+from wirebench.model.cell import Cell
 from wirebench.model.contract import (
     STREAM_ITEMS_MAX,
     STREAM_RATE_LIMIT_MAX,
@@ -97,6 +98,10 @@ def _read_none(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
     return None if value == "none" else value
 
 
+def _find_own(levels: Mapping[Any, tuple[T, ...]], transport: Transport) -> tuple[T, ...]:
+    return levels.get(transport) or levels.get(EVERY_TRANSPORT) or ()
+
+
 #: A factor's levels: written as one value, as a list, or as either for each transport by name.
 Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], BeforeValidator(_group_by_transport)]
 _LEFT_OUT: Any = Field(default={})
@@ -173,7 +178,7 @@ class Factors(StrictModel):
 
     def list_implementations(self, transport: Transport) -> tuple[Implementation, ...]:
         """Return those of a transport, whose runtimes and defaults differ."""
-        return self.implementation.get(transport) or self.implementation.get(EVERY_TRANSPORT) or ("python",)
+        return _find_own(self.implementation, transport) or ("python",)
 
 
 def locate_factor(factor: str) -> FieldPath:
@@ -289,11 +294,21 @@ class Load(StrictModel):
 
 
 class CrossCheck(StrictModel):
-    """Other drivers that measure some of the cells as well: those of these operations and concurrencies, or all."""
+    """Other drivers that measure some of the cells as well: those of these operations and concurrencies, or all.
+
+    A transport that a key has no levels for isn't checked.
+    """
 
     driver: Levels[Driver]
-    operation: Annotated[tuple[str, ...], BeforeValidator(_convert_levels)] = ()
-    concurrency: Annotated[tuple[int, ...], BeforeValidator(_convert_levels)] = ()
+    operation: Levels[str] = _LEFT_OUT
+    concurrency: Levels[int] = _LEFT_OUT
+
+    def list_drivers(self, cell: Cell) -> tuple[Driver, ...]:
+        """Return the drivers that check a cell."""
+        for levels, level in ((self.operation, cell.operation), (self.concurrency, cell.concurrency)):
+            if levels and level not in _find_own(levels, cell.transport):
+                return ()
+        return _find_own(self.driver, cell.transport)
 
 
 def _choose_main_factor(read: dict[str, Any]) -> Comparable:

@@ -154,13 +154,7 @@ def _add_cross_check(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, .
     factors = scenario.factors.model_copy(update={"driver": check.driver})
     checked = scenario.model_copy(update={"factors": factors})
     _raise_first(scenario, validate_cross_check(check, scenario, cells))
-    added = [
-        dataclasses.replace(cell, driver=driver)
-        for cell in cells
-        if cell.operation in (check.operation or (cell.operation,))
-        and cell.concurrency in (check.concurrency or (cell.concurrency,))
-        for driver in check.driver.get(cell.transport) or check.driver.get(EVERY_TRANSPORT) or ()
-    ]
+    added = [dataclasses.replace(cell, driver=driver) for cell in cells for driver in check.list_drivers(cell)]
     _raise_first(scenario, *(map(_blame_cross_check, validate_cell(cell, checked)) for cell in added))
     if not set(added) - set(cells):
         hint = "name drivers that factors.driver doesn't have, and levels that some cells have together"

@@ -31,6 +31,7 @@ load: {model: closed, warmup_s: 0.5, window_s: 1}
 blocks: 3
 compare: transport
 """
+BY_TRANSPORT = "{rest: 16, grpc: 16, socket: 1}"
 CROSS_CHECK = "cross_check {driver: {rest: k6; grpc: ghz}; operation: users.get; concurrency: 16} -> unset"
 
 
@@ -136,6 +137,25 @@ def test_an_override_with_the_same_value_changes_nothing(tmp_path: Path) -> None
 def test_the_cross_check_follows(tmp_path: Path, overrides: tuple[Override, ...], check: object) -> None:
     """It checks the cells that are left; without any, there is none."""
     assert check == yaml.safe_load(changed(tmp_path, *overrides).source.text).get("cross_check")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (override(concurrency="16"), {"rest": 16, "grpc": 16}),
+        (override(concurrency="1"), {"socket": 1}),
+        (override(transport="rest,socket"), {"rest": 16, "socket": 1}),
+    ],
+)
+def test_a_cross_check_by_transport_follows(
+    tmp_path: Path, overrides: tuple[Override, ...], expected: dict[str, int]
+) -> None:
+    """A transport none of whose checked levels is left isn't checked."""
+    text = TEXT.replace("ghz}", "ghz, socket: k6}").replace("concurrency: 16}", f"concurrency: {BY_TRANSPORT}}}")
+    scenario = changed(tmp_path, *overrides, text=text)
+    assert expected == yaml.safe_load(scenario.source.text)["cross_check"]["concurrency"]
+    checks = [cell for cell in make_plan(scenario, 1).cells if cell.driver != "wireload"]
+    assert expected == {cell.transport: cell.concurrency for cell in checks}
 
 
 def test_levels_of_other_transports_are_removed(tmp_path: Path) -> None:

@@ -361,6 +361,12 @@ def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:
     text = CROSS_CHECKED.replace("{rest: k6, grpc: [k6, ghz]}, operation: users.get, concurrency: 16", "k6")
     drivers = [cell.driver for cell in make_plan(read(tmp_path, text), seed=1).cells]
     assert (8, 8) == (drivers.count("wireload"), drivers.count("k6"))
+    text = CROSS_CHECKED.replace("concurrency: 16}", "concurrency: {rest: 1, grpc: [1, 16]}}")
+    cells = make_plan(read(tmp_path, text), seed=1).cells
+    found = [(cell.transport, cell.concurrency) for cell in cells if cell.driver == "k6"]
+    assert [("rest", 1), ("grpc", 1), ("grpc", 16)] == found
+    cells = make_plan(read(tmp_path, text.replace("rest: 1, ", "")), seed=1).cells
+    assert {"grpc"} == {cell.transport for cell in cells if cell.driver == "k6"}
 
 
 @pytest.mark.parametrize("driver", ["wireload", "{grpc: k6}"])
@@ -381,6 +387,8 @@ def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_refused(tmp_pa
         ("rest: k6", "rest: wrk", ".driver.rest: must be one of wireload, k6"),
         ("operation: users.get", "operation: users.list", ".operation: no cell has the operation 'users.list'"),
         ("concurrency: 16}", "concurrency: [1, 8]}", ".concurrency: no cell has the concurrency 8"),
+        ("concurrency: 16}", "concurrency: {rest: [1, 8]}}", ".concurrency.rest: no cell has the concurrency 8"),
+        ("concurrency: 16}", "concurrency: {socket: 1}}", ".concurrency.socket: socket is not in factors.transport"),
         (
             "ghz]}, operation: users.get",
             "fortio]}, operation: users.create",

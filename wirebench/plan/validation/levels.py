@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from wirebench.model.cell import Cell
@@ -52,10 +52,7 @@ def validate_runtimes(factors: Factors) -> Findings:
 
 def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> Findings:
     """Reject a cross-check of cells that there aren't, or by a driver that verdicts would rest on: stats.compare."""
-    for transport in check.driver:
-        if transport not in (EVERY_TRANSPORT, *scenario.transports):
-            hint = "add it there, or remove its drivers here"
-            yield ("cross_check", "driver", transport), f"{transport} is {_describe_absence(scenario)}", hint
+    yield from _validate_checked_levels(check, scenario, cells)
     ranks = get_args(Driver)
     for transport, drivers in check.driver.items():
         checked = {cell.driver for cell in cells if transport in (EVERY_TRANSPORT, cell.transport)}
@@ -64,12 +61,21 @@ def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[
                 field = ("cross_check", "driver", *(() if transport == EVERY_TRANSPORT else (transport,)))
                 message = f"verdicts would rest on {driver}, which comes before {' and '.join(sorted(checked))}"
                 yield field, message, "swap it with factors.driver"
-    for name, levels in (("operation", check.operation), ("concurrency", check.concurrency)):
-        present = dict.fromkeys(getattr(cell, name) for cell in cells)
-        for place, level in enumerate(levels):
-            if level not in present:
-                hint = f"choose from {', '.join(map(str, present))}"
-                yield ("cross_check", name, place), f"no cell has the {name} {level!r}", hint
+
+
+def _validate_checked_levels(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> Findings:
+    by_key: dict[str, Mapping[str, tuple[object, ...]]] = dict(check)
+    for name, by_transport in by_key.items():
+        for transport, levels in by_transport.items():
+            own = () if transport == EVERY_TRANSPORT else (transport,)
+            if not {*own} <= {*scenario.transports}:
+                hint = "add it there, or remove its levels here"
+                yield ("cross_check", name, transport), f"{transport} is {_describe_absence(scenario)}", hint
+            present = dict.fromkeys(getattr(cell, name) for cell in cells if cell.transport in (own or TRANSPORTS))
+            for place, level in enumerate(levels if name != "driver" else ()):
+                if level not in present:
+                    hint = f"choose from {', '.join(map(str, present))}"
+                    yield ("cross_check", name, *own, place), f"no cell has the {name} {level!r}", hint
 
 
 def validate_comparison(scenario: Scenario, cells: Sequence[Cell], *, is_needed: bool) -> Findings:
