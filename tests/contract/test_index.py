@@ -19,6 +19,7 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.analysis.summary import summarise
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.metric import COMPARED, METRICS
+from wirebench.model.record import Instrument
 from wirebench.results.index import Filters, Index, IndexFollower, IndexUnusableError, Result
 from wirebench.results.index.tables import SCHEMA, version
 from wirebench.results.index.url import parse
@@ -104,7 +105,9 @@ def test_a_run_written_live_is_the_same_as_one_made_anew(url: str, tmp_path: Pat
 
 def test_figures_are_those_of_the_typical_block(index: Index, tmp_path: Path) -> None:
     """The view's geometric means are those that tables and reports show; counts are added up."""
-    run = write_run(tmp_path, EARLIER, record={"errors": {"internal": 3}}, gates=lambda *_: (passed(), GENERATOR_GATE))
+    instrument = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=9, ceiling_share=0.3)
+    record = {"errors": {"internal": 3}, "instrument": instrument}
+    run = write_run(tmp_path, EARLIER, record=record, gates=lambda *_: (passed(), GENERATOR_GATE))
     cells = [stream_run.stream_cell("rest")]
     streams = stream_run.write_run(tmp_path, cells, {"rest": 1.0}, blocks=2)
     index.catch_up(tmp_path)

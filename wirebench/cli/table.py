@@ -104,6 +104,7 @@ def _make_extra_columns(cells: Sequence[CellSummary]) -> Iterator[_Column]:
         ("blocks", "max / min", lambda cell: format_number(cell.spread(cell.rate))),
         ("replicas", "%", lambda cell: " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT),
         ("generator", "CPU %", _format_generator_share),
+        ("driver", "% of ceiling", lambda cell: format_number(cell.figure(METRICS["ceiling_share"]))),
     )
     for heading, unit, figure in figures:
         yield _Column(heading, unit, tuple(map(figure, cells)))

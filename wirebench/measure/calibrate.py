@@ -27,7 +27,7 @@ from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS, Driver, Transport, find_defaults
 from wirebench.model.histogram_file import OK, Clock
-from wirebench.model.record import Interval, join_intervals
+from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Interval, join_intervals
 from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_rate_asked_per_s
 from wirebench.plan.driver_support import DRIVER_FACTS
@@ -43,9 +43,9 @@ _OVERHEAD_S = {"wireload": 0.15}
 _OTHERS_OVERHEAD_S = 1.3
 #: Connections of closed loads, and after how many milliseconds the server answers. Slower answers on one connection, or
 #: faster ones on many, come to too few requests for a p99, or to the ceiling.
-_CLOSED = {1: (0, 1), 16: (0, 1, 10), 64: (0, 10)}
+_CLOSED = {1: (0, 1), 16: (0, 1, 10), CALIBRATED_CONNECTIONS_MAX: (0, 10)}
 #: Open loads: their connections, their rates as shares of the ceiling, and one that is low for any driver.
-_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S, _OPEN_SERVER_MS = 64, (0.1, 0.5), 500, 1
+_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S, _OPEN_SERVER_MS = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500, 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,10 @@ def choose_latency(record: Record) -> Latency | None:
     return getattr(record, clock) if clock else None
 
 
+def _read_instrument(figure: Callable[[Instrument], float | None]) -> Callable[[Record], float | None]:
+    return lambda record: figure(record.instrument) if record.instrument else None
+
+
 def _divide_kept_rate(record: Record, amount: float | None) -> float | None:
     rate_per_s = record.search.rate_kept_per_s if record.search else None
     return rate_per_s / amount if rate_per_s and amount else None
@@ -245,9 +249,32 @@ _STREAMS = (
         short="CPU/item",
     ),
 )
+_DRIVERS = (
+    Metric(
+        "ceiling_share",
+        "ceiling_share_percent",
+        "share of the driver's ceiling",
+        "%",
+        "The requests/s as a share of the most that the driver makes on as many connections, if it is calibrated.",
+        of=_read_instrument(lambda of: None if of.ceiling_share is None else 100 * of.ceiling_share),
+        over_blocks="max",
+        short="of ceiling",
+    ),
+    Metric(
+        "coarse",
+        "coarse_blocks",
+        "coarsely calibrated",
+        "blocks",
+        "Blocks whose driver was calibrated in a hurry, at the start of a run.",
+        of=_read_instrument(lambda of: int(of.coarse)),
+        over_blocks="sum",
+    ),
+)
 
 #: All of them, in the order in which they are shown.
-METRICS = {metric.name: metric for metric in (*_REQUESTS, *_LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS)}
+METRICS = {metric.name: metric for metric in (*_REQUESTS, *_LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS, *_DRIVERS)}
+#: What the driver's figures are worth.
+DRIVERS = tuple(metric.name for metric in _DRIVERS)
 #: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
 CAPACITIES = tuple(metric.name for metric in _CAPACITIES)
 #: What cells are compared by.

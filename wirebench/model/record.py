@@ -16,6 +16,8 @@ from wirebench.model.histogram_file import ErrorText, Handshakes
 Factor = str | int | float | None
 #: A quantile with fewer than ten samples beyond it is noise.
 P99_9_REQUESTS_MIN = 10_000
+#: `wirebench calibrate` loads each driver on so many connections at most.
+CALIBRATED_CONNECTIONS_MAX = 64
 #: The lowest and the highest.
 Interval = tuple[float, float]
 
@@ -107,7 +109,7 @@ class Instrument(FrozenModel):
     Errors are measured minus truth, on the clock of what users wait; None where too few requests were beyond the
     percentile. The ceiling is the most requests/s that the driver makes on so many connections, 16 at least; None of
     streams.
-    `coarse` ones were measured in a hurry, at the start of a run. Nothing is subtracted from the figures.
+    `coarse` ones were measured once and in a hurry, at the start of a run. Nothing is subtracted from the figures.
     """
 
     coarse: bool

@@ -6,15 +6,37 @@ from collections.abc import Iterator
 
 from wirebench.analysis.disturbances import find_disturbances
 from wirebench.analysis.pauses import describe_pauses
+from wirebench.analysis.summary import summarise
 from wirebench.model.labels import pluralise
+from wirebench.model.metric import METRICS
+from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
 from wirebench.results.runs import Run
 
-_WINDOWS_NAMED_MAX = 3
+_WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
 
 
 def list_caveats(run: Run) -> tuple[str, ...]:
-    """Return the caveats of a run's figures: what it noted itself, its pauses and disturbances."""
-    return (*run.info.notes, *describe_pauses(run), *describe_disturbances(run))
+    """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
+    calibration = filter(None, [describe_calibration(run)])
+    return (*run.info.notes, *calibration, *describe_pauses(run), *describe_disturbances(run))
+
+
+def describe_calibration(run: Run) -> str:
+    """Say which cells' drivers are calibrated coarsely, and what renews that; nothing if none are."""
+    cells = summarise(run.records)
+    coarse = [cell.full_name for cell in cells if cell.figure(METRICS["coarse"])]
+    if not coarse:
+        return ""
+    where = f"all {pluralise(len(cells), 'cell')}" if len(coarse) > 1 else coarse[0]
+    if 1 < len(coarse) < len(cells):
+        more = len(coarse) - _CELLS_NAMED_MAX
+        named = (*coarse[:_CELLS_NAMED_MAX], *([f"{more} more"] if more > 0 else []))
+        where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(named)})"
+    renewal = f"; `wirebench calibrate` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
+    return (
+        f"the drivers' error and ceiling are known coarsely in {where}, measured once and in a hurry at the start of "
+        f"{'this run, in a pod' if run.info.target == 'kubernetes' else f'a run{renewal}'}"
+    )
 
 
 def describe_disturbances(run: Run) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import format_error, name_gate
-from wirebench.model.metric import CAPACITIES, METRICS
+from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS
 from wirebench.model.record import Record
 from wirebench.present.latencies import CellLatency
 from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number
@@ -137,6 +137,7 @@ THROTTLED = TableColumn("throttled", "periods/s", read_mean(_throttled))
 MEMORY = TableColumn("server memory", "MiB, max", read_greatest(_memory_mib))
 OF_THE_LOAD = (
     TableColumn("generator CPU", "%, max", read_greatest(_generator_per_cent)),
+    *map(make_column, DRIVERS),
     TableColumn("replicas", "% of requests", _shares),
     TableColumn("fairness", "of workers, min", _fairness),
 )

@@ -56,6 +56,9 @@ class Result:
     first_item_ms: float | None
     p99_item_gap_ms: float | None
     cpu_us_per_item: float | None
+    #: What the driver's figures are worth; None where it wasn't calibrated.
+    ceiling_share_percent: float | None
+    coarse_blocks: int | None
     total_samples: int
     successful: int
     failed: int

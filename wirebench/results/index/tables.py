@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateView
 from sqlalchemy.types import TypeEngine
 
-from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS, Metric
 
 
 class Words(sa.TypeDecorator[str]):
@@ -121,6 +121,9 @@ blocks = sa.Table(
     sa.Column("mismatches", sa.BigInteger, nullable=False),
     sa.Column("memory_bytes", sa.BigInteger),
     sa.Column("generator_cpu_share", sa.Double),
+    #: None where the driver wasn't calibrated.
+    sa.Column("ceiling_share_percent", sa.Double),
+    sa.Column("coarse_blocks", sa.Integer),
     #: None of requests.
     sa.Column("items", sa.BigInteger),
     sa.Column("item_rate_per_s", sa.Double),
@@ -170,7 +173,7 @@ sa.Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.pa
 TABLES = (runs, cells, blocks, statistics, gates)
 
 #: Changes with the schema, so that an index of another one is recognized. Such numbers only grow.
-SCHEMA = "0006"
+SCHEMA = "0007"
 version = sa.Table("wirebench_index_version", metadata, sa.Column("version_num", sa.Text, primary_key=True))
 
 
@@ -183,7 +186,7 @@ def _select_results() -> sa.Select[Any]:
     figures = {
         "requests": blocks.c.requests,
         "throughput": blocks.c.throughput_per_s,
-        **{name: blocks.c[METRICS[name].field] for name in CAPACITIES},
+        **{name: blocks.c[METRICS[name].field] for name in (*CAPACITIES, *DRIVERS)},
         **{name: reply.c[f"{name}_ms"] for name in _LATENCIES},
         "errors": blocks.c.failed,
         "cpu": blocks.c.cpu_us_per_request,

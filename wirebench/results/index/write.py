@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_machine
-from wirebench.model.metric import CAPACITIES, METRICS, choose_clock
+from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS, choose_clock
 from wirebench.model.record import Latency, Record
 from wirebench.model.run_info import RunInfo
 from wirebench.results.index.tables import TABLES, blocks, cells, gates, runs, statistics
@@ -171,7 +171,7 @@ def _make_record_rows(record: Record) -> _RecordRows:
         "errors": orjson.dumps(record.errors).decode(),
         "throughput_per_s": METRICS["throughput"].of(record),
         "cpu_us_per_request": METRICS["cpu"].of(record),
-        **{METRICS[name].field: METRICS[name].of(record) for name in CAPACITIES},
+        **{METRICS[name].field: METRICS[name].of(record) for name in (*CAPACITIES, *DRIVERS)},
         "rate_asked_per_s": record.rate_asked_per_s,
         "dropped_iterations": record.dropped_iterations,
         "mismatches": record.mismatches,
