@@ -3,7 +3,9 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.NOTPARALLEL: # Each step says how long it took.
+ifndef PARALLEL
+.NOTPARALLEL: # Each step says how long it took, on its line.
+endif
 .SUFFIXES:
 
 ##@ Variables

@@ -4,9 +4,17 @@
 .PHONY: setup setup-wireload setup-quick setup-dev wheel clean
 setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what all scenarios need: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
 
-setup-quick: setup-wireload .tools/bin/k6 .tools/bin/ghz ## the same without toxiproxy and the services in Go: what `make bench` needs
+setup-quick: .tools/.prerequisites ## the same without toxiproxy and the services in Go: what `make bench` needs
+	$(call set-up,.tools/bin/k6 .tools/bin/ghz)
 
-setup-wireload: .venv/.installed .tools/bin/wireload .tools/bin/truth ## .venv and wireload: what `make bench ARGS='--driver wireload'` needs
+setup-wireload: .tools/.prerequisites ## .venv and wireload: what `make bench ARGS='--driver wireload'` needs
+	$(call set-up)
+
+# $(call set-up,PROGRAMS): .venv, wireload and these programs, two steps at a time: Python's take one core, and Go waits
+# for downloads.
+define set-up
++@$(MAKE) --silent --no-print-directory --jobs=2 PARALLEL=yes .venv/.installed .tools/bin/wireload .tools/bin/truth $(1)
+endef
 
 setup-dev: setup .venv/.dev-packages ## what test and lint need besides
 
@@ -27,21 +35,36 @@ clean: ## remove all that was installed, built or cached here, and no results
 .venv/pyvenv.cfg: | .tools/.prerequisites
 	@$(STEP) "python: making .venv" $(PYTHON) -m venv --clear .venv
 
-.venv/.packages: requirements/bench.lock | .venv/pyvenv.cfg
-	@$(STEP) "python: installing packages from $<" $(PIP) install --require-hashes --requirement $<
+# uv takes a tenth of pip's CPU time. pip installs it, by its hash.
+.venv/bin/uv: requirements/bench.lock | .venv/pyvenv.cfg
+	@awk '/^[a-z]/ {is_uv = /^uv==/} is_uv' $< | $(STEP) "python: installing uv" \
+	  $(PIP) install --no-compile --require-hashes --requirement /dev/stdin
+	@touch $@
+
+# $(call install-packages,OPTIONS): with uv, or, where that fails, with pip: only pip reads pip's configuration, which
+# may name another index or a proxy.
+define install-packages
+bash -c '.venv/bin/uv pip install --quiet --python $(BIN)/python $(1) || $(PIP) install $(1)'
+endef
+
+.venv/.packages: requirements/bench.lock .venv/bin/uv
+	@$(STEP) "python: installing packages from $<" $(call install-packages,--require-hashes --requirement $<)
 	@touch $@
 
 .venv/.dev-packages: requirements/dev.lock .venv/.packages
-	@$(STEP) "python: installing packages from $<" $(PIP) install --require-hashes --requirement $<
+	@$(STEP) "python: installing packages from $<" $(call install-packages,--require-hashes --requirement $<)
 	@touch $@
 
 .venv/.installed: $(PROJECTS) .venv/.packages
 	@$(STEP) "python: installing wirebench, its services and its contract" \
-	  $(PIP) install --no-deps --no-build-isolation --editable proto --editable services/python --editable .
+	  $(call install-packages,--no-deps --no-build-isolation --editable proto --editable services/python --editable .)
 	@touch $@
 
 .tools/bin/k6: $(call sources-of,k6/extension wireload) | .tools/.prerequisites
 	$(call build-go,k6/extension,$(SLOW))
+
+# Before the others: two builds at once would compile the packages that they share twice.
+.tools/bin/k6 .tools/bin/ghz .tools/bin/truth: | .tools/bin/wireload
 
 .tools/bin/wireload: $(call sources-of,wireload) | .tools/.prerequisites
 	$(call build-go,wireload)

@@ -1,4 +1,4 @@
-# Versions of tools. Those of k6 and fortio are in their go.mod, those of Python packages (buf among them) in requirements/,
+# Versions of tools. Those of k6 and fortio are in their go.mod, those of Python packages (buf and uv among them) in requirements/,
 # and that of Kubernetes in images/offline/kubernetes/go.mod.
 GHZ_VERSION := v0.93.0
 TOXIPROXY_VERSION := v2.5.0
@@ -7,7 +7,6 @@ OHA_RUST_VERSION := 1.88
 # The last commit before its module path got a suffix that the version tags lack.
 PODINFO_VERSION := v1.8.1-0.20250910200901-e86405a8674e
 METRICS_SERVER_VERSION := v0.9.0
-UV_VERSION := 0.13.8
 # v0.315.0 is how Go modules write Prometheus 3.15.0.
 PROMETHEUS_VERSION := v0.315.0
 KIND_VERSION := v0.33.0

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +65,30 @@ import wirebench.run.load_pod.main, wirebench.targets.kubernetes.endpoints
 def test_locust_lock_holds_the_driver() -> None:
     """`make driver-locust` installs what is locked, and nothing else."""
     assert "locust" in read_lock("locust.lock"), "run: make lock"
+
+
+def print_commands(target: str) -> str:
+    """Return what make would run to make a file anew."""
+    command = ["make", "--dry-run", "--always-make", "--no-print-directory", target]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def test_what_installs_the_packages_is_installed_by_its_hash() -> None:
+    """`make setup` takes uv's entry out of the lock, and nothing else: pip fetches whatever has a hash there."""
+    (extract,) = re.findall(r"(?m)^(awk .*?) \|", print_commands(".venv/bin/uv"))
+    entry = subprocess.run(["bash", "-c", extract], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [f"uv=={read_lock('bench.lock')['uv']}"] == re.findall(r"(?m)^\S+==[^ ]+", entry)
+    assert "--hash=sha256:" in entry
+
+
+@pytest.mark.parametrize(("uv_status", "expected"), [(0, "uv\n"), (2, "uv\npython -m pip\n")])
+def test_where_uv_fails_pip_installs(tmp_path: Path, uv_status: int, expected: str) -> None:
+    """Only pip reads pip's configuration, which may name another index or a proxy."""
+    programs = tmp_path / ".venv/bin"
+    programs.mkdir(parents=True)
+    for name, script in (("uv", f"echo uv; exit {uv_status}"), ("python", 'echo "python $1 $2"')):
+        (programs / name).write_text(f"#!/usr/bin/env bash\n{script}\n")
+        (programs / name).chmod(0o755)
+    (install,) = re.findall(r"(?m)bench\.lock\" (bash -c .*)$", print_commands(".venv/.packages"))
+    done = subprocess.run(["bash", "-c", install], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert expected == done.stdout
