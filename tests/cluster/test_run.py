@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import LONG, Cluster, Started, wait_until
+from tests.support.prometheus import Prometheus
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Record
-from wirebench.targets.kubernetes.namespace import LABEL
+from wirebench.targets.kubernetes.namespace import LABEL, name_namespace
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("no_namespace_is_left")]
 
@@ -183,9 +185,14 @@ def test_generators_share_a_load(tmp_path: Path) -> None:
     """Two pods send what one was asked to send: the rate is the whole's, and so is what the server counted."""
     started = Started(tmp_path, SHARED)
     assert 0 == started.end(), started.printed
-    (record,) = started.run().records
+    run = started.run()
+    (record,) = run.records
     assert 0.95 < record.rate_achieved_per_s / 100 < 1.05
     assert {gate.name: gate.passed for gate in record.gates}["counts"]
+    pushed = f'last_over_time(k6_iterations_total{{namespace="{name_namespace(run.info.id)}", driver="wireload"}}[10m])'
+    generators = Prometheus("http://127.0.0.1:9090", frozenset(), time.time(), 60).query(pushed)
+    sent = HistogramFile.read(run.folder / record.histogram_file).sent
+    assert (2, sent) == (len(generators), sum(float(each["value"][1]) for each in generators)), "live metrics of both"
 
 
 @pytest.mark.slow
