@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.cluster import Cluster, list_namespaces, started_runs
+from tests.support.cluster import Cluster, list_namespaces, started_commands
 
 
 @pytest.fixture(scope="session")
@@ -29,8 +29,8 @@ def no_namespace_is_left(cluster: Cluster) -> Iterator[None]:
     """Check that after each test no namespace of a run is left, and that all others are there."""
     before = list_namespaces(cluster)
     yield
-    while started_runs:  # of a test that failed
-        process = started_runs.pop().process
+    while started_commands:  # of a test that failed
+        process = started_commands.pop().process
         process.terminate()
         process.wait(timeout=120)
     assert before == list_namespaces(cluster)

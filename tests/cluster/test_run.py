@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import LONG, Cluster, Started, wait_until
+from tests.support.cluster import LONG, Cluster, Command, Started, wait_until
 from tests.support.prometheus import Prometheus
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Record
@@ -72,6 +73,7 @@ load: {warmup_s: 0.5, window_s: 1}
 blocks: 1
 compare: transport
 """
+CALIBRATE_REST = ("calibrate", "--target", "kubernetes", "--driver", "wireload", "--transport", "rest")
 SHARED = """\
 question: Do two generators act as one?
 factors: {transport: rest, concurrency: 4, rate_per_s: 100, cpu_limit_millicores: 250}
@@ -165,8 +167,9 @@ def test_a_service_that_prefers_close_endpoints_asks_only_the_replica_in_the_loa
 
 
 @pytest.mark.slow
-def test_load_pods_calibrate_their_drivers(tmp_path: Path) -> None:
+def test_load_pods_calibrate_their_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod measures the drivers' ceiling and error before the first block, and every record carries them."""
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
     started = Started(tmp_path, CALIBRATED, "--calibrate")
     assert 0 == started.end(), started.printed
     assert "in a load pod: calibrating wireload, about " in started.printed
@@ -179,6 +182,40 @@ def test_load_pods_calibrate_their_drivers(tmp_path: Path) -> None:
         assert record.instrument.p50_error_ms is not None
         assert record.instrument.ceiling_share is not None
         assert "ceiling" in {gate.name for gate in record.gates}
+
+
+@pytest.mark.slow
+def test_a_run_looks_up_what_was_calibrated_in_load_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ladder climbed in a pod is kept, and a run then measures nothing of its driver; without one, it does."""
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
+    calibrated = Command(tmp_path, *CALIBRATE_REST)
+    assert 0 == calibrated.end(), calibrated.printed
+    assert "1/1: wireload rest" in calibrated.printed
+    (path,) = (tmp_path / "state").glob("load-pod-1-*.json")
+    assert {False} == {each["coarse"] for each in json.loads(path.read_text())["points"]}
+
+    started = Started(tmp_path, CALIBRATED.replace("[rest, grpc, socket]", "[rest, grpc]"), "--calibrate")
+    assert 0 == started.end(), started.printed
+    assert "in a load pod: calibrating wireload, about " in started.printed
+    found = {record.factors["transport"]: record.instrument for record in started.run().records}
+    assert {"rest": False, "grpc": True} == {name: each and each.coarse for name, each in found.items()}
+
+
+@pytest.mark.slow
+def test_an_interrupted_calibration_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in the cluster nor in a file; while it goes on, no run starts."""
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
+    calibrating = Command(tmp_path, *CALIBRATE_REST)
+    calibrating.wait_for("about ")
+    other = tmp_path / "other"
+    other.mkdir()
+    run = Started(other, LONG)
+    assert 1 == run.end()
+    assert "another run is measuring on this cluster: wirebench-" in run.printed
+    calibrating.process.send_signal(signal.SIGINT)
+    assert 130 == calibrating.end(), calibrating.printed
+    assert "nothing was kept" in calibrating.printed
+    assert not (tmp_path / "state").exists()
 
 
 def test_generators_share_a_load(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from wirebench.measure.calibration import (
     Point,
     get_now,
     identify_version,
+    locate_calibration,
     write_calibration,
 )
 from wirebench.measure.truth import SERVER
@@ -38,10 +39,9 @@ UNCALIBRATED = BY_WIRELOAD.replace("concurrency: 4", "concurrency: 4096").replac
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where calibrations are kept."""
-    path = tmp_path / "state" / "calibration.json"
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(path))
-    return path
+    """Return where the calibration of this machine is kept."""
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
+    return locate_calibration(Conditions.of(divide_cores()))
 
 
 def wirebench(*arguments: str | Path) -> str:

@@ -126,7 +126,7 @@ def test_an_external_target_is_loaded_but_not_restarted(
 
     The driver runs here, and so is calibrated here.
     """
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "calibration.json"))
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "calibration"))
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
     services = [ServiceSpec("rest", "uvicorn", 1, None, "memory"), ServiceSpec("socket", "asyncio", 1, None, "memory")]
     try:

@@ -74,14 +74,11 @@ blocks: 1
 """
 
 
-class Started:
-    """A run in the background, with what it prints."""
+class Command:
+    """A command in the background, with what it prints."""
 
-    def __init__(self, folder: Path, scenario: str, *flags: str) -> None:
-        (folder / "it.yaml").write_text(scenario, encoding="utf-8")
-        self.results = folder / "results"
-        self._log = folder / "printed"
-        arguments = ["run", str(folder / "it.yaml"), "--target", "kubernetes", "--out", str(self.results), *flags]
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self._log = folder / f"printed by {arguments[0]}"
         with self._log.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "wirebench.cli", *arguments],
@@ -91,7 +88,7 @@ class Started:
                 # The user's own clusters are not taken by mistake.
                 env={**os.environ, "KUBECONFIG": str(folder / "somebody's")},
             )
-        started_runs.append(self)
+        started_commands.append(self)
 
     @property
     def printed(self) -> str:
@@ -107,13 +104,24 @@ class Started:
         """Wait for its end, and return its exit status."""
         return self.process.wait(timeout=540)  # less than a test may take; restarting three services takes minutes
 
+
+class Started(Command):
+    """A run in the background."""
+
+    def __init__(self, folder: Path, scenario: str, *flags: str) -> None:
+        (folder / "it.yaml").write_text(scenario, encoding="utf-8")
+        self.results = folder / "results"
+        super().__init__(
+            folder, "run", str(folder / "it.yaml"), "--target", "kubernetes", "--out", str(self.results), *flags
+        )
+
     def run(self) -> Run:
         """Return the one run that it has left."""
         (info,) = self.results.glob("*/run.json")
         return load_run(info.parent)
 
 
-started_runs: list[Started] = []
+started_commands: list[Command] = []
 
 
 def list_namespaces(cluster: Cluster) -> set[str]:

@@ -18,7 +18,7 @@ from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
 from wirebench.measure import environment
 from wirebench.measure.calibrate import list_transports
-from wirebench.measure.calibration import Conditions, Point, read_calibration
+from wirebench.measure.calibration import Conditions, Point, list_load_pod_calibrations, read_calibration
 from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
@@ -40,7 +40,7 @@ class Finding:
 
 def doctor() -> None:
     """Check this machine for what would spoil runs or their figures."""
-    findings = [*_check_tools(), *_check_calibration(), *_check_machine()]
+    findings = [*_check_tools(), *_check_calibration(), *_list_load_pod_calibrations(), *_check_machine()]
     for finding in findings:
         mark = "ok" if finding.good else "FAIL" if finding.fatal else "warn"
         sys.stdout.write(f"{mark:5} {fit_installation(finding.text)}\n")
@@ -79,6 +79,15 @@ def _check_calibration() -> Iterator[Finding]:
                 unknown.append(f"{name} {transport}")
     if unknown:
         yield Finding(f"not calibrated: {', '.join(unknown)}; `wirebench calibrate` measures all, a run its own loads")
+
+
+def _list_load_pod_calibrations() -> Iterator[Finding]:
+    for kept in list_load_pod_calibrations():
+        place = f"load pods with a CPU limit of {kept.conditions.cpu_limit:g} on {kept.conditions.cpu}"
+        for name in get_args(Driver):
+            for transport in list_transports(name):
+                if points := kept.find_points(name, transport):
+                    yield Finding(f"{place}: {_describe(points)}")
 
 
 def _describe(points: Sequence[Point]) -> str:

@@ -41,11 +41,9 @@ from wirebench.run.load_pod import pods
 from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets import Endpoint
 from wirebench.targets.kubernetes import OUR_CONTEXT, Access, Deployed, find_access, find_observer
-from wirebench.targets.kubernetes.load import KubernetesLoadPods
+from wirebench.targets.kubernetes.load import AROUND_S, KubernetesLoadPods
 
 _WARMUP_S = 1.0
-#: A load pod starts, and its end is noticed, in about so long.
-_AROUND_S = 5.0
 DURATION_S_MIN = 1.0
 #: ghz sends a load in parts of 20 s, and each takes a moment to start: half an hour is what the Job's deadline allows.
 DURATION_S_MAX = 1800.0
@@ -194,7 +192,7 @@ def _send_load(cluster: Deployed, load_pods: KubernetesLoadPods, endpoint: Endpo
     cell, asked = job.cell, job.load
     parts = math.ceil(asked.window_s / PART_S_MAX) if cell.driver == "ghz" else 1
     try:
-        expected_s = _AROUND_S + parts * asked.warmup_s + asked.window_s
+        expected_s = AROUND_S + parts * asked.warmup_s + asked.window_s
         with Countdown(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s):
             observed = pods.observe(load_pods, job, endpoint, lambda: None)
     finally:

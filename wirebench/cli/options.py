@@ -60,6 +60,11 @@ running_option = functools.partial(typer.Option, rich_help_panel="Services that 
 _cluster_option = functools.partial(typer.Option, rich_help_panel="Cluster")
 
 
+def make_target_option(what: str, default: str) -> Any:  # noqa: ANN401 - typer's
+    """Return the option of where something is done."""
+    return typer.Option("--target", metavar="NAME", help=f"{what}; default: {default}.")
+
+
 def _describe_address(name: str, transport: str) -> str:
     return f"Address of the {name} service; --target external: default WIREBENCH_{transport}."
 

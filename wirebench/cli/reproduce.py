@@ -22,6 +22,7 @@ from wirebench.cli.options import (
     TlsFiles,
     Verbosity,
     complete_runs,
+    make_target_option,
 )
 from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
 from wirebench.cli.send import send_when_over
@@ -51,7 +52,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
         ),
     ],
     *,
-    target: Annotated[str | None, typer.Option(help="Where services run; default: as they did.")] = None,
+    target: Annotated[str | None, make_target_option("Where services run", "as they did")] = None,
     blocks: Annotated[int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Default: as many as there were.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=SEED_MAX, help="Default: the same.")] = None,
     application: ApplicationFile = None,

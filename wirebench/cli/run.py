@@ -19,6 +19,7 @@ from wirebench.cli.options import (
     TlsFiles,
     Verbosity,
     complete_scenarios,
+    make_target_option,
 )
 from wirebench.cli.overrides import Overrides
 from wirebench.cli.requests import Requests, write_requests
@@ -45,9 +46,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     cluster: Cluster,
     target: Annotated[
         str | None,
-        typer.Option(
-            help="Where services run: local, kubernetes or external; default: local, or where all variants are."
-        ),
+        make_target_option("Where services run: local, kubernetes or external", "local, or where all variants are"),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -35,6 +36,8 @@ FULL_CONNECTIONS = 16
 _RATE_TOLERANCE = 1.1
 #: The share of its rate that an open load reaches, if the driver keeps up; the window is short.
 _KEPT_UP = 0.95
+#: Begins the names of files of load pods.
+_LOAD_POD = "load-pod"
 
 
 class Errors(FrozenModel):
@@ -92,20 +95,29 @@ class Point(FrozenModel):
 class Conditions(FrozenModel):
     """What calibrations depend on besides the driver: with other ones they are stale."""
 
+    #: The model of the processor, and how many cores the machine has.
     cpu: str
     kernel: str
     #: Which cores server and driver are bound to.
     cores: str
+    #: How many cores a load pod gives the driver, and the server as many; None outside of load pods.
+    cpu_limit: float | None = None
     #: A digest of the server of known latency.
     truth: str
 
     @classmethod
-    def of(cls, cores: Cores) -> Conditions:
+    def of(cls, cores: Cores, cpu_limit: float | None = None) -> Conditions:
         """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
         machine = environment.read_machine()
         if not SERVER.is_file():
             raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
-        return cls(cpu=machine["cpu"], kernel=machine["kernel"], cores=str(cores), truth=_compute_digest(SERVER))
+        return cls(
+            cpu=f"{machine['cpu']}, {machine['cores']} cores",
+            kernel=machine["kernel"],
+            cores=str(cores),
+            cpu_limit=cpu_limit,
+            truth=_compute_digest(SERVER),
+        )
 
     def list_differences(self, other: Conditions) -> tuple[str, ...]:
         return tuple(
@@ -116,7 +128,7 @@ class Conditions(FrozenModel):
 
 
 class Calibration(FrozenModel):
-    """The calibrated points of one machine: the content of its file."""
+    """The calibrated points of one machine, or of the load pods that run on it: the content of a file."""
 
     schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
     conditions: Conditions
@@ -134,11 +146,12 @@ class Calibration(FrozenModel):
         ]
         return self.model_copy(update={"points": (*kept, *points)})
 
-    def current(self) -> Calibration:
-        """Return it without the points of drivers that have changed since."""
-        versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
+    def current(self, versions: Mapping[Driver, str] | None = None) -> Calibration:
+        """Return it without the points of drivers that have changed since; by default, those of this machine."""
+        if versions is None:
+            versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
         return self.model_copy(
-            update={"points": tuple(each for each in self.points if each.version == versions[each.driver])}
+            update={"points": tuple(each for each in self.points if each.version == versions.get(each.driver))}
         )
 
     def find_points(self, driver: Driver, transport: Transport) -> list[Point]:
@@ -194,15 +207,33 @@ def identify_version(driver: Driver) -> str:
 
 
 def locate_calibration(conditions: Conditions) -> Path:
+    limit = conditions.cpu_limit
+    place = conditions.cpu if limit is None else f"{_LOAD_POD} {limit:g} {conditions.cpu}"
+    return _find_folder() / f"{re.sub(r'[^a-z0-9]+', '-', place.lower())}.json"
+
+
+def _find_folder() -> Path:
     if path := os.environ.get("WIREBENCH_CALIBRATION"):
         return Path(path)
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    fingerprint = re.sub(r"[^a-z0-9]+", "-", f"{conditions.cpu} {os.cpu_count()} cores".lower())
-    return state / "wirebench" / "calibration" / f"{fingerprint}.json"
+    return state / "wirebench" / "calibration"
 
 
-def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
-    """Return what is known under these conditions, and why what the file holds isn't used, if it isn't."""
+def list_load_pod_calibrations() -> list[Calibration]:
+    """Return what is kept of load pods; whether it is stale is known only in their cluster."""
+    found = []
+    for path in sorted(_find_folder().glob(f"{_LOAD_POD}-*.json")):
+        # What can't be read is reported by the run that looks it up.
+        with contextlib.suppress(OSError, ValidationError):
+            found.append(Calibration.model_validate_json(path.read_bytes()))
+    return found
+
+
+def read_calibration(conditions: Conditions, versions: Mapping[Driver, str] | None = None) -> tuple[Calibration, str]:
+    """Return what is known under these conditions, and why what the file holds isn't used, if it isn't.
+
+    `versions` are those of the drivers; by default, of this machine's.
+    """
     path, nothing = locate_calibration(conditions), Calibration(conditions=conditions)
     try:
         found = Calibration.model_validate_json(path.read_bytes())
@@ -214,7 +245,7 @@ def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
         return nothing, f"{path} is no calibration: {describe_error(error.errors()[0])}"
     if differences := conditions.list_differences(found.conditions):
         return nothing, f"the calibration is stale: {', '.join(differences)}"
-    current = found.current()
+    current = found.current(versions)
     changed = dict.fromkeys(point.driver for point in found.points if point not in current.points)
     return current, f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
 

@@ -32,10 +32,11 @@ def describe_calibration(run: Run) -> str:
         more = len(coarse) - _CELLS_NAMED_MAX
         named = (*coarse[:_CELLS_NAMED_MAX], *([f"{more} more"] if more > 0 else []))
         where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(named)})"
-    renewal = f"; `wirebench calibrate` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
+    in_pod = run.info.target == "kubernetes"
+    when, option = ("this run, in a pod", " --target kubernetes") if in_pod else ("a run", "")
     return (
         f"the drivers' error and ceiling are known coarsely in {where}, measured once and in a hurry at the start of "
-        f"{'this run, in a pod' if run.info.target == 'kubernetes' else f'a run{renewal}'}"
+        f"{when}; `wirebench calibrate{option}` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
     )
 
 

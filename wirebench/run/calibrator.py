@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe, choose_probes, measure_coarsely, plan_probes, write_undisturbed
@@ -61,16 +62,19 @@ class Calibrator:
                 self._warn(f"the next run will calibrate again: {error.message}: {error.hint}")
 
     def _calibrate_in_pod(self, load_pods: LoadPods) -> None:
-        """Measure for this run alone. Raises WirebenchError."""
-        probes, left_out = self._choose_probes(None, "in a load pod: ")
+        """Measure for this run alone: what else runs in the cluster may have disturbed it. Raises WirebenchError."""
+        calibrate = partial(pods.calibrate, load_pods, self.plan.scenario.load)
+        place = calibrate()
+        self.calibration, stale = read_calibration(place.conditions, place.versions)
+        probes, left_out = self._choose_probes(self.calibration, f"in a load pod: {stale and f'{stale}; '}")
         if left_out:
             self._warn(f"no time to calibrate {pluralise(left_out, 'load')}")
         if probes:
-            calibrated = pods.calibrate(load_pods, self.plan.scenario.load, probes)
+            calibrated = calibrate(probes)
             self._warn_of_uncalibrated(calibrated.problems)
-            self.calibration = calibrated.calibration
+            self.calibration = self.calibration.add_points(calibrated.points)
 
-    def _choose_probes(self, known: Calibration | None, about: str) -> tuple[list[Probe], int]:
+    def _choose_probes(self, known: Calibration, about: str) -> tuple[list[Probe], int]:
         """Return the probes that there is time for, and how many loads are left out; announce how long they take."""
         plan = self.plan
         cells = dict.fromkeys(planned.cell for block in plan.blocks for planned in plan.list_cells_left(block))

@@ -57,6 +57,10 @@ class TargetOptions:
                 access, files = find_access(self.context, self.kubeconfig, self.values)
                 return KubernetesTarget(run_id, access, files, scenario, named)
 
+    def make_load_target(self, name: str) -> KubernetesTarget:
+        """Return a target that starts load pods alone, under a name like a run's. Raises UsageError."""
+        return KubernetesTarget(name, *find_access(self.context, self.kubeconfig, self.values))
+
     def find_access(self) -> Access | None:
         """Return how to access the cluster; None if the target is no cluster. Raises UsageError."""
         if self.kind != "kubernetes":

@@ -111,10 +111,13 @@ class LoadPods(Protocol):
         can't be started, or fails.
         """
 
-    def run_once(self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = ()) -> str:
+    def run_once(
+        self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = (), expected_s: float = 0.0
+    ) -> str:
         """Have a single pod, which may use so many cores, carry out the task; return what it has printed.
 
-        `endpoints` are those that it sends requests to.
+        `endpoints` are those that it sends requests to. For the `expected_s` that a measurement takes, nothing else is
+        done.
 
         Raises WirebenchError.
         """

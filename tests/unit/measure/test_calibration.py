@@ -29,12 +29,12 @@ from wirebench.model.contract import Transport
 from wirebench.model.record import Interval
 from wirebench.model.scenario import Load
 
-HERE = Conditions(cpu="Some CPU @ 2.50GHz", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab")
+HERE = Conditions(cpu="Some CPU @ 2.50GHz, 2 cores", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab")
 
 
 @pytest.fixture(autouse=True)
 def _own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state" / "calibration.json"))
+    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
     monkeypatch.setattr(module, "identify_version", lambda _: "1")
 
 
@@ -178,7 +178,7 @@ def test_a_calibration_comes_back_from_its_file() -> None:
     assert (KNOWN, "") == read_calibration(HERE)
 
 
-@pytest.mark.parametrize("changed", ["cpu", "kernel", "cores", "truth"])
+@pytest.mark.parametrize("changed", ["kernel", "cores", "truth"])
 def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
     """It says which ones, and nothing of it is used."""
     write_calibration(KNOWN)
@@ -233,12 +233,13 @@ def test_what_others_disturbed_is_not_kept(
 
 
 def test_each_machine_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Named after its processor, where the system keeps the state of programs."""
+    """Named after its processor, where the system keeps the state of programs; so have load pods of each CPU limit."""
     monkeypatch.delenv("WIREBENCH_CALIBRATION")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = locate_calibration(HERE)
-    assert tmp_path / "wirebench" / "calibration" == path.parent
-    assert path.name.startswith("some-cpu-2-50ghz-")
+    paths = [locate_calibration(HERE.model_copy(update={"cpu_limit": limit})) for limit in (None, 1.0, 0.5)]
+    assert {tmp_path / "wirebench" / "calibration"} == {path.parent for path in paths}
+    machine = "some-cpu-2-50ghz-2-cores.json"
+    assert [machine, f"load-pod-1-{machine}", f"load-pod-0-5-{machine}"] == [path.name for path in paths]
 
 
 def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -362,7 +362,13 @@ class LoadPods:
         """Take a task."""
         return (self.run_once(task, endpoints=(endpoint,)),)
 
-    def run_once(self, task: Any, cores: float = 1.0, endpoints: Sequence[Endpoint] = ()) -> str:  # noqa: ANN401, ARG002
+    def run_once(
+        self,
+        task: Any,  # noqa: ANN401
+        cores: float = 1.0,  # noqa: ARG002
+        endpoints: Sequence[Endpoint] = (),
+        expected_s: float = 0.0,  # noqa: ARG002
+    ) -> str:
         """Take a task."""
         self._file.write_text(json.dumps(task), encoding="utf-8")
         self.tasks.append(read_task(self._file))

@@ -19,13 +19,15 @@ from wirebench.drivers.clients.reflection import reflect
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import send_requests
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibrate import measure_coarsely
-from wirebench.measure.calibration import Calibration, Conditions
+from wirebench.measure.calibrate import climb_ladder, measure_coarsely
+from wirebench.measure.calibration import Conditions, identify_version
 from wirebench.measure.conformance import check_services
 from wirebench.measure.counters import find_containers_beside
 from wirebench.measure.observe import observe
+from wirebench.measure.usage import Interference
 from wirebench.model.address import parse_address
 from wirebench.model.application import Application
+from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
     Calibrated,
@@ -78,9 +80,20 @@ def _carry_out(task: Task) -> object:
 def _calibrate(task: CalibrateTask) -> Calibrated:
     _limit_threads(task.cores)
     cores = divide_cores()
-    calibration = Calibration(conditions=Conditions.of(cores))
+    interference = Interference(cores.all)
     points, problems = measure_coarsely(task.probes, cores)
-    return Calibrated(calibration=calibration.add_points(points), problems=tuple(problems))
+    if task.ladder:
+        try:
+            points += climb_ladder(*task.ladder, cores)
+        except WirebenchError as error:
+            problems.append(error.message)
+    return Calibrated(
+        conditions=Conditions.of(cores, task.cores),
+        versions={name: identify_version(name) for name, facts in DRIVER_FACTS.items() if facts.in_clusters},
+        points=tuple(points),
+        problems=tuple(problems),
+        interference=interference.share(),
+    )
 
 
 def _measure(task: MeasureTask) -> BaseModel:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import ConfigDict, TypeAdapter
 
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
-from wirebench.measure.calibrate import Probe
+from wirebench.measure.calibrate import Probe, estimate_duration_s
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.observe import Observation
 from wirebench.measure.variants import Sender
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod.task import (
     Calibrated,
@@ -108,8 +109,12 @@ def verify(load_pods: LoadPods, endpoints: Collection[Endpoint], seed: int) -> C
     return decode_answer(printed, _CONFORMANCE)
 
 
-def calibrate(load_pods: LoadPods, load: Load, probes: Iterable[Probe]) -> Calibrated:
+def calibrate(
+    load_pods: LoadPods, load: Load, probes: Sequence[Probe] = (), ladder: tuple[Driver, Transport] | None = None
+) -> Calibrated:
     """Have a pod calibrate drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
     cores = load_pods.count_cores(load)
-    task = CalibrateTask(probes=tuple(probes), cores=cores)
-    return decode_answer(load_pods.run_once(task.model_dump(mode="json"), 2 * cores), _CALIBRATED)
+    task = CalibrateTask(probes=tuple(probes), ladder=ladder, cores=cores)
+    expected_s = sum(probe.expected_s for probe in probes) + (estimate_duration_s(ladder[0]) if ladder else 0)
+    printed = load_pods.run_once(task.model_dump(mode="json"), 2 * cores, expected_s=expected_s)
+    return decode_answer(printed, _CALIBRATED)

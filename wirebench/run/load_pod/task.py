@@ -13,8 +13,9 @@ from pydantic_core import to_json
 from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import Probe
-from wirebench.measure.calibration import Calibration
+from wirebench.measure.calibration import Conditions, Point
 from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load
@@ -126,19 +127,28 @@ class VerifyTask(FrozenModel):
 
 
 class CalibrateTask(FrozenModel):
-    """Measure drivers against a server of known latency in the same pod. Answered with a calibration."""
+    """Measure drivers against a server of known latency in the same pod. Answered with Calibrated.
+
+    Probes are measured once each, a ladder as often as its loads need; without both, only the conditions are read.
+    """
 
     kind: Literal["calibrate"] = "calibrate"
-    probes: tuple[Probe, ...]
+    probes: tuple[Probe, ...] = ()
+    ladder: tuple[Driver, Transport] | None = None
     #: How many cores each of driver and server may use.
     cores: float
 
 
 class Calibrated(FrozenModel):
-    """The answer to CalibrateTask: what was measured, and what went wrong with the rest."""
+    """The answer to CalibrateTask: under which conditions what was measured, and what went wrong with the rest."""
 
-    calibration: Calibration
+    conditions: Conditions
+    #: Of all drivers that load pods have, as `identify_version` returns them.
+    versions: dict[Driver, str]
+    points: tuple[Point, ...]
     problems: tuple[str, ...]
+    #: The share of the cores' time that other programs took.
+    interference: float
 
 
 Task = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask

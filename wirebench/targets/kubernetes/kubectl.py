@@ -35,7 +35,8 @@ _AWAY = (
     "ServiceUnavailable",
     "no route to host",
 )
-
+#: What an API server says to users whose roles don't allow something; other requests are forbidden for other reasons.
+_NO_RIGHT = "is forbidden: User "
 
 T = TypeVar("T")
 
@@ -190,7 +191,13 @@ class Kubectl:
         return retry_while_unreachable(lambda: self._call(command, stdin, timeout_s))
 
     def _call(self, arguments: Sequence[str], stdin: str | BinaryIO = "", timeout_s: float = _TIMEOUT_S) -> str:
-        return processes.run("kubectl", [TOOLS / "kubectl", *self.access.flags, *arguments], timeout_s, stdin)
+        try:
+            return processes.run("kubectl", [TOOLS / "kubectl", *self.access.flags, *arguments], timeout_s, stdin)
+        except ProcessError as error:
+            if _NO_RIGHT not in error.details:
+                raise
+            hint = "the cluster's answer is above: get these rights, or use another context (--context)"
+            raise ProcessError(f"the user of {self.access} lacks rights", hint, error.details) from None
 
 
 def _parse_objects(text: str) -> Iterator[dict[str, Any]]:

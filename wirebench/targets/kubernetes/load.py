@@ -21,6 +21,8 @@ from wirebench.targets.target import Endpoint, Task
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
+#: How long it takes as a rule until it has started, and its end was noticed.
+AROUND_S = 5.0
 _POLL_S = 0.5
 #: What a load pod takes besides its driver.
 _HARNESS_MIB = 256
@@ -89,7 +91,9 @@ class KubernetesLoadPods:
             return self.zone_selector
         return {} if cell.placement in ("same-node", "same-pod") else self.node_selector
 
-    def run_once(self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = ()) -> str:
+    def run_once(
+        self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = (), expected_s: float = 0.0
+    ) -> str:
         # It asks for one at most: a node of two has no more to give away.
         resources = _build_resources(cores, self.memory_mib) | {"cpuRequest": f"{min(cores, 1) * 1000:.0f}m"}
         settings = {
@@ -97,10 +101,10 @@ class KubernetesLoadPods:
             "resources": resources,
             "nodeSelector": dict(self.node_selector),
             "plan": task,
-            "activeDeadlineSeconds": round(_EXTRA_S),
+            "activeDeadlineSeconds": round(expected_s + _EXTRA_S),
             **_describe_endpoints(endpoints),
         }
-        (printed,) = self._run(None, settings, lambda: None)
+        (printed,) = self._run(None, settings, lambda: time.sleep(expected_s))
         return printed
 
     def _run(

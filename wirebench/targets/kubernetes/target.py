@@ -32,25 +32,26 @@ class KubernetesTarget(Target):
 
     name = "kubernetes"
     runs_all_services = False
+    load_pods: KubernetesLoadPods
 
     def __init__(
         self,
         run: str,
         access: Access,
         values_files: Sequence[Path],
-        scenario: Scenario,
+        scenario: Scenario | None = None,
         variables: Collection[str] = (),
     ) -> None:
         """Take the run's name, access to the cluster, values that come before a cell's, and what is measured.
 
-        `variables` are the environment variables that requests name.
+        `variables` are the environment variables that requests name. Without a scenario, only load pods are started.
         """
         self._run = run
         self._access = access
         self._kubectl = Kubectl(access, namespace.name_namespace(run))
         self._helm = Helm(access, self._kubectl.namespace, tuple(values_files))
         self._services: BuiltinServices | VariantServices = BuiltinServices(self._kubectl, self._helm)
-        if scenario.variants:
+        if scenario and scenario.variants:
             self._services = VariantServices(self._kubectl, scenario.application, tuple(scenario.variants), variables)
         self.restarts_services = self._services.are_fresh
         self._agents_kubectl = Kubectl(access, namespace.name_agents_namespace(run))
@@ -89,8 +90,9 @@ class KubernetesTarget(Target):
         if not self._is_there:
             self._is_there = True  # also if it comes only half-way
             namespace.create(self._kubectl, self._run, self._services.security)
-            self._install_agents()
             self._services.create_secrets()
+        if services and not self._has_agents and self._agents is None:
+            self._install_agents()  # not before: drivers are calibrated without anything beside them
         return self._services.start(services, self._wait_for_agents)
 
     def check(self) -> None:
