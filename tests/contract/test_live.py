@@ -43,6 +43,7 @@ def progress(**changes: Any) -> RunProgress:  # noqa: ANN401 - fields of RunProg
         host=platform.node(),
         done=23,
         total=64,
+        variants={"REST": "rest", "gRPC": "grpc"},
         step="block 2 of 4: measuring",
         left_s=83.4,
         cell="users.get, 16 connections: gRPC",

@@ -35,5 +35,5 @@ def test_api_and_page_have_laws_and_sizes(tmp_path: Path) -> None:
         refused = site.ask(f"/api/v1/runs/{run}/size?rate=0&p99_ms=50")
         assert (HTTPStatus.BAD_REQUEST, "rate") == (refused.status, refused.json["error"]["parameter"])
         page = site.ask(f"/runs/{run}").body.decode()
-        assert "<h3>Scaling laws</h3>" in page
+        assert "requests/s and scaling law: users.get" in page
         assert "Residuals: users.get, 16 connections" in page

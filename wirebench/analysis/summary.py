@@ -25,15 +25,21 @@ class CellSummary:
     records: tuple[Record, ...]
     #: The factors that all cells of the run have the same level of: names in the run don't tell them.
     shared: frozenset[str] = frozenset()
+    #: The factor that the run compares: names tell it of all cells, at its default too.
+    compared: str = ""
 
     @property
     def name(self) -> str:
         """Its name among the run's cells of the same operation and load."""
-        return name_cell(self.factors, self.shared)
+        return self.name_without()
 
     @property
     def full_name(self) -> str:
-        return name_cell_fully(self.factors, self.shared)
+        return name_cell_fully(self.factors, self.shared, self.compared)
+
+    def name_without(self, *factors: str) -> str:
+        """Return its name without these factors."""
+        return name_cell(self.factors, {*factors, *self.shared}, self.compared)
 
     @property
     def has_streams(self) -> bool:
@@ -129,20 +135,21 @@ class CellSummary:
         return tuple(worst.values())
 
 
-def summarise(records: Iterable[Record]) -> tuple[CellSummary, ...]:
-    """Group a run's records by cell; cells in the order of their factors."""
+def summarise(records: Iterable[Record], compared: str = "") -> tuple[CellSummary, ...]:
+    """Group a run's records by cell; cells in the order of their factors. Names tell the factor that is compared."""
     by_cell: dict[str, list[Record]] = {}
     for record in records:
         by_cell.setdefault(record.cell, []).append(record)
-    shared = _shared([members[0].factors for members in by_cell.values()])
+    shared = find_shared_factors([members[0].factors for members in by_cell.values()])
     summaries = (
-        CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)), shared)
+        CellSummary(cell, members[0].factors, tuple(sorted(members, key=lambda record: record.block)), shared, compared)
         for cell, members in by_cell.items()
     )
     return tuple(sorted(summaries, key=lambda summary: sort_key(summary.factors)))
 
 
-def _shared(cells: Sequence[Factors]) -> frozenset[str]:
+def find_shared_factors(cells: Sequence[Factors]) -> frozenset[str]:
+    """Return the factors that all of these cells have the same level of."""
     return frozenset(name for name in (cells[0] if cells else ()) if len({factors[name] for factors in cells}) == 1)
 
 

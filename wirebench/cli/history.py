@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wirebench.analysis.change_points import LineChanges, find_changes
-from wirebench.analysis.history import History, HistoryPoint, Line
+from wirebench.analysis.history import History, Line
 from wirebench.cli.options import Json, Out, check_folder, complete_scenarios
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
@@ -21,7 +21,7 @@ from wirebench.model.metric import COMPARED, Metric
 from wirebench.present.escape import escape_controls
 from wirebench.present.history_data import make_history_data
 from wirebench.present.level_changes import describe_line_changes, list_change_caveats
-from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.numbers import ABSENT, format_ends, format_number
 from wirebench.present.run_comparison_sentences import summarise_change
 from wirebench.present.sentences import format_gate_names
 from wirebench.present.text_plot import Strip
@@ -180,15 +180,10 @@ def _make_table(line: Line, heading: str, strip: Strip) -> Table:
             escape_controls(point.version[:_VERSION_LENGTH]),
             str(point.figure.blocks),
             format_number(point.figure.estimate),
-            _format_interval(point),
+            format_ends(point.figure.low, point.figure.high),
             strip.draw(point.figure, fit=not point.failed_gates),
             escape_controls(summarise_change(change)) if change else ABSENT,
             format_gate_names(point.failed_gates) or "passed",
             style=_VERDICT_STYLES.get(change.verdict) if change else None,
         )
     return table
-
-
-def _format_interval(point: HistoryPoint) -> str:
-    figure = point.figure
-    return ABSENT if figure.low is None else f"{format_number(figure.low)}–{format_number(figure.high)}"

@@ -98,7 +98,7 @@ def _escape_lines(text: str) -> str:
 
 def print_run(run: Run, console: Console) -> None:
     """Print a run on what `make_console` returns: its question, a table of cells, a sentence a comparison, failures."""
-    cells = summarise(run.records)
+    cells = summarise(run.records, run.info.compare)
     console.print(f"\n{run.info.question}", style="bold")
     if run.info.status != "complete":
         done = f"{len(run.records)} of {pluralise(run.info.cells * run.info.blocks, 'window')}"

@@ -96,12 +96,12 @@ _OPTIONAL = {
 }
 
 
-def name_cell(factors: Factors, without: Collection[str] = ()) -> str:
+def name_cell(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
     """Name a cell among those of the same operation and load: its transport, and what isn't the default.
 
-    `without` are factors that are left out.
+    `without` are factors that are left out; the one that is `compared` is named even at its default: `REST 1 worker`.
     """
-    return name_by_factors(factors, [name for name in WITH_TRANSPORT if name not in without])
+    return name_by_factors(factors, [name for name in WITH_TRANSPORT if name not in without], compared)
 
 
 def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
@@ -112,9 +112,9 @@ def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
     return ", ".join(filter(None, (_describe_work(factors, without), _describe_connections(factors, without))))
 
 
-def name_cell_fully(factors: Factors, without: Collection[str] = ()) -> str:
-    """Name a cell among others of any operation and load; `without` are factors that are left out."""
-    return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without))))
+def name_cell_fully(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
+    """Name a cell among others of any operation and load; as `name_cell` does."""
+    return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without, compared))))
 
 
 def describe_settings(factors: Factors, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -173,9 +173,10 @@ def name_gate(name: str) -> str:
     return name.replace("_", " ").replace("cpu", "CPU")
 
 
-def name_by_factors(factors: Factors, names: Iterable[str]) -> str:
-    """Name a cell by its transport and, of these factors, those that aren't at their default."""
-    others = ", ".join(describe_level(name, factors) for name in names if not is_default(name, factors))
+def name_by_factors(factors: Factors, names: Iterable[str], compared: str = "") -> str:
+    """Name a cell by its transport and, of these factors, those that aren't at their default or are compared."""
+    told = (name for name in names if not is_default(name, factors) or (name == compared and factors[name] is not None))
+    others = ", ".join(describe_level(name, factors) for name in told)
     return f"{name_transport(factors)} {others}".strip()
 
 

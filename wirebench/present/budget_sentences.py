@@ -9,7 +9,7 @@ from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.model.labels import describe_common_factors, pluralise
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
-from wirebench.present.numbers import ABSENT, format_metric, format_number
+from wirebench.present.numbers import ABSENT, format_ci, format_metric
 from wirebench.present.sentences import explain_withheld, format_interval
 
 #: The columns of `tabulate_check`.
@@ -39,10 +39,7 @@ def format_figure(check: LimitCheck) -> str:
     if check.bound == "slower":
         return format_interval(figure)
     unit = f" {metric.unit_label}" if metric.unit_label else ""
-    interval = ""
-    if figure.low is not None and figure.high is not None:
-        interval = f" (95 % CI {format_number(figure.low)}–{format_number(figure.high)})"
-    return f"{format_metric(metric, figure.estimate)}{unit}{interval}"
+    return f"{format_metric(metric, figure.estimate)}{unit}{format_ci(figure.low, figure.high)}"
 
 
 def describe_check(check: LimitCheck) -> str:

@@ -33,7 +33,8 @@ def group_cells(cells: Iterable[CellSummary], compared: str) -> dict[str, list[C
             groups.setdefault(", ".join((title, *settings)), []).append(named)
     for members in groups.values():
         transports = [cell.factors["transport"] for cell in members]
-        members.sort(key=lambda cell: (transports.index(cell.factors["transport"]), len(cell.name)))
+        members.sort(key=lambda cell: len(names.name_cell(cell.factors, cell.shared)))
+        members.sort(key=lambda cell: transports.index(cell.factors["transport"]))
     return groups
 
 

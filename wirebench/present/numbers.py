@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from wirebench.model.metric import Metric
@@ -22,6 +22,18 @@ def format_number(value: float | None) -> str:
     _, _, exponent = f"{value:.{_DIGITS - 1}e}".partition("e")  # after rounding: 9.996 has two digits before the point
     decimals = max(_DIGITS - 1 - int(exponent), 0)
     return f"{value:,.{decimals}f}"
+
+
+def format_ends(low: float | None, high: float | None, write: Callable[[float], str] = format_number) -> str:
+    """Write the ends of an interval: `1.83–1.88`, or `1.83 or more`; a dash without one."""
+    if low is None or high is None or not math.isfinite(low):
+        return ABSENT
+    return f"{write(low)}–{write(high)}" if math.isfinite(high) else f"{write(low)} or more"
+
+
+def format_ci(low: float | None, high: float | None, write: Callable[[float], str] = format_number) -> str:
+    """Write an interval to follow its figure, with a space before it: ` (95 % CI 1.83–1.88)`; nothing without one."""
+    return "" if low is None or high is None else f" (95 % CI {format_ends(low, high, write)})"
 
 
 def format_count(value: int | None) -> str:

@@ -11,7 +11,7 @@ from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.histogram_file import Clock
-from wirebench.model.labels import capitalise, describe_situation, label_factor, name_cell, name_gate
+from wirebench.model.labels import capitalise, describe_situation, label_factor, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
 from wirebench.present.charts import bars
 from wirebench.present.charts import lines as plots
@@ -178,8 +178,7 @@ def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Me
 
 
 def _name_series(of: FactorSeries) -> str:
-    cell = of.cells[0]
-    return name_cell(cell.factors, {of.factor, *cell.shared})
+    return of.cells[0].name_without(of.factor)
 
 
 def _draw_levels(

@@ -18,7 +18,6 @@ from wirebench.model.labels import (
     capitalise,
     describe_settings,
     describe_situation,
-    name_cell,
     name_gate,
     name_transport,
     pluralise,
@@ -28,8 +27,7 @@ from wirebench.model.record import DisruptionRecord
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present import sentences
-from wirebench.present.charts.svg import interval_of
-from wirebench.present.numbers import format_duration, format_number
+from wirebench.present.numbers import format_ci, format_duration, format_number
 from wirebench.present.scaling import describe_scalings
 from wirebench.results.runs import Run
 
@@ -90,7 +88,7 @@ def describe_disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
 def describe_sweep(series: FactorSeries) -> str:
     """Say of a series over the concurrency what served the most, and what gave way first."""
     first = series.cells[0]
-    what = f"{name_cell(first.factors, first.shared)}, {describe_situation(first.factors, {'concurrency'})}"
+    what = f"{first.name}, {describe_situation(first.factors, {'concurrency'})}"
     greatest = pluralise(int(series.levels[-1]), "connection")
     if series.most is None:
         return f"{what}: not one request succeeded, up to {greatest}."
@@ -172,9 +170,7 @@ def _describe_autoscaling(cell: CellSummary) -> str:
 
 
 def _format_mean(of: Ratio) -> str:
-    interval = interval_of(of)
-    ci = f" (95 % CI {'–'.join(map(format_number, interval))})" if interval else ""
-    return f"{format_number(of.estimate)}{ci}"
+    return f"{format_number(of.estimate)}{format_ci(of.low, of.high)}"
 
 
 def _describe_served(cell: CellSummary) -> str:
@@ -275,7 +271,7 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     """
     if run.info.status == "running":
         return ()
-    cells = summarise(run.records)
+    cells = summarise(run.records, run.info.compare)
     sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
     told = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
     capacities = describe_capacities(cells, run.info.looks_planned)

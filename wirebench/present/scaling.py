@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling import Scaling
 from wirebench.analysis.scaling_law import COUNT_MAX, LEVELS_MIN, Estimate, Model, ScalingLaw
-from wirebench.model.labels import capitalise, describe_situation, label_factor, name_cell, name_gate, pluralise
+from wirebench.model.labels import capitalise, describe_situation, label_factor, name_gate, pluralise
 from wirebench.present.charts.scaling import draw_law, draw_residuals
 from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart
-from wirebench.present.numbers import format_number
+from wirebench.present.numbers import format_ci, format_number
 
 _MODELS: dict[Model, str] = {
     "linear": "grows linearly",
@@ -74,8 +74,7 @@ def _draw(label: str, title: str, styled: Sequence[tuple[Style, Scaling]]) -> It
 
 
 def _name_line(scaling: Scaling) -> str:
-    cell = scaling.series.cells[0]
-    return name_cell(cell.factors, {scaling.series.factor, *cell.shared})
+    return scaling.series.cells[0].name_without(scaling.series.factor)
 
 
 def _describe_law(scaling: Scaling, law: ScalingLaw) -> str:
@@ -83,11 +82,11 @@ def _describe_law(scaling: Scaling, law: ScalingLaw) -> str:
     unit = scaling.series.cells[0].rate.label
     parts = [f"{name_scaling(scaling)}: {unit} {_MODELS[law.model]} with {label}"]
     if law.model == "linear":
-        parts.append(f"{format_estimate(law.one)} for each")
+        parts.append(f"{_format_estimate(law.one)} for each")
     if law.model != "linear":
-        parts.append(f"σ {format_estimate(law.sigma)}")
+        parts.append(f"σ {_format_estimate(law.sigma)}")
     if law.model == "usl":
-        parts.append(f"κ {format_estimate(law.kappa)}")
+        parts.append(f"κ {_format_estimate(law.kappa)}")
     sentence = f"{', '.join(parts)}; {_describe_best(law, label)}."
     if law.is_misfit:
         worst = max(abs(each - 1) for each in law.residuals)
@@ -109,9 +108,8 @@ def _describe_best(law: ScalingLaw, label: str) -> str:
 
 def _describe_limit(sigma: Estimate) -> str:
     """Say what Amdahl's law comes to in the end: 1 / σ."""
-    low, typical = (format_number(1 / each) for each in (sigma.high, sigma.estimate))
-    ends = f"{low}–{format_number(1 / sigma.low)}" if _round_to_zero(sigma.low) else f"{low} or more"
-    return f"{typical} times that of one (95 % CI {ends})"
+    high = 1 / sigma.low if _round_to_zero(sigma.low) else math.inf
+    return f"{format_number(1 / sigma.estimate)} times that of one{format_ci(1 / sigma.high, high)}"
 
 
 def _mark_extrapolated(level: float, most: float) -> str:
@@ -119,14 +117,13 @@ def _mark_extrapolated(level: float, most: float) -> str:
 
 
 def _format_best(best: Estimate) -> str:
-    low, high = f"{best.low:,.0f}", f"{best.high:,.0f}" if best.high < COUNT_MAX else ""
-    return f"{best.estimate:,.0f} (95 % CI {f'{low}–{high}' if high else f'{low} or more'})"
+    high = best.high if best.high < COUNT_MAX else math.inf
+    return f"{best.estimate:,.0f}{format_ci(best.low, high, '{:,.0f}'.format)}"
 
 
-def format_estimate(of: Estimate) -> str:
-    """Write a figure with its interval."""
-    low, high = (format_number(_round_to_zero(end)) for end in (of.low, of.high))
-    return f"{format_number(_round_to_zero(of.estimate))} (95 % CI {low}–{high})"
+def _format_estimate(of: Estimate) -> str:
+    estimate, low, high = map(_round_to_zero, (of.estimate, of.low, of.high))
+    return f"{format_number(estimate)}{format_ci(low, high)}"
 
 
 def _round_to_zero(value: float) -> float:

@@ -22,6 +22,7 @@ from wirebench.model.labels import (
 from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.model.record import Gate
 from wirebench.model.scenario import BLOCKS_MAX
+from wirebench.present.numbers import format_ci
 
 SUMMARY_SENTENCES_MAX = 3
 
@@ -214,9 +215,7 @@ def explain_withheld(failed: Iterable[Gate]) -> str:
 
 
 def format_interval(ratio: Ratio) -> str:
-    if ratio.low is None or ratio.high is None:
-        return format_estimate(ratio.estimate)
-    return f"{format_estimate(ratio.estimate)} (95 % CI {_format_number(ratio.low)}–{_format_number(ratio.high)})"
+    return f"{format_estimate(ratio.estimate)}{format_ci(ratio.low, ratio.high, _format_number)}"
 
 
 def format_estimate(ratio: float) -> str:

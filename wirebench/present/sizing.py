@@ -11,7 +11,7 @@ from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
 from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Objective, Shortfall, Size, Sizing
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data
-from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.numbers import ABSENT, format_ends, format_number
 
 #: Headings of the table, and whether they are of numbers.
 COLUMNS = (
@@ -163,19 +163,13 @@ def _format_count(size: Size) -> str:
     if math.isinf(count.estimate):
         return f"{ABSENT} (from {count.low:,.0f})" if math.isfinite(count.low) else ABSENT
     star = "*" if size.is_extrapolated else ""
-    low, high = (f"{end:,.0f}" if math.isfinite(end) else "" for end in (count.low, count.high))
-    return f"{count.estimate:,.0f}{star} ({_join_ends(low, high)})"
+    return f"{count.estimate:,.0f}{star} ({format_ends(count.low, count.high, '{:,.0f}'.format)})"
 
 
 def _format(of: Estimate | None, by: float = 1.0) -> str:
     if of is None or math.isinf(of.estimate):
         return ABSENT
-    low, high = (format_number(end / by) if math.isfinite(end) else "" for end in (of.low, of.high))
-    return f"{format_number(of.estimate / by)} ({_join_ends(low, high)})"
-
-
-def _join_ends(low: str, high: str) -> str:
-    return f"{low}–{high or ABSENT}" if low else ABSENT
+    return f"{format_number(of.estimate / by)} ({format_ends(of.low / by, of.high / by)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

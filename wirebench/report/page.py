@@ -45,7 +45,7 @@ def render(run: Run) -> str:
 
 
 def gather(run: Run) -> dict[str, Any]:
-    cells = summarise(run.records)
+    cells = summarise(run.records, run.info.compare)
     charts = draw_run(run, cells)
     groups, looks, latencies = charts.groups, charts.looks, charts.latencies
     comparisons = find_comparisons(run)

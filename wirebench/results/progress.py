@@ -48,6 +48,8 @@ class ProgressPoint(FrozenModel):
 
     at: AwareDatetime
     cell: PositiveInt
+    #: One of the run's variants.
+    variant: str
     #: Requests, or items of streams.
     rate_per_s: NonNegativeFloat
     p99_ms: NonNegativeFloat | None
@@ -63,6 +65,8 @@ class RunProgress(FrozenModel):
     #: Cells whose records are on disk, and all.
     done: NonNegativeInt
     total: PositiveInt
+    #: The transports of all variants by their names in the run's charts, in the order of the charts.
+    variants: dict[str, str]
     #: What is happening, in words.
     step: str
     left_s: NonNegativeFloat

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, Self
 
+from wirebench.analysis.summary import find_shared_factors, sort_key
 from wirebench.drivers.snapshot import Snapshot, read_snapshot
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
-from wirebench.model.labels import name_cell_fully
+from wirebench.model.labels import Factors, name_cell, name_cell_fully
 from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.results.progress import HISTORY_MAX, Figures, ProgressPoint, RunProgress, remove_progress, write_progress
@@ -118,6 +119,9 @@ class ProgressFile:
         self._plan = plan
         self._time_left = time_left
         self._state = _State(done=len(plan.done))
+        factors = sorted((cell.factors for cell in plan.cells), key=sort_key)
+        self._shared = find_shared_factors(factors)
+        self._variants = {self._name_variant(each): str(each["transport"]) for each in factors}
         #: How many seconds of the cell's window are in the history.
         self._seconds = 0
         self._history: deque[ProgressPoint] = deque(maxlen=HISTORY_MAX)
@@ -134,6 +138,9 @@ class ProgressFile:
         self._thread.join()
         remove_progress(self._folder)
 
+    def _name_variant(self, factors: Factors) -> str:
+        return name_cell(factors, self._shared, self._plan.scenario.compare)
+
     def step(self, text: str) -> None:
         with self._lock:
             self._state = replace(self._state, step=text, cell=None, snapshot=None)
@@ -149,7 +156,7 @@ class ProgressFile:
         with self._lock:
             self._read_snapshot()
             if not self._seconds:
-                self._history.append(_make_point(last, done))
+                self._history.append(_make_point(last, done, self._name_variant(record.factors)))
             self._time_left.count_done(done)
             self._state = replace(self._state, cell=None, snapshot=None, done=done, last=last)
 
@@ -169,6 +176,7 @@ class ProgressFile:
             host=platform.node(),
             done=state.done,
             total=self._plan.cells_total,
+            variants=self._variants,
             step=state.step,
             left_s=round(self._time_left.compute_s(), 1),
             cell=name_cell_fully(state.cell.factors) if state.cell else None,
@@ -188,13 +196,13 @@ class ProgressFile:
         figures = _convert_snapshot(snapshot, name_cell_fully(state.cell.factors))
         if snapshot.seconds > self._seconds:
             self._seconds = snapshot.seconds
-            self._history.append(_make_point(figures, state.done + 1))
+            self._history.append(_make_point(figures, state.done + 1, self._name_variant(state.cell.factors)))
         return figures
 
 
-def _make_point(figures: Figures, cell: int) -> ProgressPoint:
+def _make_point(figures: Figures, cell: int, variant: str) -> ProgressPoint:
     rate_per_s = figures.rate_per_s if figures.items_per_s is None else figures.items_per_s
-    return ProgressPoint(at=datetime.now(UTC), cell=cell, rate_per_s=rate_per_s, p99_ms=figures.p99_ms)
+    return ProgressPoint(at=datetime.now(UTC), cell=cell, variant=variant, rate_per_s=rate_per_s, p99_ms=figures.p99_ms)
 
 
 def _convert_snapshot(snapshot: Snapshot, cell: str) -> Figures:

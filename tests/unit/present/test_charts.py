@@ -20,7 +20,7 @@ from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import assign_styles_to_names
 from wirebench.present.charts.svg import WIDTH, element
-from wirebench.results.progress import ProgressPoint
+from wirebench.results.progress import ProgressPoint, RunProgress
 
 REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
 LONG = "REST on uvicorn, 4 workers, with postgres, 4 store connections, connections reopened, mutual TLS"
@@ -277,16 +277,39 @@ def test_of_versions_that_begin_close_to_each_other_the_newest_is_named(tmp_path
 
 
 def point(seconds_ago: float, cell_number: int, rate_per_s: float, p99_ms: float | None = 1.0) -> ProgressPoint:
-    """Return a point of the history of a run in progress."""
+    """Return a point of the history of a run in progress, of REST in even cells."""
     return ProgressPoint(
-        at=NOW - timedelta(seconds=seconds_ago), cell=cell_number, rate_per_s=rate_per_s, p99_ms=p99_ms
+        at=NOW - timedelta(seconds=seconds_ago),
+        cell=cell_number,
+        variant="gRPC" if cell_number % 2 else "REST",
+        rate_per_s=rate_per_s,
+        p99_ms=p99_ms,
+    )
+
+
+def in_progress(*history: ProgressPoint) -> RunProgress:
+    """Return the progress of a run with this history."""
+    return RunProgress(
+        updated_at=NOW,
+        host="here",
+        done=0,
+        total=9,
+        variants={"REST": "rest", "gRPC": "grpc"},
+        step="",
+        left_s=1,
+        cell=None,
+        driver=None,
+        writes_snapshots=False,
+        now=None,
+        last=None,
+        history=history,
     )
 
 
 def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot() -> None:
     """The scale begins at 0; what is older than two minutes, or wasn't measured, is left out."""
-    told = [point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None)]
-    chart = lines.draw_live("Rate", "requests/s", told, lambda each: each.rate_per_s, NOW)
+    told = in_progress(point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
+    chart = lines.draw_live("Rate", "requests/s", told, lambda each: each.rate_per_s)
     drawn = Drawn(chart.svg)
     ((start, end),) = (line for line in drawn.lines() if len(line) > 1)
     nothing, last = drawn.marks()
@@ -294,20 +317,22 @@ def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot(
     assert nothing[1] - start[1] == pytest.approx(2 * (nothing[1] - end[1]), abs=0.2)
     assert {"now", "2 min ago", "0"} <= set(drawn.texts("scale"))
     assert "0 to 180 requests/s, at last 180" == drawn.description
-    p99 = lines.draw_live("p99", "ms", told, lambda each: each.p99_ms, NOW)
+    assert ["var(--grpc)", "var(--rest)"] == [mark.attrib["stroke"] for mark in drawn.all("mark")]
+    assert {"REST": REST, "gRPC": GRPC} == lines.assign_live_styles(told)
+    p99 = lines.draw_live("p99", "ms", told, lambda each: each.p99_ms)
     assert 1 == len(Drawn(p99.svg).marks())
 
 
 @pytest.mark.parametrize("rate_per_s", [5e-324, 1e-9, 0.3, 1e300])
 def test_a_run_in_progress_is_drawn_whatever_its_file_says(rate_per_s: float) -> None:
     """Also what nobody could have measured."""
-    chart = lines.draw_live("Rate", "requests/s", [point(0, 1, rate_per_s)], lambda each: each.rate_per_s, NOW)
+    chart = lines.draw_live("Rate", "requests/s", in_progress(point(0, 1, rate_per_s)), lambda each: each.rate_per_s)
     ((_, y),) = Drawn(chart.svg).marks()
     assert plot.TOP <= y <= chart.svg.size[1] - plot.BOTTOM
 
 
 def test_a_chart_of_nothing_says_so() -> None:
     """Its scale is there."""
-    drawn = Drawn(lines.draw_live("p99", "ms", [], lambda each: each.p99_ms, NOW).svg)
+    drawn = Drawn(lines.draw_live("p99", "ms", None, lambda each: each.p99_ms).svg)
     assert ("nothing yet", [], []) == (drawn.description, drawn.lines(), drawn.marks())
     assert "1" in drawn.texts("scale")

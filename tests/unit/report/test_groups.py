@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def names_by_group(folder: Path, cells: tuple[Cell, ...], compared: str) -> dict
     run = RunBuilder(cells, blocks=1, samples=50).write(folder)
     return {
         title: [each.name for each in members]
-        for title, members in group_cells(summarise(run.records), compared).items()
+        for title, members in group_cells(summarise(run.records, compared), compared).items()
     }
 
 
@@ -40,3 +41,13 @@ def test_what_is_compared_stays_in_one_picture(tmp_path: Path) -> None:
     """However many cells there are, the levels that a run compares are side by side."""
     cells = tuple(cell(each, workers=workers) for each, workers in itertools.product(TRANSPORTS, (1, 2, 4)))
     assert ["users.get, 16 connections"] == list(names_by_group(tmp_path, cells, "workers"))
+
+
+def test_names_tell_the_level_that_is_compared_at_its_default_too(tmp_path: Path) -> None:
+    """`REST` beside `REST 2 workers` would not say that it has one; the default comes first."""
+    cells = tuple(cell("rest", workers=workers) for workers in (1, 2))
+    expected = {"users.get, 16 connections": ["REST 1 worker", "REST 2 workers"]}
+    assert expected == names_by_group(tmp_path / "workers", cells, "workers")
+    cells = tuple(dataclasses.replace(cell("rest"), tls=tls) for tls in ("server", "none"))
+    expected = {"users.get, 16 connections": ["REST plain text", "REST TLS"]}
+    assert expected == names_by_group(tmp_path / "tls", cells, "tls")

@@ -106,8 +106,8 @@ def test_a_run_on_another_machine_is_running_while_it_is_heard_of(
     os.waitpid(gone, 0)
     writer = RunWriter(tmp_path, info(pid=gone))
     heard = RunProgress(
-        updated_at=datetime.now(UTC) - timedelta(seconds=seconds_ago), host=host, done=0, total=1, step="", left_s=1,
-        cell=None, driver=None, writes_snapshots=False, now=None, last=None, history=(),
+        updated_at=datetime.now(UTC) - timedelta(seconds=seconds_ago), host=host, done=0, total=1, variants={},
+        step="", left_s=1, cell=None, driver=None, writes_snapshots=False, now=None, last=None, history=(),
     )  # fmt: skip
     write_progress(writer.folder, heard)
     assert status == load_run(writer.folder).info.status

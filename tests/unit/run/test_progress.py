@@ -191,6 +191,8 @@ def test_a_cell_that_tells_nothing_is_one_point(tmp_path: Path, plan: Plan, file
     assert record.service is not None
     assert (record.rate_achieved_per_s, record.service.p99_ms) == (seen.last.rate_per_s, seen.last.p99_ms)
     assert [(1, record.rate_achieved_per_s)] == [(point.cell, point.rate_per_s) for point in seen.history]
+    assert ["REST"] == [point.variant for point in seen.history]
+    assert ("REST", "rest") == next(iter(seen.variants.items()))
     assert (None, None) == (seen.cell, seen.now)
 
 

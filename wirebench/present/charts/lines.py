@@ -6,14 +6,14 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from wirebench.present.charts.plot import Mark, Plot, PlotFrame, PlotSeries
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.style import Style
+from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart, Drawing, Point
 from wirebench.present.numbers import format_number
-from wirebench.results.progress import HISTORY_MAX, ProgressPoint
+from wirebench.results.progress import HISTORY_MAX, ProgressPoint, RunProgress
 
 #: The percentiles, and which share of the requests is slower: one in so many. The first have room for their labels.
 ONE_IN = {"p50": 2, "p99": 100, "p99.9": 1000, "p90": 10, "p99.99": 10_000, "p99.999": 100_000, "p95": 20}
@@ -22,7 +22,6 @@ _PERCENTILES = {math.log10(one_in): name for name, one_in in ONE_IN.items()}
 _DESCRIBED = ("p50", "p99")
 _THOUSAND = 1000
 _LIVE_FRAME = PlotFrame(height=130, inset=0)
-_LIVE_STYLE = Style("", "var(--accent)", "m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0z")
 _LIVE_LABELS = {0.0: "now", -float(HISTORY_MAX): "2 min ago"}
 
 
@@ -143,21 +142,27 @@ def draw_curves(title: str, curves: Sequence[PlotSeries], *, is_log: bool) -> Dr
     return Plot(scale, (0, last), Scale(0, last).ticks()).draw(title, "; ".join(ends), curves)
 
 
+def assign_live_styles(progress: RunProgress) -> dict[str, Style]:
+    """Return the looks of a run's variants while it is measured: those that they have in its charts."""
+    return assign_styles_to_names((*progress.variants.items(), *((each.variant, "") for each in progress.history)))
+
+
 def draw_live(
-    title: str, unit: str, history: Sequence[ProgressPoint], of: Callable[[ProgressPoint], float | None], now: datetime
+    title: str, unit: str, progress: RunProgress | None, of: Callable[[ProgressPoint], float | None]
 ) -> Chart:
-    """Draw a figure of a run's last two minutes, from 0 on: a line for each cell; one with a single point is a dot."""
+    """Draw a figure of a run's last two minutes, from 0 on: a line for each cell; one with a single point is a mark."""
+    now, looks = (progress.updated_at, assign_live_styles(progress)) if progress else (datetime.now(UTC), {})
     points = [
-        (point.cell, min((point.at - now).total_seconds(), 0.0), value)
-        for point in history
+        (point, min((point.at - now).total_seconds(), 0.0), value)
+        for point in (progress.history if progress else ())
         if (now - point.at).total_seconds() <= HISTORY_MAX and (value := of(point)) is not None
     ]
-    cells = [[point[1:] for point in cell] for _, cell in itertools.groupby(points, key=lambda point: point[0])]
-    series = [
-        PlotSeries(_LIVE_STYLE, points=cell) if len(cell) > 1 else PlotSeries(_LIVE_STYLE, [Mark(*cell[0])])
-        for cell in cells
-    ]
-    values = [value for _, _, value in points]
+    series = []
+    for (_, variant), cell in itertools.groupby(points, key=lambda each: (each[0].cell, each[0].variant)):
+        places = [(x, y) for _, x, y in cell]
+        marks = [Mark(*places[0])] if len(places) == 1 else []
+        series.append(PlotSeries(looks[variant], marks, places[len(marks) :]))
+    values = [value for *_, value in points]
     description = "nothing yet"
     if values:
         low, high, last = map(format_number, (min(values), max(values), values[-1]))

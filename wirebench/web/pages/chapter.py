@@ -51,7 +51,9 @@ def _draw(folder: Path, changed_ns: int, drawn: frozenset[str]) -> RunCharts | N
         run = load_run(folder)
     except WirebenchError:
         return None
-    return draw_run(run, [cell for cell in summarise(run.records) if cell.cell in drawn], LATENCIES_MAX)
+    return draw_run(
+        run, [cell for cell in summarise(run.records, run.info.compare) if cell.cell in drawn], LATENCIES_MAX
+    )
 
 
 def _make_column(metric: Metric) -> TableColumn:

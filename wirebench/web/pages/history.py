@@ -28,7 +28,7 @@ from wirebench.present.charts import history as chart
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
 from wirebench.present.level_changes import VERSION_LENGTH, describe_line_changes, list_change_caveats
-from wirebench.present.numbers import ABSENT, format_moment, format_number
+from wirebench.present.numbers import ABSENT, format_ends, format_moment, format_number
 from wirebench.present.sentences import format_gate_names, format_interval
 from wirebench.results.index import Filters, Index
 from wirebench.results.query import Single
@@ -185,7 +185,7 @@ def _describe_point(point: HistoryPoint) -> HistoryRow:
         version=point.version[:VERSION_LENGTH],
         blocks=figure.blocks,
         figure=format_number(figure.estimate),
-        interval=ABSENT if figure.low is None else f"{format_number(figure.low)}–{format_number(figure.high)}",
+        interval=format_ends(figure.low, figure.high),
         verdict=change.verdict if change else "",
         change=f"{told} ({reason})" if reason else told,
         gates=format_gate_names(point.failed_gates) or "passed",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from wirebench.model.metric import METRICS
 from wirebench.model.run_info import RunInfo
 from wirebench.present import load_curves, remarks
 from wirebench.present.caveats import list_caveats
-from wirebench.present.charts.lines import draw_live
+from wirebench.present.charts.lines import assign_live_styles, draw_live
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.picture import make_chapters
 from wirebench.present.remarks import write_answer
@@ -59,7 +58,7 @@ def show_run(request: Request) -> Response:
 @functools.lru_cache(_RUNS_MAX)
 def _gather(folder: Path, changed_ns: int) -> dict[str, Any]:  # noqa: ARG001 - a changed run is drawn again
     run = load_run(folder)
-    cells, comparisons = summarise(run.records), find_comparisons(run)
+    cells, comparisons = summarise(run.records, run.info.compare), find_comparisons(run)
     charts = draw_run(run, cells, LATENCIES_MAX)
     return {
         "run": run,
@@ -113,8 +112,6 @@ def _make_report(folder: Path, changed_ns: int) -> str:  # noqa: ARG001 - a chan
 
 def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
     """Show what is measured now. No verdicts: who sees them come and go is tempted to stop where they please."""
-    history = progress.history if progress else ()
-    now = progress.updated_at if progress else datetime.now(UTC)
     streams = bool(progress and (shown := progress.now or progress.last) and shown.items_per_s is not None)
     return render(
         "live.html.j2",
@@ -129,9 +126,10 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
             "now": ("In the last second", *_describe_window(progress)),
             "last": ("The last window that is done", *_describe_figures(progress.last if progress else None), ""),
         },
+        looks=tuple(assign_live_styles(progress).values()) if progress else (),
         charts=(
-            draw_live("Rate", _ITEMS if streams else _REQUESTS, history, lambda point: point.rate_per_s, now),
-            draw_live("p99", "ms", history, lambda point: point.p99_ms, now),
+            draw_live("Rate", _ITEMS if streams else _REQUESTS, progress, lambda point: point.rate_per_s),
+            draw_live("p99", "ms", progress, lambda point: point.p99_ms),
         ),
     )
 
