@@ -147,6 +147,11 @@ def make_record(random: np.random.Generator, info: RunInfo, of: Cell, block: int
     """Return a record of a cell, at random."""
     median_ms = random.lognormal(0, 0.5)
     requests = int(random.integers(1_000, 100_000))
+    service = Latency(
+        count=requests,
+        stdev_ms=0.4 * median_ms,
+        **{f"{name}_ms": x * median_ms for name, x in _QUANTILES_MS.items()},
+    )
     return Record(
         run=info.id,
         scenario=info.scenario,
@@ -166,12 +171,9 @@ def make_record(random: np.random.Generator, info: RunInfo, of: Cell, block: int
         error_texts=(),
         dropped_iterations=0,
         mismatches=0,
-        service=Latency(
-            count=requests,
-            stdev_ms=0.4 * median_ms,
-            **{f"{name}_ms": x * median_ms for name, x in _QUANTILES_MS.items()},
-        ),
+        service=service,
         response=None,
+        merged={"service": service.model_copy(update={"count": block * requests})},
         histogram_file=f"histograms/b{block:03d}-{of.id}.json",
         server=Server(
             cpu_s=1.0,

@@ -1,16 +1,20 @@
-"""Recomputes every comparison of a run from its records, with numpy alone, and checks that wirebench says the same.
+"""Recomputes the comparisons and figures of a run, with numpy alone, and checks that wirebench says the same.
 
-    wirebench results --run last --json | python docs/recompute.py
+    wirebench results --run last --json | python docs/recompute.py results
 
-The formulas are those of method.md. It exits with 1 if a figure or a verdict differs.
+Comparisons are from the records, latencies from the histogram files in the folder of runs that is named. The formulas
+are those of method.md. It exits with 1 if a figure or a verdict differs.
 """
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import sys
+import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +25,14 @@ TOLERANCE = 1e-6
 HIGHER_IS_BETTER = ("throughput", "capacity", "item_rate")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
+QUANTILES = {"min": 0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "max": 1}
+P99_9_REQUESTS_MIN = 10_000
+#: How many counts a histogram has: of 1 ns to 60 s, with three significant digits.
+SIZE = 27 * 1024
+ZERO = np.zeros(SIZE, dtype=np.int64)
+
 Found = dict[str, Any]
+Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def t_cdf(x: float, df: float) -> float:
@@ -217,8 +228,57 @@ def list_differences(said: Any, computed: Any, where: str) -> Iterator[str]:  # 
         yield f"{where}: {said}, and computed {computed}"
 
 
-def check(run: Found) -> Iterator[str]:
-    """Yield what differs between the comparisons of a run and what its records come to."""
+def decode(text: str) -> Counts:
+    """Return the counts of an HdrHistogram in its V2 compressed form, from the least value on.
+
+    Behind a header of 40 bytes stand numbers in zigzag LEB128: counts, or less than 0 for so many counts of 0. The
+    ninth byte of a number has eight bits.
+    """
+    packed = zlib.decompress(base64.b64decode(text)[8:])[40:]
+    counts: list[int] = []
+    number = shift = 0
+    for byte in packed:
+        number |= (byte if shift == 56 else byte & 0x7F) << shift  # noqa: PLR2004 - eight bytes of seven bits
+        shift += 7
+        if byte < 0x80 or shift > 56:  # noqa: PLR2004 - the last byte of a number
+            value = number >> 1 ^ -(number & 1)
+            counts += [value] if value >= 0 else [0] * -value
+            number = shift = 0
+    return np.pad(np.array(counts, dtype=np.int64), (0, SIZE - len(counts)))
+
+
+def merge_latencies(files: list[Found]) -> Iterator[tuple[str, float]]:
+    """Yield the latencies of a cell in milliseconds by metric: of its blocks' histograms, added up."""
+    merged: dict[str, Counts] = {}
+    for series in itertools.chain.from_iterable(file["series"] for file in files):
+        if series["code"] == "ok":
+            merged[series["clock"]] = merged.get(series["clock"], 0) + decode(series["histogram"])
+    # Values under 2,048 ns have an index each; then each 1,024 indexes are of twice as many values as those before.
+    index = np.arange(SIZE)
+    bucket = np.maximum((index >> 10) - 1, 0)
+    lowest = np.where(index < 1024, index, (index & 1023) + 1024) << bucket  # noqa: PLR2004
+    highest = lowest + (1 << bucket) - 1
+
+    def find_quantile(clock: str, quantile: float) -> float:
+        cumulative = np.cumsum(merged[clock])
+        rank = max(np.ceil(quantile * cumulative[-1] - 1e-9), 1)
+        return float(highest[np.searchsorted(cumulative, rank)]) / 1e6
+
+    if merged.get("first_item", ZERO).any():
+        yield "first_item", find_quantile("first_item", 0.5)
+    if merged.get("gap", ZERO).any():
+        yield "gap", find_quantile("gap", 0.99)
+    clock = "response" if merged.get("response", ZERO).any() else "service"
+    if merged.keys() & {"first_item", "gap"} or not merged.get(clock, ZERO).any():
+        return
+    for metric, quantile in QUANTILES.items():
+        if metric != "p99_9" or merged[clock].sum() >= P99_9_REQUESTS_MIN:
+            yield metric, find_quantile(clock, quantile)
+    yield "mean", float(merged[clock] @ ((lowest + highest) / 2) / merged[clock].sum()) / 1e6
+
+
+def check(run: Found, folder: Path) -> Iterator[str]:
+    """Yield what differs between what wirebench says of a run and what its records and histograms come to."""
     looks = len(run["run"]["looks"]["blocks"]) if run["run"]["looks"] else 1
     main = [pair for pair in run["comparisons"] if not pair["instruments"]]
     checks = list(itertools.chain.from_iterable(pair["checks"] for pair in main))
@@ -232,17 +292,20 @@ def check(run: Found) -> Iterator[str]:
             yield from list_differences(pair["verdict"], verdict, f"{where}: verdict")
             yield from list_differences(pair["significance"], tests, f"{where}: significance")
     for cell in run["cells"]:
-        for metric in ("throughput", "p50", "p99", "cpu"):
-            found = [figure_of(record, metric) for record in run["records"] if record["cell"] == cell["cell"]]
-            figures = [each for each in found if each is not None]
+        records = [record for record in run["records"] if record["cell"] == cell["cell"]]
+        for metric in ("throughput", "cpu"):
+            figures = [each for record in records if (each := figure_of(record, metric)) is not None]
             mean = float(np.exp(np.mean(np.log(figures)))) if figures else None
             yield from list_differences(cell[metric], mean, f"{cell['cell']}: {metric}")
+        files = [json.loads((folder / run["run"]["id"] / record["histogram_file"]).read_text()) for record in records]
+        for metric, latency in merge_latencies(files):
+            yield from list_differences(cell[metric], latency, f"{cell['cell']}: {metric}")
 
 
 def main() -> int:
     """Check the run on stdin, print what differs, and return the exit code."""
     run = json.load(sys.stdin)
-    differences = list(check(run))
+    differences = list(check(run, Path(sys.argv[1])))
     sys.stdout.write(
         "\n".join([*differences, f"{len(run['comparisons'])} comparisons, {len(differences)} differences\n"])
     )

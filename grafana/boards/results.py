@@ -108,8 +108,8 @@ _FIGURES = Row(
     (
         Chart(
             title="Cells",
-            description="Every cell of every run that is chosen, the newest first, 1,000 at most: the figures of its "
-            "typical block, and counts over all its blocks.",
+            description="Every cell of every run that is chosen, the newest first, 1,000 at most: its figures and "
+            "counts over all its blocks.",
             unit=units.NoUnit,
             queries=(_CELLS,),
             kind="table",

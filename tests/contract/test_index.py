@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import multiprocessing
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.analysis.summary import summarise
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.metric import COMPARED, METRICS
+from wirebench.model.metric import COMPARED, METRICS, SPREAD, name_spread
 from wirebench.model.record import Instrument
 from wirebench.results.index import Filters, Index, IndexFollower, IndexUnusableError, Result
 from wirebench.results.index.tables import SCHEMA, version
@@ -103,8 +104,8 @@ def test_a_run_written_live_is_the_same_as_one_made_anew(url: str, tmp_path: Pat
     assert live == rows_of(url)
 
 
-def test_figures_are_those_of_the_typical_block(index: Index, tmp_path: Path) -> None:
-    """The view's geometric means are those that tables and reports show; counts are added up."""
+def test_figures_are_those_that_tables_and_reports_show(index: Index, tmp_path: Path) -> None:
+    """Latencies are merged, counts are added up, and the others are geometric means."""
     instrument = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=9, ceiling_share=0.3)
     record = {"errors": {"internal": 3}, "instrument": instrument}
     run = write_run(tmp_path, EARLIER, record=record, gates=lambda *_: (passed(), GENERATOR_GATE))
@@ -117,6 +118,9 @@ def test_figures_are_those_of_the_typical_block(index: Index, tmp_path: Path) ->
             row = found.pop((each.info.id, summary.cell))
             for metric in METRICS.values():
                 assert pytest.approx(summary.figure(metric)) == getattr(row, metric.field)
+            for metric in SPREAD if each is run else ():
+                blocks = summary.by_block(metric).values()
+                assert (min(blocks), max(blocks)) == tuple(getattr(row, name) for name in name_spread(metric))
             assert summary.error_counts == row.errors
             assert sum(record.requests for record in summary.records) == row.total_samples
             assert sum(sum(record.errors.values()) for record in summary.records) == row.failed
@@ -385,12 +389,12 @@ def test_an_index_of_a_newer_version_is_refused(index: Index, url: str) -> None:
 
 
 def test_a_run_that_is_removed_leaves_nothing(index: Index, url: str, tmp_path: Path) -> None:
-    """No cell, block, statistic or gate of it; all of the other's."""
+    """No cell, block, statistic, latency or gate of it; all of the other's."""
     older, newer = write_runs(tmp_path, 2)
     index.catch_up(tmp_path)
     index.remove_run(newer)
     index.remove_run("nothing")
-    assert dict.fromkeys(("runs", "cells", "blocks", "statistics", "gates"), 1) == {
+    assert dict.fromkeys(("runs", "cells", "blocks", "statistics", "latencies", "gates"), 1) == {
         name: len(rows) for name, rows in rows_of(url).items()
     }
     assert [older] == [row.run_id for row in index.runs(Filters()).rows]
@@ -403,6 +407,7 @@ def test_a_database_that_goes_away_in_mid_run_costs_one_warning(postgres: Postgr
     other = write_run(tmp_path / "other")
     with IndexFollower(url, tmp_path, warnings.append) as follower:
         writer = RunWriter(tmp_path, other.info.model_copy(update={"status": "running"}), follower)
+        shutil.copytree(other.folder / "histograms", writer.folder / "histograms", dirs_exist_ok=True)
         for number, record in enumerate(other.records):
             if number == 3:
                 postgres.stop()

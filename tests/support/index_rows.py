@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import create_engine, select
 
-from wirebench.results.index.tables import blocks, cells, gates, runs, statistics
+from wirebench.results.index.tables import blocks, cells, gates, latencies, runs, statistics
 from wirebench.results.index.url import parse
 
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -22,7 +22,7 @@ def rows_of(url: str) -> Rows:
             table.name: select(runs.c.run_id, cells.c.cell, table).select_from(
                 of_cell.join(table, table.c.cell_id == cells.c.id)
             )
-            for table in (blocks, statistics, gates)
+            for table in (blocks, statistics, latencies, gates)
         },
     }
     engine = create_engine(parse(url))

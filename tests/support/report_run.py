@@ -13,8 +13,8 @@ import numpy as np
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
-from wirebench.model.record import Gate, Generator, Latency, Record, Server
+from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Window
+from wirebench.model.record import Gate, Generator, Record, Server, summarize_histogram
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
 
@@ -96,6 +96,8 @@ class RunBuilder:
     record: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     follower: RunFollower | None = None
+    #: Which share of a block's requests takes six times as long.
+    slow_share: Callable[[int], float] = lambda _block: 0.004
 
     def write(self, folder: Path) -> Run:
         """Write the run's folder and read it back."""
@@ -115,8 +117,11 @@ class RunBuilder:
             median_ms *= 1.02
         rate_per_s = of.rate_per_s or of.concurrency * 1000 / (1.08 * median_ms)
         requests = self.samples or min(int(rate_per_s * WINDOW_S), 20_000)
-        service = _histogram(random, median_ms, requests)
-        response = _histogram(random, 1.2 * median_ms, requests) if of.rate_per_s else None
+        slow_share = self.slow_share(block)
+        service = _histogram(random, median_ms, requests, slow_share)
+        response = _histogram(random, 1.2 * median_ms, requests, slow_share) if of.rate_per_s else None
+        both: dict[Clock, Histogram | None] = {"service": service, "response": response}
+        clocks = {clock: latency for clock, each in both.items() if each and (latency := summarize_histogram(each))}
         record_id = f"b{block:03d}-{of.id}"
         path = writer.histogram_path(record_id)
         _histogram_file(of, service, response).write(path)
@@ -139,8 +144,9 @@ class RunBuilder:
             error_texts=(),
             dropped_iterations=0,
             mismatches=0,
-            service=_latency(service),
-            response=_latency(response) if response else None,
+            service=clocks["service"],
+            response=clocks.get("response"),
+            merged=clocks,
             histogram_file=str(path.relative_to(writer.folder)),
             server=Server(
                 cpu_s=requests * cpu_ms / 1000,
@@ -192,9 +198,9 @@ def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
     return info.model_copy(update=dict(changes))
 
 
-def _histogram(random: np.random.Generator, median_ms: float, requests: int) -> Histogram:
+def _histogram(random: np.random.Generator, median_ms: float, requests: int, slow_share: float) -> Histogram:
     values_ns = random.lognormal(np.log(1e6 * median_ms), 0.35, requests)
-    slow = random.random(requests) < 0.004
+    slow = random.random(requests) < slow_share
     return Histogram.of_values(np.where(slow, 6 * values_ns, values_ns).astype(np.int64))
 
 
@@ -221,15 +227,4 @@ def _histogram_file(of: Cell, service: Histogram, response: Histogram | None) ->
         requests_total={"ok": service.count},
         mismatches=0,
         dropped_iterations=0,
-    )
-
-
-def _latency(histogram: Histogram) -> Latency:
-    quantiles_ms = [value / 1e6 for value in histogram.compute_quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)]
-    names = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
-    return Latency(
-        count=histogram.count,
-        mean_ms=histogram.mean_ns / 1e6,
-        stdev_ms=histogram.stdev_ns / 1e6,
-        **dict(zip(names, quantiles_ms, strict=True)),
     )

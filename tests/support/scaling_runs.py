@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.support.report_run import RunBuilder
 from wirebench.model.cell import Cell
+from wirebench.model.histogram_file import Clock
 from wirebench.model.record import Gate, Record
 from wirebench.results.runs import Run, load_run
 from wirebench.system.files import write_atomic
@@ -44,12 +45,13 @@ def write_run(  # noqa: PLR0913 - what a test varies
     )
     run = builder.write(folder)
     for record in run.records:
-        clock = "response" if record.response else "service"
-        latency = getattr(record, clock).model_copy(update={"p99_ms": p99_ms(record)})
+        clock: Clock = "response" if record.response else "service"
+        p99 = {"p99_ms": p99_ms(record)}
         changed = record.model_copy(
             update={
                 "rate_achieved_per_s": rate(record),
-                clock: latency,
+                clock: getattr(record, clock).model_copy(update=p99),
+                "merged": {clock: record.merged[clock].model_copy(update=p99)},
                 "server": record.server.model_copy(update={"cpu_us_per_request": 500.0}),
             }
         )

@@ -30,7 +30,8 @@ class LimitCheck:
     """One limit of one cell.
 
     `limit` is in the metric's unit; with the bound `slower` it is the share that head may be slower than base, and
-    `figure` the ratio head / base. `figure` is None where nothing was measured; a count has no interval. The verdict is
+    `figure` the ratio head / base. Otherwise `figure` is the geometric mean of the blocks, which is what is tested.
+    `figure` is None where nothing was measured; a count has no interval. The verdict is
     withheld for `failed_gates` and `reasons`; if a service only gave way under its load, a limit may still be broken,
     as figures of an overload look better than the truth. `p_broken` is the chance of a figure that far beyond the
     limit, were it kept; None where nothing is tested.
@@ -45,6 +46,11 @@ class LimitCheck:
     failed_gates: tuple[Gate, ...] = ()
     reasons: tuple[str, ...] = ()
     p_broken: float | None = None
+
+    @property
+    def measured(self) -> float | None:
+        """The figure of the cell, as it stands in all tables; None of a ratio."""
+        return None if self.bound == "slower" else self.cell.figure(self.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ def _check_limit(cell: CellSummary, bound: Bound, metric: Metric, limit: float, 
         limit=limit,
         failed_gates=cell.failed_gates(metric),
     )
-    if metric.over_blocks != "geometric mean":
+    if metric.over_blocks == "sum":
         count = cell.figure(metric)
         if count is None:
             return check

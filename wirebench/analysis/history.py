@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from wirebench.analysis.compare_runs import CellChange, compare_runs
 from wirebench.analysis.differences import describe_hardware
 from wirebench.analysis.pair import choose_metric
-from wirebench.analysis.ratio import Ratio, mean
+from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.labels import Factors
 from wirebench.model.metric import COMPARED, Metric
@@ -20,7 +20,7 @@ from wirebench.results.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """A cell in one run: the geometric mean of its blocks' figures, with its interval where there are enough.
+    """A cell in one run: its figure, with how far its blocks lie apart where there are enough.
 
     `change` is what has become of it since the point before on the same line; None of the first.
     """
@@ -85,15 +85,13 @@ def build_history(runs: Iterable[Run], metric: Metric | None = None) -> History 
     lines: dict[tuple[object, ...], list[HistoryPoint]] = {}
     before: dict[tuple[object, ...], Run] = {}
     for run, cell in measured:
-        figures = list(cell.by_block(metric).values())
-        if not figures:
+        figure = cell.estimate(metric, run.info.looks_planned)
+        if figure is None:
             continue
         where = (run.info.target, *describe_hardware(run.info.machine).values(), *cell.factors.items())
         # Both have this one cell: so is the change one.
         (change,) = compare_runs(before[where], run, metric).changes if where in before else (None,)
-        lines.setdefault(where, []).append(
-            HistoryPoint(run.info, cell, mean(figures, run.info.looks_planned), cell.failed_gates(metric), change)
-        )
+        lines.setdefault(where, []).append(HistoryPoint(run.info, cell, figure, cell.failed_gates(metric), change))
         before[where] = run
     if not lines:
         return None

@@ -43,8 +43,8 @@ class Ladder:
     rungs: tuple[Rung, ...]
 
     def values(self, metric: Metric) -> tuple[float, ...]:
-        """Return the rungs' typical figures, of shape (rungs,); empty if one of them wasn't measured."""
-        figures = [rung.cell.typical(metric) for rung in self.rungs]
+        """Return the rungs' figures, of shape (rungs,); empty if one of them wasn't measured."""
+        figures = [rung.cell.figure(metric) for rung in self.rungs]
         return tuple(figure for figure in figures if figure is not None) if None not in figures else ()
 
 

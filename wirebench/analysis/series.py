@@ -40,7 +40,7 @@ class FactorSeries:
     @property
     def most(self) -> CellSummary | None:
         """The first cell that served about as much in a second as any did; None if none served any."""
-        served = {cell.cell: rate for cell in self.cells if (rate := cell.typical(cell.rate))}
+        served = {cell.cell: rate for cell in self.cells if (rate := cell.figure(cell.rate))}
         enough = _AS_GOOD_AS * max(served.values(), default=0.0)
         return next((cell for cell in self.cells if served.get(cell.cell, 0.0) >= enough > 0), None)
 

@@ -207,7 +207,7 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float, looks: int = 1) 
         return max(kept, key=lambda each: each.rate.estimate)
     rejected = [each for each in ended if not isinstance(each, KeptRate)]
     failed = dict.fromkeys(name for names in rejected for name in names) if all(rejected) else ()
-    least = min((each for cell in cells if (each := cell.typical(_P99)) is not None), default=None)
+    least = min((each for cell in cells if (each := cell.figure(_P99)) is not None), default=None)
     return Shortfall(cells[0], tuple(failed), least)
 
 
@@ -229,7 +229,7 @@ def _climb(cells: Sequence[CellSummary], p99_ms: float, looks: int) -> KeptRate 
         cells, key=lambda cell: [float(cell.factors[name] or 0) for name in ("rate_per_s", "concurrency")]
     ):
         failed = {gate.name for metric in (_RATE, _P99) for gate in cell.failed_gates(metric)}
-        p99, rate = cell.typical(_P99), cell.typical(_RATE)
+        p99, rate = cell.figure(_P99), cell.figure(_RATE)
         is_slow = p99 is not None and p99 > p99_ms
         if (is_slow and not failed) or (failed & OVERLOADED and not failed & _DISTURBED):
             broken = cell
@@ -238,16 +238,16 @@ def _climb(cells: Sequence[CellSummary], p99_ms: float, looks: int) -> KeptRate 
         if failed or p99 is None or rate is None:
             rejected += sorted(failed) or ["no reply"]
         else:
-            last = cell if last is None or rate >= (last.typical(_RATE) or 0) else last
+            last = cell if last is None or rate >= (last.figure(_RATE) or 0) else last
             rejected = []
     if last is None:
         return tuple(dict.fromkeys(rejected))
-    by_block, bracket = last.by_block(_RATE), [last.typical(_RATE) or 0.0]
+    by_block, bracket = last.by_block(_RATE), [last.figure(_RATE) or 0.0]
     if broken and not broken.failed_gates(_RATE):
         common = sorted(by_block.keys() & broken.by_block(_RATE).keys() & broken.by_block(_P99).keys())
         by_block = {block: _interpolate(p99_ms, (last, broken), block) for block in common} or by_block
     if broken:
-        bracket.append(float(broken.factors["rate_per_s"] or broken.typical(_RATE) or bracket[0]))
+        bracket.append(float(broken.factors["rate_per_s"] or broken.figure(_RATE) or bracket[0]))
     kept = _make_estimate(mean(list(by_block.values()), looks), *bracket)
     return KeptRate(last, by_block, kept, broken is None, () if broken else tuple(dict.fromkeys(rejected)))
 

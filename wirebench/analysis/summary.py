@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from wirebench.analysis.ratio import Ratio, mean
 from wirebench.model.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls, TrafficDistribution
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
@@ -63,23 +64,50 @@ class CellSummary:
         """How long its windows were together, in seconds."""
         return sum(record.window_s for record in self.records)
 
+    @property
+    def merged(self) -> Record:
+        """The record that was measured last, with the latencies of all blocks in place of its own."""
+        last = max(self.records, key=lambda record: (record.window_end_unix_ns, record.block))
+        of = last.merged
+        items = {"first_item": of.get("first_item"), "gap": of.get("gap")}
+        streams = last.streams.model_copy(update=items) if last.streams else None
+        latencies = {"service": of.get("service"), "response": of.get("response"), "streams": streams}
+        return last.model_copy(update=latencies)
+
     def by_block(self, metric: Metric) -> dict[int, float]:
         """Return the metric's figures by block, where they were measured and are positive."""
         figures = ((record.block, metric.of(record)) for record in self.records)
         return {block: figure for block, figure in figures if figure is not None and figure > 0}
 
     def typical(self, metric: Metric) -> float | None:
-        """Return the geometric mean of the blocks' figures, which ratios of cells agree with; None without any."""
+        """Return the geometric mean of the blocks' figures, which ratios of cells are of; None without any."""
         figures = list(self.by_block(metric).values())
         return statistics.geometric_mean(figures) if figures else None
 
     def figure(self, metric: Metric) -> float | None:
-        """Return what the blocks' figures come to, as the metric says; None without any."""
+        """Return the figure of the cell, from its blocks as the metric says; None without any."""
+        match metric.over_blocks:
+            case "geometric mean":
+                return self.typical(metric)
+            case "merged":
+                return metric.of(self.merged)
+            case "sum":
+                figures = [figure for record in self.records if (figure := metric.of(record)) is not None]
+                return sum(figures) if figures else None
+
+    def estimate(self, metric: Metric, looks: int = 1) -> Ratio | None:
+        """Return the figure with how far the blocks lie apart; None without any.
+
+        Of a geometric mean that is its interval; of what is merged, the least and the greatest of the blocks' figures,
+        between which it lies.
+        """
+        blocks, figure = list(self.by_block(metric).values()), self.figure(metric)
+        if not blocks or figure is None:
+            return None
         if metric.over_blocks == "geometric mean":
-            return self.typical(metric)
-        figures = [figure for record in self.records if (figure := metric.of(record)) is not None]
-        combine: dict[str, Callable[[list[float]], float]] = {"sum": sum, "min": min, "max": max}
-        return combine[metric.over_blocks](figures) if figures else None
+            return mean(blocks, looks)
+        low, high = (min(blocks), max(blocks)) if len(blocks) > 1 else (None, None)
+        return Ratio(figure, low, high, len(blocks), None, None)
 
     def spread(self, metric: Metric) -> float | None:
         """Return how far the blocks lie apart: the greatest figure over the least; None without two."""

@@ -33,7 +33,7 @@ COMMANDS = {
     "serve": "Serve results as pages and as an API, until Ctrl-C.",
     "send": "Send a run to a cluster's results server.",
     "index": "Update the index of runs, and show what it holds.",
-    "calibrate": "Measure how accurate each driver is, on this machine or in a cluster.",
+    "calibrate": "Measure how accurate each driver is, here or in a cluster.",
     "verify": "Check that all services answer the same requests alike.",
     "doctor": "Check this machine for what would spoil runs or their figures.",
     "timing": "Show, generate or fetch timing files, which loads can replay.",

@@ -53,7 +53,7 @@ def calibrate(
     ] = "local",
     cluster: Cluster,
 ) -> None:
-    """Measure how accurate each driver is, on this machine or in a cluster.
+    """Measure how accurate each driver is, here or in a cluster.
 
     Each driver loads a server that logs when every request arrives and when its reply has been written. Error is what
     the driver measures minus the log. Per transport, wireload takes about 25 s and other drivers about a minute.

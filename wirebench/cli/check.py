@@ -71,7 +71,10 @@ def print_check(found: BudgetCheck, console: Console) -> None:
     """Print a table of limits, why some are neither met nor broken, and what all of them come to."""
     against = f", base {found.base.id}" if found.base else ""
     console.print(f"\nrun {found.run.id}{against}", style="bold")
-    table = Table(*HEADINGS, caption="typical block (geometric mean); counts are of all blocks")
+    table = Table(
+        *HEADINGS,
+        caption="latencies and counts are of all blocks; tested is the typical one (geometric mean)",
+    )
     for each in found.checks:
         table.add_row(*map(escape_controls, tabulate_check(each)), style=_STYLES.get(each.verdict))
     console.print(table)

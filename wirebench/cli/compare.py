@@ -64,7 +64,9 @@ def compare(  # noqa: PLR0913 - one parameter an option
 def print_comparison(found: RunComparison, console: Console) -> None:
     """Print a table of cells, a sentence a cell, and what all of them come to."""
     console.print(f"\nbase {found.base.id}, head {found.head.id}", style="bold")
-    table = Table(caption="typical block (geometric mean); ratio is head / base")
+    table = Table(
+        caption="latencies are of all blocks; others, and the ratio head / base, are geometric means of blocks"
+    )
     for heading in HEADINGS:
         is_number = heading in ("base", "head", "ratio")
         table.add_column(

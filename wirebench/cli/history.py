@@ -21,7 +21,7 @@ from wirebench.model.metric import COMPARED, Metric
 from wirebench.present.escape import escape_controls
 from wirebench.present.history_data import make_history_data
 from wirebench.present.level_changes import describe_line_changes, list_change_caveats
-from wirebench.present.numbers import ABSENT, format_ends, format_number
+from wirebench.present.numbers import ABSENT, format_number, format_range
 from wirebench.present.run_comparison_sentences import summarise_change
 from wirebench.present.sentences import format_gate_names
 from wirebench.present.text_plot import Strip
@@ -145,11 +145,10 @@ def _draw(found: Sequence[History], changes: Sequence[Sequence[LineChanges]], pa
 def _print(found: History, console: Console) -> None:
     """Print a table a machine and target; all of them have one scale."""
     metric = found.metric
-    heading = metric.heading
-    console.print(f"\n{describe_common_factors(found.factors)}: {heading} ({metric.better})", style="bold")
+    console.print(f"\n{describe_common_factors(found.factors)}: {metric.heading} ({metric.better})", style="bold")
     strip = Strip.of([point.figure for line in found.lines for point in line.points])
     for line in found.lines:
-        console.print(_make_table(line, heading, strip))
+        console.print(_make_table(line, metric, strip))
 
 
 def _print_changes(found: Sequence[LineChanges], metric: Metric, console: Console) -> None:
@@ -161,14 +160,14 @@ def _print_changes(found: Sequence[LineChanges], metric: Metric, console: Consol
         console.print(f"! {caveat}", style="yellow", soft_wrap=True)
 
 
-def _make_table(line: Line, heading: str, strip: Strip) -> Table:
+def _make_table(line: Line, metric: Metric, strip: Strip) -> Table:
     table = Table(title=escape_controls(line.name), title_justify="left")
     table.add_column("run")
     table.add_column("began (UTC)")
     table.add_column("version")
     table.add_column("blocks", justify="right")
-    table.add_column(heading, justify="right")
-    table.add_column("95 % CI", justify="right")
+    table.add_column(metric.heading, justify="right")
+    table.add_column(metric.spread, justify="right")
     table.add_column(strip.heading)
     table.add_column("against the run before")
     table.add_column("gates")
@@ -180,7 +179,7 @@ def _make_table(line: Line, heading: str, strip: Strip) -> Table:
             escape_controls(point.version[:_VERSION_LENGTH]),
             str(point.figure.blocks),
             format_number(point.figure.estimate),
-            format_ends(point.figure.low, point.figure.high),
+            format_range(point.figure),
             strip.draw(point.figure, fit=not point.failed_gates),
             escape_controls(summarise_change(change)) if change else ABSENT,
             format_gate_names(point.failed_gates) or "passed",

@@ -11,7 +11,7 @@ from rich.console import Console
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import describe_situation, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS
-from wirebench.present.numbers import ABSENT, format_metric, format_number
+from wirebench.present.numbers import ABSENT, format_metric, format_number, format_range
 
 _SHOWN = (
     "requests", *CAPACITIES, "throughput", "mean", "p50", "p95", "p99", "max", "errors", "cpu",
@@ -79,7 +79,7 @@ def print_table(cells: Sequence[CellSummary], console: Console) -> None:
                 show(f"{_GAP}! failed gates: {', '.join(failed)}", "yellow")
     blocks = max(len(cell.records) for cell in cells)
     if blocks > 1:
-        show(f"Requests and errors are sums of {blocks} blocks, max is the highest; others are geometric means.")
+        show(f"Requests and errors are sums of {blocks} blocks, latencies of all requests; others are geometric means.")
 
 
 def _arrange(columns: Sequence[_Column], width: int) -> list[_Line]:
@@ -102,6 +102,7 @@ def _make_extra_columns(cells: Sequence[CellSummary]) -> Iterator[_Column]:
     """Yield what is shown where there is room for all of it."""
     figures: tuple[tuple[str, str, Callable[[CellSummary], str]], ...] = (
         ("blocks", "max / min", lambda cell: format_number(cell.spread(cell.rate))),
+        ("p99 of", "blocks", lambda cell: format_range(cell.estimate(METRICS["p99"]))),
         ("replicas", "%", lambda cell: " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT),
         ("generator", "CPU %", _format_generator_share),
         ("driver", "% of ceiling", lambda cell: format_number(cell.figure(METRICS["ceiling_share"]))),

@@ -15,7 +15,7 @@ from wirebench.measure.gates import Evidence, check_gates
 from wirebench.measure.observe import Observation, ServerUse
 from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
-from wirebench.model.histogram_file import OK, Clock, Window, merge_parallel
+from wirebench.model.histogram_file import CLOCKS, OK, Clock, Window, merge_parallel
 from wirebench.model.record import (
     Autoscaling,
     CapacitySearch,
@@ -29,6 +29,7 @@ from wirebench.model.record import (
     Server,
     Slice,
     StreamFigures,
+    summarize_histogram,
 )
 from wirebench.model.scenario import Load, Objective
 from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
@@ -154,6 +155,7 @@ def make_record(
         response=summarize_latency(merged, "response"),
         operations=summarize_operations(merged),
         streams=streams,
+        merged={clock: latency for clock in CLOCKS if (latency := summarize_latency(merged, clock))},
         histogram_file=str(subject.histogram_file),
         server=server,
         generator=generator,
@@ -184,24 +186,7 @@ def summarize_latency(file: HistogramFile, clock: Clock, operation: str | None =
 
     None if no request succeeded or there is no such clock.
     """
-    histogram = file.merge_histograms(clock, operation)
-    if not histogram.count:
-        return None
-    least, p50, p90, p95, p99, p99_9, most = (
-        nanoseconds / 1e6 for nanoseconds in histogram.compute_quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)
-    )
-    return Latency(
-        count=histogram.count,
-        min_ms=least,
-        mean_ms=histogram.mean_ns / 1e6,
-        stdev_ms=histogram.stdev_ns / 1e6,
-        p50_ms=p50,
-        p90_ms=p90,
-        p95_ms=p95,
-        p99_ms=p99,
-        p99_9_ms=p99_9,
-        max_ms=most,
-    )
+    return summarize_histogram(file.merge_histograms(clock, operation))
 
 
 def summarize_operations(merged: HistogramFile) -> dict[str, OperationFigures]:

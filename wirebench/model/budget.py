@@ -112,5 +112,5 @@ def _check_names(budget: CellBudget, at: FieldPath, source: Source) -> None:
         where = source.locate((*at, bound, key))
         if key not in LIMITED:
             raise UsageError(f"{where}: no such figure", f"limits are for {', '.join(LIMITED)}")
-        if limit == 0 and LIMITED[key].over_blocks == "geometric mean":
+        if limit == 0 and LIMITED[key].over_blocks != "sum":
             raise UsageError(f"{where}: must be over 0", "only counts can be 0")

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -17,6 +17,7 @@ from wirebench.system.files import write_atomic
 
 #: What a series times: whole requests on two clocks, and the items of streams.
 Clock = Literal["service", "response", "first_item", "gap"]
+CLOCKS: tuple[Clock, ...] = get_args(Clock)
 
 OK = "ok"
 ERROR_TEXTS_MAX = 10

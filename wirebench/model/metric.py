@@ -11,7 +11,10 @@ from wirebench.model.record import Instrument, Interval, Latency, Record, Stream
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure of a record; `over_blocks` is what becomes of the blocks' figures in that of a cell."""
+    """A figure of a record; `over_blocks` is what becomes of the blocks' figures in that of a cell.
+
+    A latency of a cell is read from the merged histograms of its blocks.
+    """
 
     name: str
     #: Its name in the API, in exported files and in the index.
@@ -21,7 +24,7 @@ class Metric:
     description: str
     of: Callable[[Record], float | None]
     higher_is_better: bool = False
-    over_blocks: Literal["geometric mean", "sum", "min", "max"] = "geometric mean"
+    over_blocks: Literal["geometric mean", "sum", "merged"] = "geometric mean"
     #: For columns and charts that have no room for the label.
     short: str = ""
     #: The driver's error of it, where that is known of any.
@@ -51,6 +54,11 @@ class Metric:
     def caption(self) -> str:
         """Its unit, and which way is better: what stands below its label."""
         return ", ".join(filter(None, (self.unit_label, self.better)))
+
+    @property
+    def spread(self) -> str:
+        """What stands beside the figure of a cell: how far its blocks lie apart."""
+        return "lowest–highest block" if self.over_blocks == "merged" else "95 % interval"
 
     @property
     def column(self) -> str:
@@ -96,7 +104,6 @@ def _divide_kept_rate(record: Record, amount: float | None) -> float | None:
 def _make_latency(
     name: str,
     description: str,
-    over_blocks: Literal["geometric mean", "min", "max"] = "geometric mean",
     error_ms: Callable[[Instrument], Interval | None] | None = None,
     gates_of: str = "",
 ) -> Metric:
@@ -107,7 +114,7 @@ def _make_latency(
         "ms",
         description,
         of=lambda record: getattr(choose_latency(record), f"{name}_ms", None),
-        over_blocks=over_blocks,
+        over_blocks="merged",
         error_ms=error_ms,
         gates_of=gates_of,
     )
@@ -135,8 +142,9 @@ _REQUESTS = (
         short="req/s",
     ),
 )
-_LATENCIES = (
-    _make_latency("min", "The fastest request.", "min"),
+#: Of requests, on the clock of what users wait.
+LATENCIES = (
+    _make_latency("min", "The fastest request."),
     _make_latency("mean", "Mean latency."),
     _make_latency("stdev", "Standard deviation of the latencies."),
     _make_latency("p50", "Half of the requests took no longer.", error_ms=lambda of: of.p50_error_ms),
@@ -145,10 +153,10 @@ _LATENCIES = (
     _make_latency("p99", "99 % of the requests took no longer.", error_ms=lambda of: of.p99_error_ms),
     _make_latency(
         "p99_9",
-        "99.9 % of the requests took no longer; only of blocks with 10,000 successful requests or more.",
+        "99.9 % of the requests took no longer; only of 10,000 successful requests or more.",
         gates_of="p99",
     ),
-    _make_latency("max", "The slowest request.", "max"),
+    _make_latency("max", "The slowest request."),
 )
 _COSTS = (
     Metric(
@@ -228,6 +236,7 @@ _STREAMS = (
         "ms",
         "Median time from the request, or from when it was due, to the first item.",
         of=_select_streams(lambda of: of.first_item.p50_ms if of.first_item else None),
+        over_blocks="merged",
         short="first item",
     ),
     Metric(
@@ -237,6 +246,7 @@ _STREAMS = (
         "ms",
         "99 % of the gaps between two items of a stream were no longer.",
         of=_select_streams(lambda of: of.gap.p99_ms if of.gap else None),
+        over_blocks="merged",
         short="p99 gap",
     ),
     Metric(
@@ -257,7 +267,6 @@ _DRIVERS = (
         "%",
         "The requests/s as a share of the most that the driver makes on as many connections, if it is calibrated.",
         of=_read_instrument(lambda of: None if of.ceiling_share is None else 100 * of.ceiling_share),
-        over_blocks="max",
         short="of ceiling",
     ),
     Metric(
@@ -272,7 +281,7 @@ _DRIVERS = (
 )
 
 #: All of them, in the order in which they are shown.
-METRICS = {metric.name: metric for metric in (*_REQUESTS, *_LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS, *_DRIVERS)}
+METRICS = {metric.name: metric for metric in (*_REQUESTS, *LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS, *_DRIVERS)}
 #: What the driver's figures are worth.
 DRIVERS = tuple(metric.name for metric in _DRIVERS)
 #: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
@@ -282,3 +291,10 @@ COMPARED = {
     name: METRICS[name]
     for name in ("throughput", "p50", "p99", "cpu", *CAPACITIES, "item_rate", "first_item", "gap", "item_cpu")
 }
+#: The lowest and the highest block of these stand beside the figures of cells.
+SPREAD = (METRICS["p50"], METRICS["p99"])
+
+
+def name_spread(metric: Metric) -> tuple[str, str]:
+    """Return the names of its lowest and its highest block in the API, in exported files and in the index."""
+    return f"{metric.name}_lowest_block_ms", f"{metric.name}_highest_block_ms"

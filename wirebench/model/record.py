@@ -11,7 +11,8 @@ from pydantic import Field, ValidationInfo, field_validator
 from wirebench.model.cell import FACTORS
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram_file import ErrorText, Handshakes
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import Clock, ErrorText, Handshakes
 
 Factor = str | int | float | None
 #: A quantile with fewer than ten samples beyond it is noise.
@@ -48,6 +49,27 @@ class Latency(FrozenModel):
     @classmethod
     def _withhold_of_few(cls, p99_9_ms: float | None, info: ValidationInfo) -> float | None:
         return p99_9_ms if info.data.get("count", 0) >= P99_9_REQUESTS_MIN else None
+
+
+def summarize_histogram(histogram: Histogram) -> Latency | None:
+    """Return the figures of a histogram, in milliseconds; None if it has no values."""
+    if not histogram.count:
+        return None
+    least, p50, p90, p95, p99, p99_9, most = (
+        nanoseconds / 1e6 for nanoseconds in histogram.compute_quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)
+    )
+    return Latency(
+        count=histogram.count,
+        min_ms=least,
+        mean_ms=histogram.mean_ns / 1e6,
+        stdev_ms=histogram.stdev_ns / 1e6,
+        p50_ms=p50,
+        p90_ms=p90,
+        p95_ms=p95,
+        p99_ms=p99,
+        p99_9_ms=p99_9,
+        max_ms=most,
+    )
 
 
 class OperationFigures(FrozenModel):
@@ -284,6 +306,9 @@ class Record(FrozenModel):
     operations: dict[str, OperationFigures] = Field(default={})
     #: Where the requests are streams; `requests`, `service` and `response` are then of whole streams.
     streams: StreamFigures | None = None
+    #: By clock, over this window and those of the cell before it, as their histograms merge: in the record that was
+    #: measured last, the latencies of the cell. Empty if one of the histograms can't be read.
+    merged: dict[Clock, Latency]
     histogram_file: str
     server: Server
     generator: Generator

@@ -9,7 +9,7 @@ from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.model.labels import describe_common_factors, pluralise
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
-from wirebench.present.numbers import ABSENT, format_ci, format_metric
+from wirebench.present.numbers import ABSENT, format_ci, format_ends, format_metric, format_number
 from wirebench.present.sentences import explain_withheld, format_interval
 
 #: The columns of `tabulate_check`.
@@ -39,7 +39,11 @@ def format_figure(check: LimitCheck) -> str:
     if check.bound == "slower":
         return format_interval(figure)
     unit = f" {metric.unit_label}" if metric.unit_label else ""
-    return f"{format_metric(metric, figure.estimate)}{unit}{format_ci(figure.low, figure.high)}"
+    interval = format_ci(figure.low, figure.high)
+    if metric.over_blocks == "merged":
+        ends = f", 95 % CI {format_ends(figure.low, figure.high)}" if interval else ""
+        interval = f" (typical block {format_number(figure.estimate)}{ends})"
+    return f"{format_metric(metric, check.measured)}{unit}{interval}"
 
 
 def describe_check(check: LimitCheck) -> str:

@@ -145,10 +145,10 @@ class RunDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFigures:
-    """One cell in one run: how many blocks there are of it, and what is typical of them, by metric."""
+    """One cell in one run: how many blocks there are of it, and its figures, by metric."""
 
     blocks: int
-    typical: dict[str, float]
+    figures: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,9 +226,9 @@ def _change(of: CellChange) -> CellChangeData:
 
 
 def _figures(cell: CellSummary) -> CellFigures:
-    figures = {name: cell.typical(metric) for name, metric in COMPARED.items()}
+    figures = {name: cell.figure(metric) for name, metric in COMPARED.items()}
     return CellFigures(
-        blocks=len(cell.records), typical={name: figure for name, figure in figures.items() if figure is not None}
+        blocks=len(cell.records), figures={name: figure for name, figure in figures.items() if figure is not None}
     )
 
 
@@ -236,6 +236,7 @@ def _figures(cell: CellSummary) -> CellFigures:
 class LimitCheckData:
     """One limit of one cell, in the metric's unit; with the bound `slower`, a share, and `figure` is head / base.
 
+    `measured` is the cell's figure; `figure` is what is tested: the geometric mean of its blocks, with its interval.
     The verdict is withheld for failed gates and for `reasons`.
     """
 
@@ -244,6 +245,7 @@ class LimitCheckData:
     metric: str
     bound: str
     limit: float
+    measured: float | None
     figure: Ratio | None
     verdict: BudgetVerdict
     failed_gates: tuple[str, ...]
@@ -275,6 +277,7 @@ def describe_budget_check(found: BudgetCheck) -> BudgetCheckData:
                 metric=each.metric.name,
                 bound=each.bound,
                 limit=each.limit,
+                measured=each.measured,
                 figure=each.figure,
                 verdict=each.verdict,
                 failed_gates=tuple(gate.name for gate in each.failed_gates),

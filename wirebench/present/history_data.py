@@ -28,7 +28,7 @@ class RunChangeData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRunData:
-    """A cell in one run: the geometric mean of its blocks, with the ends of its interval."""
+    """A cell in one run: its figure, and `spread` says what `low` and `high` are."""
 
     run: str
     started_at: datetime
@@ -79,6 +79,7 @@ class HistoryData:
     metric: str
     unit: str
     higher_is_better: bool
+    spread: str
     lines: tuple[HistoryLineData, ...]
 
 
@@ -91,6 +92,7 @@ def make_history_data(found: History, changes: Sequence[LineChanges] | None = No
         metric=metric.name,
         unit=metric.unit,
         higher_is_better=metric.higher_is_better,
+        spread=metric.spread,
         lines=tuple(_make_line(line, of_line, metric) for line, of_line in zip(found.lines, of_lines, strict=True)),
     )
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from wirebench.analysis.ratio import Ratio
 from wirebench.model.metric import Metric
 
 ABSENT = "–"
@@ -29,6 +30,11 @@ def format_ends(low: float | None, high: float | None, write: Callable[[float], 
     if low is None or high is None or not math.isfinite(low):
         return ABSENT
     return f"{write(low)}–{write(high)}" if math.isfinite(high) else f"{write(low)} or more"
+
+
+def format_range(figure: Ratio | None) -> str:
+    """Write the ends of a figure: of its interval, or of its blocks; a dash without any."""
+    return format_ends(figure.low, figure.high) if figure else ABSENT
 
 
 def format_ci(low: float | None, high: float | None, write: Callable[[float], str] = format_number) -> str:

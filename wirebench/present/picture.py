@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.pair import choose_metric
-from wirebench.analysis.ratio import mean
 from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
 from wirebench.analysis.summary import CellSummary
@@ -105,15 +104,14 @@ def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], *, shared: bool =
 
 
 def _bars(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> dict[str, list[Bar]]:
-    drawn = {
-        title: [_bar(metric, cell, looks) for cell in cells if cell.by_block(metric)] for title, cells in groups.items()
-    }
+    drawn = {title: [bar for cell in cells if (bar := _bar(metric, cell, looks))] for title, cells in groups.items()}
     return {title: group for title, group in drawn.items() if group}
 
 
-def _bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar:
-    blocks = tuple(cell.by_block(metric).values())
-    figure = mean(blocks)
+def _bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar | None:
+    figure, blocks = cell.estimate(metric), tuple(cell.by_block(metric).values())
+    if figure is None:
+        return None
     failed = tuple(name_gate(gate.name) for gate in cell.failed_gates(metric))
     return Bar(looks[cell.name], figure.estimate, blocks, interval_of(figure), failed)
 
@@ -198,8 +196,7 @@ def _draw_levels(
 def _mark_levels(of: FactorSeries, metric: Metric) -> list[Mark]:
     marks = []
     for level, cell in zip(of.levels, of.cells, strict=True):
-        blocks = tuple(cell.by_block(metric).values())
-        if blocks:
-            figure = mean(blocks)
+        if figure := cell.estimate(metric):
+            blocks = tuple(cell.by_block(metric).values())
             marks.append(Mark(level, figure.estimate, not cell.failed_gates(metric), blocks, interval_of(figure)))
     return marks

@@ -123,7 +123,7 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
     per_unit = [
         f"{format_number(value)} per {unit}"
         for name, unit in (("capacity_core", "core that it keeps busy"), ("capacity_memory", "GB of memory"))
-        if (value := cell.typical(METRICS[name]))
+        if (value := cell.figure(METRICS[name]))
     ]
     least = "at least " if limits else ""
     why = f" (the search was limited: {', '.join(limits)})" if limits else ""
@@ -174,12 +174,12 @@ def _format_mean(of: Ratio) -> str:
 
 
 def _describe_served(cell: CellSummary) -> str:
-    rate = cell.typical(cell.rate) or 0.0
+    rate = cell.figure(cell.rate) or 0.0
     metric = METRICS["first_item" if cell.has_streams else "p99"]
     if failed := cell.failed_gates(metric):
         gates = ", ".join(name_gate(gate.name) for gate in failed)
         return f"{rate:,.0f} {cell.rate.label}; {metric.label} withheld, failed gates: {gates}"
-    ms = cell.typical(metric) or 0.0
+    ms = cell.figure(metric) or 0.0
     time = f"{ms:,.{1 if ms < _TENTHS_MS_MAX else 0}f} ms"
     return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
 

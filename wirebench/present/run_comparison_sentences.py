@@ -57,13 +57,13 @@ def summarise_change(change: CellChange) -> str:
 
 
 def tabulate_change(change: CellChange) -> tuple[str, ...]:
-    """Return a row of a table: what is judged of a cell, what is typical of it in each run, the ratio, the verdict."""
+    """Return a row of a table: what is judged of a cell, its figure in each run, the ratio, the verdict."""
     metric = change.metric
     ratio = change.ratios.get(metric.name)
     return (
         describe_common_factors(change.subject.factors),
         metric.heading,
-        *(format_number(cell.typical(metric)) for cell in (change.baseline, change.subject)),
+        *(format_number(cell.figure(metric)) for cell in (change.baseline, change.subject)),
         format_interval(ratio) if ratio else ABSENT,
         f"{change.verdict}{', beyond the margin' if change.regressed else ''}",
     )

@@ -5,21 +5,20 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import format_error, name_gate
-from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS
+from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
 from wirebench.model.record import Record
-from wirebench.present.latencies import CellLatency
-from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number
+from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number, format_range
 from wirebench.present.picture import Groups
 
 _T = TypeVar("_T", int, float)
 
 #: A smaller error of the driver, as a share of the figure, isn't shown beside it.
 _SMALL_ERROR = 0.02
-_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,8 @@ def make_table(
     )
 
 
-def make_request_table(groups: Groups, latencies: Mapping[str, CellLatency]) -> FigureTable:
-    return make_table(list_rows(groups), _list_request_columns(latencies))
+def make_request_table(groups: Groups) -> FigureTable:
+    return make_table(list_rows(groups), _list_request_columns())
 
 
 def list_rows(groups: Groups) -> dict[str, list[tuple[str, list[str], CellSummary]]]:
@@ -144,38 +143,38 @@ OF_THE_LOAD = (
 ERRORS = (make_column("errors"), TableColumn("errors by class", "", lambda cell: describe_errors(cell.error_counts)))
 
 
-def _list_request_columns(latencies: Mapping[str, CellLatency]) -> Iterator[TableColumn]:
-    def of_latency(name: str, figure: Callable[[CellLatency], float | None]) -> TableColumn:
-        def write(cell: CellSummary) -> str:
-            return format_number(figure(latencies[cell.cell]) if cell.cell in latencies else None)
+def _make_block_column(metric: Metric) -> TableColumn:
+    """Return the column with what a metric's blocks span."""
+    unit = f"{metric.unit_label}, {metric.spread}"
+    return TableColumn(f"{metric.label} of blocks", unit, partial(_format_blocks, metric))
 
-        return TableColumn(METRICS[name].label, METRICS[name].unit, write)
 
-    def error_of(name: str, quantile: float) -> TableColumn:
-        """Return the driver's error of a quantile, where it is more than a small part of it."""
+def _format_blocks(metric: Metric, cell: CellSummary) -> str:
+    return format_range(cell.estimate(metric))
 
-        def write(cell: CellSummary) -> str:
-            latency = latencies.get(cell.cell)
-            figure_ms = latency.quantile_ms(quantile) if latency else None
-            error_ms = latency.errors_ms.get(quantile) if latency else None
-            if figure_ms is None or error_ms is None or max(map(abs, error_ms)) < _SMALL_ERROR * figure_ms:
-                return ABSENT
-            return format_error(error_ms)
 
-        return TableColumn(f"error of {name}", "ms, of the driver", write)
+def _make_error_column(metric: Metric) -> TableColumn:
+    """Return the column with the driver's error of a metric, where it is more than a small part of it."""
 
+    def write(cell: CellSummary) -> str:
+        figure_ms, error_ms = cell.figure(metric), cell.instrument_error_ms(metric)
+        if figure_ms is None or error_ms is None or max(map(abs, error_ms)) < _SMALL_ERROR * figure_ms:
+            return ABSENT
+        return format_error(error_ms)
+
+    return TableColumn(f"error of {metric.label}", "ms, of the driver", write)
+
+
+def _list_request_columns() -> Iterator[TableColumn]:
     yield make_column("requests", "in windows")
     yield from map(make_column, CAPACITIES)
     yield make_column("throughput")
     yield TableColumn("blocks apart", "max / min", format_spread)
-    yield of_latency("min", lambda latency: latency.merged.compute_quantiles_ns(0)[0] / 1e6)
-    yield of_latency("mean", lambda latency: latency.merged.mean_ns / 1e6)
-    yield of_latency("stdev", lambda latency: latency.merged.stdev_ns / 1e6)
-    for name, quantile in _QUANTILES.items():
-        yield of_latency(name, lambda latency, quantile=quantile: latency.quantile_ms(quantile))  # type: ignore[misc]
-    yield of_latency("max", lambda latency: latency.max_ms)
-    yield error_of("p50", 0.5)
-    yield error_of("p99", 0.99)
+    for metric in LATENCIES:
+        yield make_column(metric.name)
+        if metric in SPREAD:
+            yield _make_block_column(metric)
+    yield from map(_make_error_column, SPREAD)
     yield from ERRORS
     yield make_column("cpu")
     yield THROTTLED

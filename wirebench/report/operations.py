@@ -12,7 +12,7 @@ from wirebench.model.record import OperationFigures
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
-from wirebench.present.latencies import CellLatency, compute_quantile_ms
+from wirebench.present.latencies import CellLatency
 from wirebench.present.numbers import format_count, format_number
 from wirebench.present.picture import Groups, draw_bars
 
@@ -42,12 +42,12 @@ def list_rows(groups: Groups, latencies: Mapping[str, CellLatency]) -> dict[str,
     return {title: found for title, found in by_group.items() if found}
 
 
-def draw(groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
+def draw(groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency]) -> tuple[Chart, ...]:
     """Draw each operation's median latency as bars of all cells of a group, on one scale for all."""
     drawn: dict[str, list[Bar]] = {}
     for title, cells in groups.items():
         for operation in _operations(cells):
-            found = [bar for cell in cells if (bar := _bar(cell, operation, looks))]
+            found = [bar for cell in cells if (bar := _bar(cell, operation, looks, latencies))]
             if found:
                 drawn[f"{operation} in {title}"] = found
     return draw_bars(METRICS["p50"].heading, drawn)
@@ -67,16 +67,22 @@ def _figures(cell: CellSummary, operation: str, latencies: Mapping[str, CellLate
     yield format_count(requests)
     window_s = statistics.fmean(record.window_s for record in cell.records)
     yield format_number(requests / window_s / len(cell.records))
-    histogram = latencies[cell.cell].by_operation.get(operation) if cell.cell in latencies else None
-    for quantile in (0.5, 0.99):
-        yield format_number(compute_quantile_ms(histogram, quantile) if histogram else None)
-    yield format_number(histogram.compute_quantiles_ns(1.0)[0] / 1e6 if histogram and histogram.count else None)
+    for quantile in (0.5, 0.99, 1.0):
+        yield format_number(_quantile_ms(cell, operation, latencies, quantile))
     yield format_count(sum(sum(each.errors.values()) for each in seen))
 
 
-def _bar(cell: CellSummary, operation: str, looks: Mapping[str, Style]) -> Bar | None:
+def _quantile_ms(
+    cell: CellSummary, operation: str, latencies: Mapping[str, CellLatency], quantile: float
+) -> float | None:
+    histogram = latencies[cell.cell].by_operation.get(operation) if cell.cell in latencies else None
+    return histogram.compute_quantiles_ns(quantile)[0] / 1e6 if histogram and histogram.count else None
+
+
+def _bar(
+    cell: CellSummary, operation: str, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency]
+) -> Bar | None:
     clocks = (each.response or each.service for each in _seen(cell, operation))
     medians = [clock.p50_ms for clock in clocks if clock and clock.p50_ms > 0]
-    if not medians:
-        return None
-    return Bar(looks[cell.name], statistics.geometric_mean(medians), tuple(medians))
+    merged_ms = _quantile_ms(cell, operation, latencies, 0.5)
+    return Bar(looks[cell.name], merged_ms, tuple(medians)) if merged_ms is not None else None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import OK, Clock, HistogramFile
-from wirebench.model.record import Record
+from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile
+from wirebench.model.record import Latency, Record, summarize_histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +48,15 @@ def read_histograms(folder: Path, records: Iterable[Record], clock: Clock | None
 
 def merge_blocks(blocks: Mapping[int, Histogram]) -> Histogram:
     return sum(blocks.values(), start=Histogram.empty())
+
+
+def merge_latencies(folder: Path, records: Iterable[Record]) -> dict[Clock, Latency]:
+    """Return the latencies of a cell's records by clock; none if the histograms of one of them can't be read."""
+    try:
+        files = [HistogramFile.read(folder / record.histogram_file) for record in records]
+        merged = {
+            clock: sum((file.merge_histograms(clock) for file in files), start=Histogram.empty()) for clock in CLOCKS
+        }
+    except (WirebenchError, ValueError):
+        return {}
+    return {clock: latency for clock, histogram in merged.items() if (latency := summarize_histogram(histogram))}

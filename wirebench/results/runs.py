@@ -26,6 +26,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.model.validation_messages import describe_error
+from wirebench.results.histograms import merge_latencies
 from wirebench.results.progress import SILENT_S, read_progress
 from wirebench.system.files import lock_folder, make_write_error, write_atomic
 
@@ -153,7 +154,9 @@ class RunWriter:
             self.snapshot_path.unlink()
 
     def add(self, record: Record) -> None:
-        """Put a record on disk, whole or not at all."""
+        """Put a record on disk, whole or not at all, with the latencies of its cell up to now."""
+        if before := load_records(self.folder, record.cell):
+            record = record.model_copy(update={"merged": merge_latencies(self.folder, (*before, record))})
         write_atomic(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
         if self._follower:
             self._follower.added(record)

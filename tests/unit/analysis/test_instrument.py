@@ -118,7 +118,7 @@ def test_the_report_shows_errors_that_are_not_far_below_the_figures(tmp_path: Pa
         records = [record.model_copy(update={"instrument": instrument(error_ms)}) for record in run.records]
         cells = summarise(records)
         latencies, _ = read_latencies(run, cells)
-        table = make_request_table({"all": cells}, latencies)
+        table = make_request_table({"all": cells})
         ((row,),) = (rows for _, rows in table.groups)
         assert 2 * shown == sum(column.heading.startswith("error of ") for column in table.columns)
         assert 2 * shown == row.figures.count("-1 to +2")

@@ -25,9 +25,9 @@ SCRIPT = Path(__file__).parents[3] / "docs/recompute.py"
 _script = runpy.run_path(str(SCRIPT))
 
 
-def recompute(run: dict[str, Any]) -> tuple[int, str]:
+def recompute(run: dict[str, Any], folder: Path) -> tuple[int, str]:
     """Run the script as a reader does; return its exit code, and what it prints."""
-    command: list[str | Path] = [sys.executable, SCRIPT]
+    command: list[str | Path] = [sys.executable, SCRIPT, folder]
     done = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, done.stdout or done.stderr
 
@@ -60,9 +60,10 @@ INSTRUMENT = Instrument(
 )
 def test_every_figure_is_found_again(tmp_path: Path, changes: dict[str, Any]) -> None:
     """Ratios, intervals, p-values, verdicts, and how many blocks are needed; to the sixth digit."""
-    assert (0, True) == ((found := recompute(show(tmp_path, **changes)))[0], found[1].endswith(" 0 differences\n")), (
-        found
-    )
+    assert (0, True) == (
+        (found := recompute(show(tmp_path, **changes), tmp_path))[0],
+        found[1].endswith(" 0 differences\n"),
+    ), found
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,17 @@ def test_a_figure_that_is_changed_is_found(tmp_path: Path, path: tuple[str, ...]
     for name in path[:-1]:
         changed = changed[name]
     changed[path[-1]] = value
-    status, said = recompute(run)
+    status, said = recompute(run, tmp_path)
     assert (1, True) == (status, f"{value}, and computed" in said), said
+
+
+@pytest.mark.parametrize("metric", ["mean", "p50", "p99", "max"])
+def test_a_latency_that_isnt_of_the_merged_histograms_is_found(tmp_path: Path, metric: str) -> None:
+    """It is read from the files, and not from the records."""
+    run = show(tmp_path)
+    run["cells"][0][metric] *= 1.01
+    status, said = recompute(run, tmp_path)
+    assert (1, True) == (status, f": {metric}: " in said), said
 
 
 @pytest.mark.parametrize("df", [1, 2.5, 3, 30])

@@ -12,6 +12,7 @@ from wirebench.measure.cell import summarize_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
 from wirebench.present.charts.style import assign_styles
+from wirebench.present.latencies import read_latencies
 from wirebench.report import operations
 
 
@@ -56,10 +57,14 @@ def test_the_report_has_a_row_and_a_bar_for_each_operation(tmp_path: Path) -> No
     """Operations of a workload stand side by side for all transports, with their figures."""
     figures = summarize_operations(file_of(users_get=1.0, users_create=4.0))
     cells = [cell(transport, operation="crud") for transport in ("rest", "grpc")]
-    summaries = summarise(RunBuilder(cells, record={"operations": figures}).write(tmp_path).records)
+    run = RunBuilder(cells, record={"operations": figures}).write(tmp_path)
+    for record in run.records:
+        file_of(users_get=record.block, users_create=4 * record.block).write(run.folder / record.histogram_file)
+    summaries = summarise(run.records)
     groups = {"crud": summaries}
+    latencies, _ = read_latencies(run, summaries)
     assert [("users.create", "REST"), ("users.create", "gRPC"), ("users.get", "REST"), ("users.get", "gRPC")] == [
-        (row.operation, row.cell) for row in operations.list_rows(groups, {})["crud"]
+        (row.operation, row.cell) for row in operations.list_rows(groups, latencies)["crud"]
     ]
-    charts = operations.draw(groups, assign_styles(summaries))
+    charts = operations.draw(groups, assign_styles(summaries), latencies)
     assert ["users.create in crud", "users.get in crud"] == [chart.title for chart in charts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -45,6 +46,7 @@ def run(tmp_path: Path) -> Run:
 def write_again(run: Run, folder: Path, follower: IndexFollower) -> Iterator[RunWriter]:
     """Write a run once more, with its index, and wait before each record and before the end."""
     writer = RunWriter(folder, run.info.model_copy(update={"status": "running"}), follower)
+    shutil.copytree(run.folder / "histograms", writer.folder / "histograms", dirs_exist_ok=True)
     for record in run.records:
         yield writer
         writer.add(record)
@@ -222,13 +224,14 @@ def test_an_index_that_others_hold_keeps_no_run_waiting(
 def test_a_disk_that_is_full_stops_no_run(run: Run, tmp_path: Path) -> None:
     """What fits is written: records take the place of the index, which is told once to be missing."""
     script = """
-import pathlib, resource, sys
+import pathlib, resource, shutil, sys
 from wirebench.results.index import IndexFollower, find_database_url
 from wirebench.results.runs import RunWriter, load_run
 run, folder = load_run(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2])
 warn = lambda error: print("warning:", error.message)
 with IndexFollower(find_database_url(folder), folder, warn) as follower:
     writer = RunWriter(folder, run.info.model_copy(update={"status": "running"}), follower)
+    shutil.copytree(run.folder / "histograms", writer.folder / "histograms", dirs_exist_ok=True)
     writer.add(run.records[0])
     size = (folder / "index.db-wal").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

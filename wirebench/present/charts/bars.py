@@ -61,7 +61,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One cell: its typical figure, those of its blocks, its interval, and the gates that failed for it."""
+    """One cell: its figure, those of its blocks, its interval or what they span, and the gates that failed for it."""
 
     style: Style
     value: float

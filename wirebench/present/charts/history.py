@@ -23,7 +23,7 @@ from wirebench.present.sentences import format_estimate
 _LABEL_WIDTH = 112
 _INSET = 42
 _FILE_WIDTH = 760
-_CAPTION = "upright: 95 % interval; hollow: a gate failed; dotted: another version from here on"
+_CAPTION = "; hollow: a gate failed; dotted: another version from here on"
 _CAPTION_OF_CHANGES = "; dashed, with a ratio: another level from here on"
 
 
@@ -94,9 +94,9 @@ def arrange(histories: Sequence[History], changes: Sequence[Sequence[LineChanges
                 chart.svg,
             )
         )
-    return file.arrange(
-        f"{histories[0].metric.label} over runs", panels, _CAPTION + (_CAPTION_OF_CHANGES if changes else "")
-    )
+    metric = histories[0].metric
+    caption = f"upright: {metric.spread}{_CAPTION}{_CAPTION_OF_CHANGES if changes else ''}"
+    return file.arrange(f"{metric.label} over runs", panels, caption)
 
 
 def legend(history: History) -> dict[str, Style]:

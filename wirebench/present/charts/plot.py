@@ -35,9 +35,10 @@ class PlotFrame:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A series' figure at a place, hollow unless it is fit, with the figures of blocks that it is typical of.
+    """A series' figure at a place, hollow unless it is fit, with the figures of its blocks.
 
-    `interval` is that of the figure; `truth` is where the true one lies, by the error of the instrument.
+    `interval` is that of the figure, or what its blocks span; `truth` is where the true one lies, by the error of the
+    instrument.
     """
 
     x: float

@@ -131,6 +131,7 @@ def _list_latencies(record: Record) -> Iterator[tuple[str, Latency]]:
     }
     if record.streams:
         found |= {"first_item": record.streams.first_item, "gap": record.streams.gap}
+    found |= {f"merged {clock}": latency for clock, latency in record.merged.items()}
     yield from ((name, latency) for name, latency in found.items() if latency)
 
 

@@ -15,9 +15,9 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One cell of one run: the figures of its typical block (the geometric mean), and sums of counts over its blocks.
+    """One cell of one run: latencies of its blocks merged, sums of counts, and of other figures the geometric mean.
 
-    The metrics have their `field` here (wirebench.model.metric). Least and greatest latencies are those of all blocks.
+    The metrics have their `field` here (wirebench.model.metric).
 
     Latencies are on the response clock where there is one. Of streams there are no figures of requests but those of
     items; requests have none of items. A figure that no block has is None.
@@ -51,6 +51,11 @@ class Result:
     p99_latency_ms: float | None
     p99_9_latency_ms: float | None
     max_latency_ms: float | None
+    #: Beside the latencies of all blocks together: those of the blocks that differ most.
+    p50_lowest_block_ms: float | None
+    p50_highest_block_ms: float | None
+    p99_lowest_block_ms: float | None
+    p99_highest_block_ms: float | None
     cpu_us_per_request: float | None
     item_rate_per_s: float | None
     first_item_ms: float | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateView
 from sqlalchemy.types import TypeEngine
 
-from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS, Metric
+from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric, name_spread
 
 
 class Words(sa.TypeDecorator[str]):
@@ -54,7 +55,7 @@ class UtcMoment(sa.TypeDecorator[datetime]):
 
 metadata = sa.MetaData()
 #: The figures of a distribution of latencies.
-_LATENCIES = ("min", "mean", "stdev", "p50", "p90", "p95", "p99", "p99_9", "max")
+_LATENCIES = tuple(metric.name for metric in LATENCIES)
 
 #: What run.json says, as far as runs are found by it.
 runs = sa.Table(
@@ -148,6 +149,17 @@ statistics = sa.Table(
     sqlite_with_rowid=False,
 )
 
+#: The latencies of a cell on one clock: the histograms of its blocks merged.
+latencies = sa.Table(
+    "latencies",
+    metadata,
+    sa.Column("cell_id", sa.ForeignKey(cells.c.id, ondelete="CASCADE"), primary_key=True),
+    sa.Column("clock", sa.Text, primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    *(sa.Column(f"{name}_ms", sa.Double, nullable=name == "p99_9") for name in _LATENCIES),
+    sqlite_with_rowid=False,
+)
+
 #: The gates of a record, in its order; their advice is in the record.
 gates = sa.Table(
     "gates",
@@ -170,7 +182,7 @@ gates = sa.Table(
 sa.Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.passed, postgresql_where=~gates.c.passed)
 
 #: From those that others refer to, to those that refer to them.
-TABLES = (runs, cells, blocks, statistics, gates)
+TABLES = (runs, cells, blocks, statistics, latencies, gates)
 
 #: Changes with the schema, so that an index of another one is recognized. Such numbers only grow.
 SCHEMA = "0007"
@@ -178,57 +190,70 @@ version = sa.Table("wirebench_index_version", metadata, sa.Column("version_num",
 
 
 def _select_results() -> sa.Select[Any]:
-    """Select a cell's typical block: metrics combine the blocks' figures as `Metric.over_blocks` says.
-
-    Columns of the cell and of the run are for people.
-    """
-    reply, first_item, gap = (statistics.alias(name) for name in ("reply", "first_item", "gap"))
-    figures = {
+    """Select the figures of cells, as `Metric.over_blocks` says; columns of the cell and of the run are for people."""
+    of_block = sa.and_(
+        statistics.c.cell_id == blocks.c.cell_id,
+        statistics.c.block == blocks.c.block,
+        statistics.c.clock == blocks.c.clock,
+    )
+    combined = {
         "requests": blocks.c.requests,
         "throughput": blocks.c.throughput_per_s,
         **{name: blocks.c[METRICS[name].field] for name in (*CAPACITIES, *DRIVERS)},
-        **{name: reply.c[f"{name}_ms"] for name in _LATENCIES},
         "errors": blocks.c.failed,
         "cpu": blocks.c.cpu_us_per_request,
         "items": blocks.c["items"],
         "item_rate": blocks.c.item_rate_per_s,
-        "first_item": first_item.c.p50_ms,
-        "gap": gap.c.p99_ms,
         "item_cpu": blocks.c.cpu_us_per_item,
     }
-    joined: sa.FromClause = blocks
-    for latencies, clock in ((reply, blocks.c.clock), (first_item, "first_item"), (gap, "gap")):
-        of_block = sa.and_(latencies.c.cell_id == blocks.c.cell_id, latencies.c.block == blocks.c.block)
-        joined = joined.outerjoin(latencies, sa.and_(of_block, latencies.c.clock == clock))
-    typical = (
+    over_blocks = (
         sa.select(
             blocks.c.cell_id,
             sa.func.count().label("blocks"),
-            *(_combine(METRICS[name], figure).label(METRICS[name].field) for name, figure in figures.items()),
+            # Response time where any block has it.
+            sa.func.min(blocks.c.clock).label("clock"),
+            *(_combine(METRICS[name], figure).label(METRICS[name].field) for name, figure in combined.items()),
+            *(each for metric in SPREAD for each in _select_spread(metric)),
         )
-        .select_from(joined)
+        .select_from(blocks.outerjoin(statistics, of_block))
         .group_by(blocks.c.cell_id)
-        .subquery("figures")
+        .subquery("over_blocks")
     )
+    reply, first_item, gap = (latencies.alias(name) for name in ("reply", "first_item", "gap"))
+    merged = {
+        **{metric.name: reply.c[f"{metric.name}_ms"] for metric in LATENCIES},
+        "first_item": first_item.c.p50_ms,
+        "gap": gap.c.p99_ms,
+    }
     of_run = (runs.c.run_id, runs.c.scenario, runs.c.started_at, runs.c.target, runs.c.machine)
     of_cell = (cells.c[name] for name in ("cell", "transport", "driver", "operation", "concurrency", "factors"))
-    return (
-        sa.select(typical.c.cell_id, *of_run, *of_cell, *(each for each in typical.c if each.name != "cell_id"))
-        .join_from(typical, cells, cells.c.id == typical.c.cell_id)
+    selected = (
+        sa.select(
+            over_blocks.c.cell_id,
+            *of_run,
+            *of_cell,
+            *(each for each in over_blocks.c if each.name not in ("cell_id", "clock")),
+            *(figure.label(METRICS[name].field) for name, figure in merged.items()),
+        )
+        .join_from(over_blocks, cells, cells.c.id == over_blocks.c.cell_id)
         .join(runs, runs.c.id == cells.c.run)
     )
+    for each, clock in ((reply, over_blocks.c.clock), (first_item, "first_item"), (gap, "gap")):
+        selected = selected.outerjoin(each, sa.and_(each.c.cell_id == over_blocks.c.cell_id, each.c.clock == clock))
+    return selected
+
+
+def _select_spread(metric: Metric) -> Iterator[sa.ColumnElement[Any]]:
+    figure, (lowest, highest) = statistics.c[f"{metric.name}_ms"], name_spread(metric)
+    yield sa.func.min(figure).label(lowest)
+    yield sa.func.max(figure).label(highest)
 
 
 def _combine(metric: Metric, figure: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    match metric.over_blocks:
-        case "sum":
-            return sa.cast(sa.func.sum(figure), sa.BigInteger)
-        case "geometric mean":  # of the figures that are positive
-            return sa.func.exp(sa.func.avg(sa.case((figure > 0, sa.func.ln(figure)))), type_=sa.Double)
-        case "min":
-            return sa.func.min(figure)
-        case "max":
-            return sa.func.max(figure)
+    if metric.over_blocks == "sum":
+        return sa.cast(sa.func.sum(figure), sa.BigInteger)
+    # Of the figures that are positive.
+    return sa.func.exp(sa.func.avg(sa.case((figure > 0, sa.func.ln(figure)))), type_=sa.Double)
 
 
 results = CreateView(_select_results(), "results", metadata=metadata).table

@@ -19,7 +19,7 @@ from wirebench.model.labels import name_machine
 from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS, choose_clock
 from wirebench.model.record import Latency, Record
 from wirebench.model.run_info import RunInfo
-from wirebench.results.index.tables import TABLES, blocks, cells, gates, runs, statistics
+from wirebench.results.index.tables import TABLES, blocks, cells, gates, latencies, runs, statistics
 
 IndexRow = dict[str, Any]
 
@@ -46,9 +46,13 @@ def find_id(connection: Connection, run_id: str) -> int:
 def write_records(connection: Connection, run: int, records: Iterable[Record]) -> int:
     """Put records of a run, and return how many; each takes the place of one of the same cell and block.
 
+    The latencies of a cell are those of its record here that was measured last.
     Raises WirebenchError if two of them are of the same cell and block.
     """
-    all_rows = [_make_record_rows(record) for record in records]
+    # In the order of their measuring: the last one of a cell has its latencies.
+    in_order = sorted(records, key=lambda record: (record.window_end_unix_ns, record.block))
+    all_rows = [_make_record_rows(record) for record in in_order]
+    last = {record.cell: record for record in in_order}
     twice = [key for key, count in Counter(map(_get_key, all_rows)).items() if count > 1]
     if twice:
         cell, block = twice[0]
@@ -64,6 +68,12 @@ def write_records(connection: Connection, run: int, records: Iterable[Record]) -
         of_tables[blocks].append(rows.block)
         of_tables[statistics] += rows.statistics
         of_tables[gates] += rows.gates
+    of_tables[latencies] = [
+        {"cell_id": ids[cell], "clock": clock, **dict(latency)}
+        for cell, record in last.items()
+        for clock, latency in record.merged.items()
+    ]
+    connection.execute(delete(latencies).where(latencies.c.cell_id.in_([ids[cell] for cell in last])))
     for table, table_rows in of_tables.items():
         _insert(connection, table, table_rows)
     return len(all_rows)

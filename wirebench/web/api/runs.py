@@ -19,7 +19,7 @@ from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, O
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import name_machine
-from wirebench.model.metric import METRICS
+from wirebench.model.metric import METRICS, SPREAD, name_spread
 from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
 from wirebench.model.run_info import RunInfo
 from wirebench.present import sentences
@@ -109,6 +109,9 @@ def describe_cells(run: Run) -> tuple[RunCell, ...]:
 def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
     failed = {gate.name: gate.metrics for gate in cell.failed_gates()}
     figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
+    for metric in SPREAD:
+        blocks = cell.by_block(metric).values()
+        figures |= zip(name_spread(metric), (min(blocks, default=None), max(blocks, default=None)), strict=True)
     transport, driver = str(cell.factors["transport"]), str(cell.factors["driver"])
     return RunCell(
         run_id=info.id,

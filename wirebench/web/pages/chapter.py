@@ -10,8 +10,8 @@ from pathlib import Path
 from wirebench.analysis.summary import sort_key, summarise
 from wirebench.errors import WirebenchError
 from wirebench.model import labels as names
-from wirebench.model.metric import METRICS, Metric
-from wirebench.present.numbers import describe_errors, format_count, format_metric
+from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
+from wirebench.present.numbers import ABSENT, describe_errors, format_count, format_metric, format_number
 from wirebench.present.run_charts import RunCharts, draw_run
 from wirebench.present.table import FigureTable, TableColumn, make_table
 from wirebench.results.index import Result
@@ -60,8 +60,20 @@ def _make_column(metric: Metric) -> TableColumn:
     return TableColumn(metric.label, metric.unit_label, lambda cell: format_metric(metric, getattr(cell, metric.field)))
 
 
+def _make_block_column(metric: Metric) -> TableColumn:
+    def write(cell: Result) -> str:
+        low, high = (getattr(cell, name) for name in name_spread(metric))
+        return ABSENT if low is None or cell.blocks == 1 else f"{format_number(low)}–{format_number(high)}"
+
+    return TableColumn(f"{metric.label} of blocks", f"{metric.unit_label}, {metric.spread}", write)
+
+
 _COLUMNS = (
-    *map(_make_column, METRICS.values()),
+    *(
+        column
+        for metric in METRICS.values()
+        for column in (_make_column(metric), *([_make_block_column(metric)] if metric in SPREAD else []))
+    ),
     TableColumn("errors by class", "", lambda cell: describe_errors(cell.errors)),
     TableColumn("blocks", "", lambda cell: format_count(cell.blocks)),
 )

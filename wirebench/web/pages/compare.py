@@ -132,8 +132,8 @@ def _describe_cell(change: CellChange, forest: Forest) -> CellView:
         figures=tuple(
             (
                 METRICS[name].heading,
-                format_number(change.baseline.typical(METRICS[name])),
-                format_number(change.subject.typical(METRICS[name])),
+                format_number(change.baseline.figure(METRICS[name])),
+                format_number(change.subject.figure(METRICS[name])),
                 format_interval(ratio),
             )
             for name, ratio in change.ratios.items()

@@ -28,7 +28,7 @@ from wirebench.present.charts import history as chart
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
 from wirebench.present.level_changes import VERSION_LENGTH, describe_line_changes, list_change_caveats
-from wirebench.present.numbers import ABSENT, format_ends, format_moment, format_number
+from wirebench.present.numbers import ABSENT, format_moment, format_number, format_range
 from wirebench.present.sentences import format_gate_names, format_interval
 from wirebench.results.index import Filters, Index
 from wirebench.results.query import Single
@@ -65,6 +65,7 @@ class Shown:
 
     name: str
     heading: str
+    spread: str
     chart: Chart
     legend: tuple[Style, ...]
     changes: Mapping[str, tuple[str, ...]]
@@ -164,6 +165,7 @@ def _draw(found: History) -> Shown:
     return Shown(
         name=describe_common_factors(found.factors),
         heading=metric.heading,
+        spread=metric.spread,
         chart=chart.draw(found, _PLOT_WIDTH, changes),
         legend=tuple(chart.legend(found).values()),
         changes={each.line.name: describe_line_changes(each, metric) for each in changes},
@@ -185,7 +187,7 @@ def _describe_point(point: HistoryPoint) -> HistoryRow:
         version=point.version[:VERSION_LENGTH],
         blocks=figure.blocks,
         figure=format_number(figure.estimate),
-        interval=format_ends(figure.low, figure.high),
+        interval=format_range(figure),
         verdict=change.verdict if change else "",
         change=f"{told} ({reason})" if reason else told,
         gates=format_gate_names(point.failed_gates) or "passed",

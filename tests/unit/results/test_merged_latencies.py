@@ -1,0 +1,140 @@
+"""The latencies of a cell are of its blocks' merged histograms: one figure in every view."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.report_run import RunBuilder, cell, run_info
+from wirebench.analysis.budget import check_budget
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.compare_runs import compare_runs
+from wirebench.analysis.history import build_history
+from wirebench.analysis.summary import summarise
+from wirebench.cli.output import make_console
+from wirebench.cli.results import show_run
+from wirebench.cli.table import print_table
+from wirebench.model.budget import read_budget
+from wirebench.model.metric import METRICS
+from wirebench.present.budget_sentences import format_figure
+from wirebench.present.data import describe_run_comparison
+from wirebench.present.numbers import format_number
+from wirebench.present.table import make_request_table
+from wirebench.results.histograms import merge_blocks, read_histograms
+from wirebench.results.index import Filters, Index
+from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.web.api.runs import describe_cells
+
+P99 = METRICS["p99"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Write a run of one cell, whose second block has a long tail."""
+    tails = {1: 0.0, 2: 0.1, 3: 0.0}
+    return RunBuilder([cell("rest")], samples=2000, slow_share=tails.__getitem__).write(tmp_path)
+
+
+def read_merged_ms(run: Run) -> float:
+    """Return the p99 of the merged histograms, which the report's curve is of."""
+    histograms = read_histograms(run.folder, run.records, "service").by_operation("service")
+    (blocks,) = histograms.values()
+    return merge_blocks(blocks).compute_quantiles_ns(0.99)[0] / 1e6
+
+
+def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
+    """It is that of all requests, and not a mean of the blocks' percentiles."""
+    merged_ms = read_merged_ms(run)
+    (summary,) = summarise(run.records)
+    typical_ms = summary.typical(P99)
+    assert typical_ms
+    assert merged_ms > 1.3 * typical_ms
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        show_run(run, json=True)
+    history = build_history([run], P99)
+    assert history
+    other = dataclasses.replace(run, info=run.info.model_copy(update={"id": f"{run.info.id}-2"}))
+    (change,) = describe_run_comparison(compare_runs(run, other)).changes
+    with Index(f"sqlite:///{tmp_path}/index.db") as index:
+        index.catch_up(tmp_path)
+        (row,) = index.results(Filters()).rows
+    (described,) = describe_cells(run)
+    budget = tmp_path / "budget.yaml"
+    budget.write_text("budgets: [{max: {p99_ms: 1000}}]\n")
+    (check,) = check_budget(*read_budget(budget), run).checks
+    views = {
+        "results --json": json.loads(printed.getvalue())["cells"][0]["p99"],
+        "history": history.lines[0].points[0].figure.estimate,
+        "compare": change.base.figures["p99"],
+        "index, API and export": row.p99_latency_ms,
+        "a run in the API": described.p99_latency_ms,
+        "check": check.measured,
+    }
+    assert dict.fromkeys(views, merged_ms) == pytest.approx(views)
+    text = format_number(merged_ms)
+    console = make_console(io.StringIO())
+    print_table([summary], console)
+    table = make_request_table({"": [summary]})
+    ((_, (shown,)),) = table.groups
+    assert text in console.file.getvalue()  # type: ignore[attr-defined]
+    assert text == shown.figures[[column.heading for column in table.columns].index("p99")]
+    assert format_figure(check).startswith(f"{text} ms (typical block {format_number(typical_ms)}")
+
+
+def test_the_blocks_stand_beside_it(run: Run) -> None:
+    """From the lowest to the highest, between which the percentile of all requests lies."""
+    (summary,) = summarise(run.records)
+    blocks_ms = [record.service.p99_ms for record in run.records if record.service]
+    figure = summary.estimate(P99)
+    assert figure
+    assert (min(blocks_ms), max(blocks_ms)) == (figure.low, figure.high)
+    assert min(blocks_ms) < figure.estimate < max(blocks_ms)
+    (described,) = describe_cells(run)
+    assert (figure.low, figure.high) == (described.p99_lowest_block_ms, described.p99_highest_block_ms)
+
+
+def test_what_was_measured_last_has_the_cell(run: Run) -> None:
+    """Each record has its cell up to itself, so that a run in progress has its figures as well."""
+    counts = [record.merged["service"].count for record in run.records]
+    assert [2000, 4000, 6000] == counts
+    first, second, _ = run.records
+    assert first.service == first.merged["service"]
+    (until_second,) = summarise([first, second])
+    assert second.merged["service"].p99_ms == until_second.figure(P99)
+
+
+def test_a_histogram_that_cant_be_read_leaves_no_figure(tmp_path: Path) -> None:
+    """A percentile of some blocks would pass for that of all."""
+    cells, blocks = [cell("rest")], 2
+    writer = RunWriter(tmp_path, run_info(len(cells), blocks, {"id": "20261121T101500Z-damaged"}))
+    first, second = RunBuilder(cells, blocks, samples=100).write(tmp_path).records
+    writer.add(first)
+    writer.histogram_path(first.id).write_text("{}")
+    writer.add(second)
+    run = load_run(writer.folder)
+    (summary,) = summarise(run.records)
+    assert {} == run.records[-1].merged
+    assert None is summary.figure(P99)
+    assert summary.typical(P99)
+
+
+def test_verdicts_are_of_the_blocks(tmp_path: Path) -> None:
+    """What merging does to the figures of cells leaves ratios and verdicts as they are: they pair block by block."""
+    cells = [cell(transport, rate_per_s=500) for transport in ("rest", "grpc", "socket")]
+    tails = {1: 0.0, 2: 0.03, 3: 0.0, 4: 0.01}
+    run = RunBuilder(cells, blocks=4, samples=1500, slow_share=tails.__getitem__).write(tmp_path)
+    alone = [
+        record.model_copy(update={"merged": {"response": record.response} if record.response else {}})
+        for record in run.records
+    ]
+    found, of_blocks = (find_comparisons(each) for each in (run, dataclasses.replace(run, records=tuple(alone))))
+    assert [each.verdict for each in of_blocks] == [each.verdict for each in found]
+    assert [each.ratios for each in of_blocks] == [each.ratios for each in found]
+    assert "p99" == found[0].metric.name
+    quotient = (found[0].subject.figure(P99) or 0) / (found[0].baseline.figure(P99) or 1)
+    assert pytest.approx(found[0].ratios["p99"].estimate) != quotient
