@@ -27,7 +27,8 @@ from wirebench.system.paths import ROOT
 PAGE = ROOT / "docs" / "replication.md"
 PICTURE = VERDICTS.with_name("same.svg")
 _TEMPLATE = Template(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"), keep_trailing_newline=True)
-_CONDITIONS = ("quiet", "busy", "quiet / quiet", "busy / quiet", "cluster")
+#: Rows of the fourth were compared before there was the gate `machine_speed`.
+_CONDITIONS = ("quiet", "busy", "quiet / quiet", "quiet / quiet before the gate", "busy / quiet", "cluster")
 _LEAST_RATIO, _MOST_RATIO = 0.5, 2.0
 _FRAME = PlotFrame(width=900, height=320)
 
