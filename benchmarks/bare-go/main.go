@@ -2,6 +2,7 @@
 //
 //	bare RUNTIME PORT
 //	bare loop    prints how many nanoseconds an iteration of the busy loop takes
+//	bare pace PORT RATE SECONDS    prints how many microseconds of CPU time a request takes at a rate, at least
 //
 // net-http runs a busy loop of LOOP_ITERATIONS in each request.
 package main
@@ -36,6 +37,21 @@ func main() {
 		fmt.Println(measureLoop())
 		return
 	}
+	if len(os.Args) == 5 && os.Args[1] == "pace" {
+		var numbers [3]int
+		for i, text := range os.Args[2:] {
+			var err error
+			if numbers[i], err = strconv.Atoi(text); err != nil || numbers[i] <= 0 {
+				log.Fatalf("%q is no number above 0", text)
+			}
+		}
+		us, err := measurePace(numbers[0], numbers[1], numbers[2])
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(us)
+		return
+	}
 	if text := os.Getenv("LOOP_ITERATIONS"); text != "" {
 		var err error
 		if iterationsPerRequest, err = strconv.Atoi(text); err != nil || iterationsPerRequest < 0 {
@@ -44,7 +60,7 @@ func main() {
 	}
 	runtimes := map[string]func(net.Listener) error{"net-http": serveHTTP, "grpc-go": serveGRPC, "goroutines": serveSocket}
 	if len(os.Args) != 3 || runtimes[os.Args[1]] == nil {
-		log.Fatal("usage: bare net-http|grpc-go|goroutines PORT, or bare loop")
+		log.Fatal("usage: bare net-http|grpc-go|goroutines PORT, bare loop, or bare pace PORT RATE SECONDS")
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", os.Args[2]))
 	if err != nil {
