@@ -43,14 +43,16 @@ class Calibrator:
             else:
                 self._calibrate_here(self.target.cores or divide_cores())
         except WirebenchError as error:
-            self._warn(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
+            self.writer.note(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
 
     def _calibrate_here(self, cores: Cores) -> None:
         """Keep what is measured for later runs, unless other processes disturbed it. Raises WirebenchError."""
         self.calibration, stale = read_calibration(Conditions.of(cores))
         probes, left_out = self._choose_probes(self.calibration, f"{stale}; " if stale else "")
         if left_out:
-            self._warn(f"{pluralise(left_out, 'load')} left to calibrate for the next run, or `wirebench calibrate`")
+            self.writer.note(
+                f"{pluralise(left_out, 'load')} left to calibrate for the next run, or `wirebench calibrate`"
+            )
         if probes:
             interference = Interference(cores.all)
             points, problems = measure_coarsely(probes, cores)
@@ -59,7 +61,7 @@ class Calibrator:
             try:
                 write_undisturbed(self.calibration, interference)
             except WirebenchError as error:
-                self._warn(f"the next run will calibrate again: {error.message}: {error.hint}")
+                self.writer.note(f"the next run will calibrate again: {error.message}: {error.hint}")
 
     def _calibrate_in_pod(self, load_pods: LoadPods) -> None:
         """Measure for this run alone: what else runs in the cluster may have disturbed it. Raises WirebenchError."""
@@ -68,7 +70,7 @@ class Calibrator:
         self.calibration, stale = read_calibration(place.conditions, place.versions)
         probes, left_out = self._choose_probes(self.calibration, f"in a load pod: {stale and f'{stale}; '}")
         if left_out:
-            self._warn(f"no time to calibrate {pluralise(left_out, 'load')}")
+            self.writer.note(f"no time to calibrate {pluralise(left_out, 'load')}")
         if probes:
             calibrated = calibrate(probes)
             self._warn_of_uncalibrated(calibrated.problems)
@@ -87,8 +89,4 @@ class Calibrator:
 
     def _warn_of_uncalibrated(self, problems: Sequence[str]) -> None:
         if problems:
-            self._warn(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
-
-    def _warn(self, text: str) -> None:
-        self.writer.note(text)
-        self.progress.step(f"note: {text}")
+            self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
