@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	fixedID             = 1_000_001
-	fixedReadBytes      = 64 << 10
-	frameHeadBytes      = 9
-	frameStreamOffset   = 5
-	frameTypeOffset     = 3
-	frameFlagsOffset    = 4
-	fixedSocketIDOffset = lengthBytes
+	fixedID           = 1_000_001
+	fixedReadBytes    = 64 << 10
+	frameHeadBytes    = 9
+	frameTypeOffset   = 3
+	frameFlagsOffset  = 4
+	frameStreamOffset = 5
 )
 
 // fixedParser takes the whole requests at the beginning of in and appends their replies to out; the rest of in comes
@@ -41,7 +40,7 @@ func newFixedParser(transport string) (fixedParser, error) {
 		binary.BigEndian.PutUint32(reply, uint32(len(reply)-lengthBytes))
 		return parseFixedSocket(reply), nil
 	}
-	return nil, fmt.Errorf("unknown transport %q: choose rest, grpc or socket", transport)
+	return nil, errUnknownTransport(transport)
 }
 
 func parseFixedREST(reply []byte) fixedParser {
@@ -74,7 +73,7 @@ func parseFixedSocket(reply []byte) fixedParser {
 			if len(in) < lengthBytes+size {
 				break
 			}
-			copy(reply[fixedSocketIDOffset:], in[lengthBytes:lengthBytes+idBytes])
+			copy(reply[lengthBytes:], in[lengthBytes:lengthBytes+idBytes])
 			in, out = in[lengthBytes+size:], append(out, reply...)
 		}
 		return in, out, nil

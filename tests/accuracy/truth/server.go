@@ -25,7 +25,11 @@ func newTransport(name, protoset string) (transport, error) {
 	case "socket":
 		return serveSocket, nil
 	}
-	return nil, fmt.Errorf("unknown transport %q: choose rest, grpc or socket", name)
+	return nil, errUnknownTransport(name)
+}
+
+func errUnknownTransport(name string) error {
+	return fmt.Errorf("unknown transport %q: choose rest, grpc or socket", name)
 }
 
 // server answers each connection in a goroutine of its own, one request after the other.
