@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 import subprocess
 import urllib.error
@@ -44,7 +45,8 @@ class Prometheus:
         if chart.kind == "bars":
             results = [{**result, "values": [result["value"]]} for result in self.query(expr)]
         else:
-            start_s = self.end_s - self.range_s
+            # Steps are counted from the start: the last one is to be the end.
+            start_s = self.end_s - math.ceil(self.range_s / STEP_S) * STEP_S
             results = self._results("query_range", query=expr, start=start_s, end=self.end_s, step=STEP_S)
         return [result["metric"] for result in results if any(value != "NaN" for _, value in result["values"])]
 
