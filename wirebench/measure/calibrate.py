@@ -34,7 +34,7 @@ from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.targets import Cores
 
 #: What calibrating may add to a run.
-COARSE_S_MAX = 20.0
+COARSE_S_MAX = 14.0
 _REPETITIONS = 3
 _WARMUP_S = 0.2
 _WINDOW_S = 0.5
