@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -41,6 +42,26 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path, parent: str) -> Non
     assert stubborn.is_running()
     child.stop(0.1)
     assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+
+
+def test_the_cpu_time_of_a_program_is_known_after_its_end(tmp_path: Path) -> None:
+    """All of it, and no more changes."""
+    code = "import time\nwhile time.process_time() < 0.2: pass"
+    child = processes.start("a program", [sys.executable, "-c", code], tmp_path / "log")
+    assert child.wait(20) == 0
+    cpu_s = child.read_cpu_s()
+    assert cpu_s is not None
+    assert 0.2 <= cpu_s < 2
+    assert child.wait(20) == 0
+    assert child.read_cpu_s() == cpu_s
+
+
+def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    """Not left to run on."""
+    child = processes.start("a program", ["sleep", "60"], tmp_path / "log")
+    with pytest.raises(WirebenchError, match="was still running after 0 s"):
+        child.wait(0.1)
+    assert child.process.returncode == -signal.SIGTERM
 
 
 def test_what_leaves_the_session_of_a_program_ends_with_it(tmp_path: Path) -> None:
