@@ -21,7 +21,16 @@ from wirebench.measure.counters import (
 )
 from wirebench.measure.proxy import ProxyRoute, route_job
 from wirebench.measure.reference import measure_reference_us
-from wirebench.measure.usage import Generator, TreeWatch, Usage, Watch, read_cores, read_processes, sum_if_all_known
+from wirebench.measure.usage import (
+    Generator,
+    TreeWatch,
+    Usage,
+    Watch,
+    keep_reading,
+    read_cores,
+    read_processes,
+    sum_if_all_known,
+)
 from wirebench.model.application import load_builtin
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import OK, merge
@@ -29,7 +38,7 @@ from wirebench.targets import Cores
 from wirebench.targets.target import Replica
 
 #: Reading a clock costs microseconds; asking a node's agent costs the node some milliseconds of CPU time.
-CLOCK_INTERVAL_S = 0.025
+_CLOCK_INTERVAL_S = 0.025
 _AGENT_INTERVAL_S = 0.2
 #: Metrics are asked for from the service that is measured.
 _METRICS_INTERVAL_S = 1.0
@@ -118,11 +127,12 @@ def observe(
     with ExitStack() as stack:
         route = stack.enter_context(route_job(job, replicas))
         before = read_replicas(replicas)
-        servers = [stack.enter_context(watch) for watch in map(_watch, replicas) if watch]
-        own = stack.enter_context(Watch(generator.usage, CLOCK_INTERVAL_S))
-        proxy = stack.enter_context(Watch(partial(read_processes, route.proxy_pids), CLOCK_INTERVAL_S))
-        ourselves = stack.enter_context(Watch(partial(read_processes, [os.getpid()]), CLOCK_INTERVAL_S))
-        machine = stack.enter_context(Watch(partial(read_cores, watched), CLOCK_INTERVAL_S))
+        servers = [watch for watch in map(_watch, replicas) if watch]
+        own = Watch(generator.usage, _CLOCK_INTERVAL_S)
+        proxy = Watch(partial(read_processes, route.proxy_pids), _CLOCK_INTERVAL_S)
+        ourselves = Watch(partial(read_processes, [os.getpid()]), _CLOCK_INTERVAL_S)
+        machine = Watch(partial(read_cores, watched), _CLOCK_INTERVAL_S)
+        stack.enter_context(keep_reading([*servers, own, proxy, ourselves, machine]))
         barrier.wait()
         dropped_before = count_dropped_packets()
         parts = DRIVERS[job.cell.driver].run(route.job, generator.watch)
@@ -160,7 +170,7 @@ def _measure_reference_us(cores: Cores | None) -> float | None:
 
 def _watch(replica: Replica) -> Watch | None:
     if replica.root_pid:
-        return TreeWatch(replica.root_pid, CLOCK_INTERVAL_S)
+        return TreeWatch(replica.root_pid, _CLOCK_INTERVAL_S)
     if replica.containers:
         return Watch(partial(read_containers, replica.containers), _AGENT_INTERVAL_S)
     if replica.metrics_url:

@@ -8,11 +8,11 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import psutil
 
@@ -119,41 +119,27 @@ class Generator:
 
 
 class Watch:
-    """Reads usage again and again, in a thread of its own, while the `with` block runs.
-
-    `read` returns None as long as there is nothing to read.
-    """
+    """Readings of usage every `interval_s`; `read` returns None as long as there is nothing to read."""
 
     def __init__(self, read: Callable[[], Usage | None], interval_s: float) -> None:
+        self.interval_s = interval_s
         self._read = read
-        self._interval_s = interval_s
         self._readings: list[Usage] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._read_until_stopped, name="usage", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._add()
-        self._thread.start()
-        return self
+    def add(self) -> None:
+        """Add a reading."""
+        reading = self._read()
+        if reading is not None:
+            self._readings.append(reading)
 
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._add()
+    def close(self) -> None:
+        """Add the last reading."""
+        self.add()
 
     def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
         """Return what was used between two moments, interpolated; None if they weren't both watched."""
         start, end = self._at(start_unix_ns), self._at(end_unix_ns)
         return end.since(start) if start and end else None
-
-    def _read_until_stopped(self) -> None:
-        while not self._stop.wait(self._interval_s):
-            self._add()
-
-    def _add(self) -> None:
-        reading = self._read()
-        if reading is not None:
-            self._readings.append(reading)
 
     def _at(self, time_unix_ns: int) -> Usage | None:
         after = bisect.bisect_left(self._readings, time_unix_ns, key=lambda reading: reading.time_unix_ns)
@@ -177,8 +163,9 @@ class TreeWatch(Watch):
         self._memory_bytes: int | None = None
         super().__init__(partial(read_processes, [each.pid for each in self._processes]), interval_s)
 
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
+    def close(self) -> None:
+        """Add the last reading, and see whether the processes are still the same."""
+        super().close()
         self._is_complete = bool(self._processes) and self._processes == _list_processes(self._root_pid)
         # The proportional set size counts a page that processes share once. For it the kernel visits every page: not
         # while requests come. Only Linux has it.
@@ -189,6 +176,37 @@ class TreeWatch(Watch):
         """Return what was used between two moments, and the memory at the end of the watch."""
         used = super().between(start_unix_ns, end_unix_ns) if self._is_complete else None
         return used and replace(used, memory_bytes=self._memory_bytes)
+
+
+@contextlib.contextmanager
+def keep_reading(watches: Sequence[Watch]) -> Iterator[None]:
+    """Add readings to watches while the block runs.
+
+    Those of the same interval share a thread: while one wakes up, requests wait.
+    """
+    stop = threading.Event()
+    by_interval_s: dict[float, list[Watch]] = {}
+    for watch in watches:
+        by_interval_s.setdefault(watch.interval_s, []).append(watch)
+
+    def read_until_stopped(interval_s: float) -> None:
+        while not stop.wait(interval_s):
+            for watch in by_interval_s[interval_s]:
+                watch.add()
+
+    threads = [threading.Thread(target=read_until_stopped, args=[each], daemon=True) for each in by_interval_s]
+    for watch in watches:
+        watch.add()
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        for watch in watches:
+            watch.close()
 
 
 def _interpolate(before: Usage, after: Usage, time_unix_ns: int) -> Usage:

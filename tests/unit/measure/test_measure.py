@@ -29,6 +29,7 @@ from wirebench.measure.usage import (
     TreeWatch,
     Usage,
     Watch,
+    keep_reading,
     list_process_ids,
     read_cores,
     read_processes,
@@ -198,7 +199,8 @@ def test_a_process_that_has_ended_has_no_clock() -> None:
 
 def test_a_watch_tells_only_what_it_watched() -> None:
     """CPU time of a moment before reading began is not made up, nor that of a process that isn't there."""
-    with Watch(lambda: read_processes([os.getpid()]), 0.01) as own, Watch(lambda: read_processes([]), 0.01) as nobody:
+    own, nobody = Watch(lambda: read_processes([os.getpid()]), 0.01), Watch(lambda: read_processes([]), 0.01)
+    with keep_reading([own, nobody]):
         time.sleep(0.1)
     now_ns = time.time_ns()
     assert own.between(now_ns - 10**10, now_ns) is None
@@ -225,7 +227,8 @@ def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
     """Also where it runs for less time than passes between two readings; of several, all count."""
     generator = Generator()
-    with Watch(generator.usage, 3600) as watch:
+    watch = Watch(generator.usage, 3600)
+    with keep_reading([watch]):
         start_ns = time.time_ns()
         for _ in range(2):
             child = processes.start("burner", [sys.executable, "-c", "sum(range(1_000_000))"], tmp_path / "log")
@@ -259,7 +262,8 @@ def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: F
         assert parent.stdin
         assert parent.stdout
         parent.stdout.readline()
-        with TreeWatch(parent.pid, 0.01) as watch:
+        watch = TreeWatch(parent.pid, 0.01)
+        with keep_reading([watch]):
             assert 2 == len(list_process_ids(parent.pid))
             start_ns = time.time_ns() + 10**7
             time.sleep(0.1)
@@ -283,7 +287,8 @@ def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: F
 def test_usage_at_the_edges_of_a_window_is_interpolated() -> None:
     """Between two readings CPU time grows evenly; memory is that of the later one."""
     readings = iter([Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70)])
-    with Watch(lambda: next(readings, None), 0.001) as watch:
+    watch = Watch(lambda: next(readings, None), 0.001)
+    with keep_reading([watch]):
         time.sleep(0.1)
     assert Usage(150, 0.5, 10.0, 70) == watch.between(50, 150)
 
