@@ -33,6 +33,9 @@ ZERO = np.zeros(SIZE, dtype=np.int64)
 
 Found = dict[str, Any]
 Counts = np.ndarray[Any, np.dtype[np.int64]]
+Logs = np.ndarray[Any, np.dtype[np.float64]]
+#: A pair with its ratio and its failed gates.
+Judged = tuple[Found, Found | None, set[str]]
 
 
 def t_cdf(x: float, df: float) -> float:
@@ -88,20 +91,30 @@ def figure_of(record: Found, metric: str) -> float | None:
     return found if found is not None and found > 0 else None
 
 
+def list_figures(run: Found, cell: str, metric: str) -> dict[int, float]:
+    """Return a cell's figures by block."""
+    records = (record for record in run["records"] if record["cell"] == cell)
+    return {record["block"]: figure for record in records if (figure := figure_of(record, metric)) is not None}
+
+
 def compute_ratio(run: Found, pair: Found, metric: str, looks: int) -> Found | None:
     """Return the ratio of two cells with its interval; None if no block has both."""
-    sides: list[dict[int, float]] = [
-        {
-            record["block"]: figure
-            for record in run["records"]
-            if record["cell"] == pair[side] and (figure := figure_of(record, metric)) is not None
-        }
-        for side in ("subject", "baseline")
-    ]
-    blocks = sorted(sides[0].keys() & sides[1].keys())
-    if not blocks:
-        return None
-    logs = np.log([sides[0][block] / sides[1][block] for block in blocks])
+    subject, baseline = (list_figures(run, pair[side], metric) for side in ("subject", "baseline"))
+    blocks = sorted(subject.keys() & baseline.keys())
+    return estimate(np.log([subject[block] / baseline[block] for block in blocks]), looks) if blocks else None
+
+
+def compute_gain(run: Found, step: Found, other: Found, looks: int) -> Found | None:
+    """Return the ratio of two steps' ratios with its interval; None if no block has all four cells."""
+    cells = (step["subject"], step["baseline"], other["baseline"], other["subject"])
+    figures = [list_figures(run, cell, step["metric"]) for cell in cells]
+    blocks = sorted(set.intersection(*map(set, figures)))
+    logs = [np.log([each[block] for block in blocks]) for each in figures]
+    return estimate(logs[0] - logs[1] + logs[2] - logs[3], looks) if blocks else None
+
+
+def estimate(logs: Logs, looks: int) -> Found:
+    """Return the ratio that blocks' logarithms come to."""
     n, mean = len(logs), float(logs.mean())
     if n == 1:
         return {"estimate": np.exp(mean), "low": None, "high": None, "blocks": 1, "log_error": None}
@@ -145,18 +158,18 @@ def find_failed_gates(run: Found, pair: Found, ratio: Found | None) -> set[str]:
     return failed if least_ms > 0 or most_ms < 0 or is_small else failed | {"instrument"}
 
 
-def judge(run: Found, pairs: list[Found], looks: int) -> Iterator[tuple[str, Found | None]]:
+def judge(run: Found, pairs: list[Judged], looks: int) -> Iterator[tuple[str, Found | None]]:
     """Yield the verdict of each pair and the tests that it rests on, all of them corrected together."""
-    ratios = [compute_ratio(run, pair, pair["metric"], looks) for pair in pairs]
-    withheld = [not ratio or find_failed_gates(run, pair, ratio) for pair, ratio in zip(pairs, ratios, strict=True)]
     tested = [
-        place for place, ratio in enumerate(ratios) if not withheld[place] and ratio and ratio["log_error"] is not None
+        place
+        for place, (_, ratio, failed) in enumerate(pairs)
+        if ratio and not failed and ratio["log_error"] is not None
     ]
-    known = [ratio for place, ratio in enumerate(ratios) if ratio and place in tested]
+    known = [ratio for place, (_, ratio, _) in enumerate(pairs) if ratio and place in tested]
     tests = dict(zip(tested, run_tests(known, np.log1p(run["run"]["equivalence_margin"]), looks), strict=True))
-    for place, (pair, ratio) in enumerate(zip(pairs, ratios, strict=True)):
+    for place, (pair, ratio, failed) in enumerate(pairs):
         found = tests.get(place)
-        if withheld[place] or not ratio:
+        if failed or not ratio:
             verdict = "withheld"
         elif found and found["p_equivalence"] <= EQUIVALENCE_LEVEL:
             verdict = "equivalent"
@@ -165,6 +178,17 @@ def judge(run: Found, pairs: list[Found], looks: int) -> Iterator[tuple[str, Fou
         else:
             verdict = "inconclusive"
         yield verdict, found
+
+
+def judge_by(run: Found, pair: Found, looks: int) -> Judged:
+    """Return what a verdict on two cells rests on."""
+    ratio = compute_ratio(run, pair, pair["metric"], looks)
+    return pair, ratio, find_failed_gates(run, pair, ratio)
+
+
+def name_pair(pair: Found) -> str:
+    """Return the name of a comparison."""
+    return f"{pair['subject']} / {pair['baseline']}"
 
 
 def run_tests(ratios: list[Found], margin: float, looks: int) -> Iterator[Found]:
@@ -283,14 +307,23 @@ def check(run: Found, folder: Path) -> Iterator[str]:
     main = [pair for pair in run["comparisons"] if not pair["instruments"]]
     checks = list(itertools.chain.from_iterable(pair["checks"] for pair in main))
     for pair in (*run["comparisons"], *checks):
-        where = f"{pair['subject']} / {pair['baseline']}"
         for metric, ratio in pair["ratios"].items():
-            yield from list_differences(ratio, compute_ratio(run, pair, metric, looks), f"{where}: {metric}")
-    for pairs in (main, checks):
-        for pair, (verdict, tests) in zip(pairs, judge(run, pairs, looks), strict=True):
-            where = f"{pair['subject']} / {pair['baseline']}"
-            yield from list_differences(pair["verdict"], verdict, f"{where}: verdict")
-            yield from list_differences(pair["significance"], tests, f"{where}: significance")
+            where = f"{pair['subject']} / {pair['baseline']}: {metric}"
+            yield from list_differences(ratio, compute_ratio(run, pair, metric, looks), where)
+    judged = {name_pair(pair): judge_by(run, pair, looks) for pair in (*main, *checks)}
+    gains: list[Found] = []
+    judged_gains: list[Judged] = []
+    for step in main:
+        for gain in step["gains"]:
+            ratio = compute_gain(run, step, gain, looks)
+            yield from list_differences(gain["ratio"], ratio, f"gain of {step['subject']} over {gain['subject']}")
+            gains.append(gain)
+            judged_gains.append((step, ratio, judged[name_pair(step)][2] | judged[name_pair(gain)][2]))
+    families = [(pairs, [judged[name_pair(each)] for each in pairs]) for pairs in (main, checks)]
+    for pairs, family in (*families, (gains, judged_gains)):
+        for pair, (verdict, tests) in zip(pairs, judge(run, family, looks), strict=True):
+            yield from list_differences(pair["verdict"], verdict, f"{name_pair(pair)}: verdict")
+            yield from list_differences(pair["significance"], tests, f"{name_pair(pair)}: significance")
     for cell in run["cells"]:
         records = [record for record in run["records"] if record["cell"] == cell["cell"]]
         for metric in ("throughput", "cpu"):

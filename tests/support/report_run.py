@@ -40,6 +40,12 @@ def quick_cells() -> tuple[Cell, ...]:
     )
 
 
+def worker_cells() -> tuple[Cell, ...]:
+    """Return cells of two transports at one worker and at two."""
+    transports: tuple[Transport, ...] = ("rest", "grpc")
+    return tuple(cell(transport, workers=workers) for transport in transports for workers in (1, 2))
+
+
 def cell(transport: Transport, **changes: object) -> Cell:
     """Return a cell of a transport at its defaults, changed."""
     defaults: dict[str, Any] = {
@@ -98,6 +104,8 @@ class RunBuilder:
     follower: RunFollower | None = None
     #: Which share of a block's requests takes six times as long.
     slow_share: Callable[[int], float] = lambda _block: 0.004
+    #: How many times as fast as others a cell is.
+    speed_up: Callable[[Cell], float] = lambda _cell: 1.0
 
     def write(self, folder: Path) -> Run:
         """Write the run's folder and read it back."""
@@ -110,7 +118,7 @@ class RunBuilder:
 
     def _write_record(self, writer: RunWriter, random: np.random.Generator, of: Cell, block: int, order: int) -> None:
         median_ms, cpu_ms = SPEEDS[of.transport]
-        median_ms *= random.lognormal(0, 0.03) * (0.4 + 0.6 * of.concurrency)
+        median_ms *= random.lognormal(0, 0.03) * (0.4 + 0.6 * of.concurrency) / self.speed_up(of)
         if of.operation == "users.create":
             median_ms, cpu_ms = 1.25 * median_ms, 1.3 * cpu_ms
         if of.driver == "ghz":

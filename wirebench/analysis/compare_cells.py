@@ -15,6 +15,7 @@ from wirebench.analysis.pair import (
     find_failed_gates,
     judge,
 )
+from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.contract import COMES_WITH
 from wirebench.model.record import Record
@@ -23,16 +24,28 @@ from wirebench.results.runs import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gain(CellPair):
+    """What a step, such as from one worker to two, does for one service against what it does for another.
+
+    Both cells are of the higher level. The ratio is that of the two steps' ratios; `other` is the other service's step.
+    """
+
+    other: Comparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison(CellPair):
     """Two cells of a run that differ in one factor.
 
     `instruments` marks two drivers of one cell: their ratio is the instruments' error, not a difference between
     services. `checks` are the comparisons of the same two services by other drivers: the verdict doesn't rest on them.
+    `gains` hold this comparison against the same one of other transports or variants.
     """
 
     factor: str
     instruments: bool = False
     checks: tuple[Comparison, ...] = ()
+    gains: tuple[Gain, ...] = ()
 
     @property
     def subject_level(self) -> str:
@@ -53,7 +66,7 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
 
     Where several drivers measured the same two services, the verdict rests on the first of them, and the others check
     it. So do two drivers that have one service each, such as k6 for REST and ghz for gRPC. Of the drivers of one cell,
-    the others are compared with the first: two that agree with it agree. Verdicts, those that check them and the
+    the others are compared with the first: two that agree with it agree. Verdicts, those that check them, gains and the
     drivers of one cell are each corrected for their number, and for how often the run is looked at.
     """
     measured = {(_service(cell), cell.factors["driver"]) for cell in cells}
@@ -69,9 +82,15 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
             by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin, looks))
     first = judge([each[0] for each in by_services.values()], margin, looks)
     checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin, looks))
+    steps = [_find_gains(each, first[:place], looks) for place, each in enumerate(first)]
+    gains = iter(judge([gain for of_step in steps for gain in of_step], margin, looks))
     judged = (
-        replace(each, checks=tuple(itertools.islice(checks, len(all_drivers) - 1)))
-        for each, all_drivers in zip(first, by_services.values(), strict=True)
+        replace(
+            each,
+            checks=tuple(itertools.islice(checks, len(all_drivers) - 1)),
+            gains=tuple(itertools.islice(gains, len(of_step))),
+        )
+        for each, all_drivers, of_step in zip(first, by_services.values(), steps, strict=True)
     )
     return (*judged, *judge(list(instruments.values()), margin, looks))
 
@@ -127,6 +146,42 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
         margin=beyond,
         factor=factor,
     )
+
+
+def _find_gains(step: Comparison, before: Iterable[Comparison], looks: int) -> list[Gain]:
+    """Return what a step does against the same step of other transports or variants that come before it."""
+    free = {"transport", "variant", *COMES_WITH["transport"], *COMES_WITH["variant"]}
+    if step.factor in free:
+        return []
+    return [
+        Gain(
+            subject=step.subject,
+            baseline=other.subject,
+            metric=step.metric,
+            ratios={step.metric.name: ratio} if (ratio := _compute_gain_ratio(step, other, looks)) else {},
+            failed_gates=tuple({gate.name: gate for gate in (*other.failed_gates, *step.failed_gates)}.values()),
+            margin=step.margin,
+            other=other,
+        )
+        for other in before
+        if other.metric == step.metric
+        and any(other.subject.factors[name] != step.subject.factors[name] for name in ("transport", "variant"))
+        and _alike_but_for(other.subject, step.subject, free)
+        and _alike_but_for(other.baseline, step.baseline, free)
+    ]
+
+
+def _compute_gain_ratio(step: Comparison, other: Comparison, looks: int) -> Ratio | None:
+    """Return the ratio of two steps' ratios, block by block; None where no block has all four cells."""
+    figures = [cell.by_block(step.metric) for each in (step, other) for cell in (each.subject, each.baseline)]
+    blocks = sorted(set.intersection(*map(set, figures)))
+    if not blocks:
+        return None
+    above, below, other_above, other_below = ([each[block] for block in blocks] for each in figures)
+    ratios, other_ratios = (
+        [a / b for a, b in zip(*each, strict=True)] for each in ((above, below), (other_above, other_below))
+    )
+    return paired_ratio(ratios, other_ratios, looks)
 
 
 def find_comparisons(run: Run) -> tuple[Comparison, ...]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from wirebench.analysis.budget import BudgetCheck, BudgetVerdict
-from wirebench.analysis.compare_cells import Comparison
+from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import Ratio
@@ -19,7 +19,24 @@ from wirebench.model.run_info import RunInfo
 from wirebench.present import budget_sentences
 from wirebench.present import run_comparison_sentences as sentences
 from wirebench.present.scaling import describe_scalings
-from wirebench.present.sentences import describe_comparison
+from wirebench.present.sentences import describe_comparison, describe_gain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GainData:
+    """How much more a comparison's step does for its service than for another: the ratio of the two steps' ratios.
+
+    `subject` and `baseline` are the other service's cells. `faster` is that the comparison's own service gains more.
+    """
+
+    subject: str
+    baseline: str
+    metric: str
+    verdict: Verdict
+    significance: Significance | None
+    ratio: Ratio | None
+    failed_gates: tuple[str, ...]
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +45,7 @@ class CellComparison:
 
     The verdict is on `metric`, and withheld where a gate failed that it depends on. `instruments` have none: two
     drivers of one cell: their ratio is the instruments' error. `checks` are the comparisons of the same two services by
-    other drivers, on which no verdict rests.
+    other drivers, on which no verdict rests. `gains` hold it against the same step of other services.
     """
 
     factor: str
@@ -42,6 +59,7 @@ class CellComparison:
     failed_gates: tuple[str, ...]
     sentence: str
     checks: tuple[CellComparison, ...]
+    gains: tuple[GainData, ...]
 
 
 def make_comparison_data(of: Comparison) -> CellComparison:
@@ -57,6 +75,20 @@ def make_comparison_data(of: Comparison) -> CellComparison:
         failed_gates=tuple(gate.name for gate in of.failed_gates),
         sentence=describe_comparison(of),
         checks=tuple(map(make_comparison_data, of.checks)),
+        gains=tuple(map(_make_gain_data, of.gains)),
+    )
+
+
+def _make_gain_data(of: Gain) -> GainData:
+    return GainData(
+        subject=of.other.subject.cell,
+        baseline=of.other.baseline.cell,
+        metric=of.metric.name,
+        verdict=of.verdict,
+        significance=of.significance,
+        ratio=of.ratios.get(of.metric.name),
+        failed_gates=tuple(gate.name for gate in of.failed_gates),
+        sentence=describe_gain(of),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from wirebench.analysis.compare_cells import Comparison
+from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.model.labels import (
@@ -85,7 +85,8 @@ def describe_verdict(comparison: Comparison) -> str:
     if comparison.instruments:
         return f"on the same service, {subject} measured {_describe_disagreement(comparison, baseline)}."
     measured, said = format_ratios(comparison), state_verdict(comparison)
-    checked = "".join(f" {_describe_cross_check(comparison, check)}." for check in comparison.checks)
+    besides = [f" {_describe_cross_check(comparison, check)}." for check in comparison.checks]
+    checked = "".join([*besides, *(f" {describe_gain(gain)}" for gain in comparison.gains)])
     match comparison.verdict:
         case "withheld":
             return f"{said}; measured {measured}.{checked}"
@@ -127,6 +128,24 @@ def _describe_cross_check(comparison: Comparison, check: Comparison) -> str:
     if check.verdict != "withheld":
         outcome = "the same verdict" if check.verdict == comparison.verdict else f"another verdict, {outcome}"
     return f"Cross-check by {' and '.join(check.drivers)}: {outcome}{measured}"
+
+
+def describe_gain(gain: Gain) -> str:
+    """Say which of two services a step does more for; a whole sentence."""
+    subject, baseline = (name_by_factors(each.factors, OF_TRANSPORT) for each in (gain.subject, gain.baseline))
+    name = gain.metric.name
+    measured = f"{format_interval(gain.ratios[name])} the ratio of {gain.metric.label}" if gain.ratios else "nothing"
+    match gain.verdict:
+        case "withheld":
+            why = explain_withheld(gain.failed_gates) or "nothing to compare"
+            return f"No verdict on which of {subject} and {baseline} gains more ({why}); measured {measured}."
+        case "equivalent":
+            return f"{subject} and {baseline} gain equally: {measured}."
+        case "inconclusive":
+            detectable = describe_detectable_ratio(gain, str(gain.ratios[name].blocks))
+            return f"Inconclusive which of {subject} and {baseline} gains more: {measured}.{detectable}"
+        case verdict:
+            return f"{subject} gains {'more' if verdict == 'faster' else 'less'} than {baseline}: {measured}."
 
 
 def describe_few_blocks(comparisons: Sequence[Comparison]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, passed, quick_cells
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, passed, quick_cells, worker_cells
 from wirebench.cli.results import show_run
 from wirebench.model.record import Instrument
 from wirebench.model.run_info import Looks
@@ -46,11 +46,16 @@ INSTRUMENT = Instrument(
 )
 
 
+GAINS = {"cells": worker_cells(), "info": {"compare": "workers"}, "speed_up": lambda of: 1.1 * of.workers}
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {},
         {"info": {"looks": Looks(blocks=(4, 6, 9), ended="settled"), "equivalence_margin": 0.3}},
+        GAINS,
+        {**GAINS, "gates": lambda of, block: (GENERATOR_GATE if (of.transport, block) == ("rest", 2) else passed(),)},
         {"gates": lambda of, block: (GENERATOR_GATE if (of.transport, block) == ("rest", 2) else passed(),)},
         {
             "cells": [dataclasses.replace(each, rate_per_s=500) for each in quick_cells()],
@@ -84,6 +89,15 @@ def test_a_figure_that_is_changed_is_found(tmp_path: Path, path: tuple[str, ...]
     changed[path[-1]] = value
     status, said = recompute(run, tmp_path)
     assert (1, True) == (status, f"{value}, and computed" in said), said
+
+
+def test_a_gain_that_is_changed_is_found(tmp_path: Path) -> None:
+    """Its ratio, and its verdict."""
+    run = show(tmp_path, **GAINS)
+    (gain,) = run["comparisons"][1]["gains"]
+    gain["ratio"]["estimate"], gain["verdict"] = 7.0, "withheld"
+    status, said = recompute(run, tmp_path)
+    assert (1, True, True) == (status, "7.0, and computed" in said, "withheld, and computed" in said), said
 
 
 @pytest.mark.parametrize("metric", ["mean", "p50", "p99", "max"])

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tests.support.drawn import Drawn
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells, worker_cells
 from wirebench.analysis.compare_cells import Comparison, compare_cells
 from wirebench.analysis.pair import judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.summary import summarise
 from wirebench.model import labels as names
+from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver
 from wirebench.model.histogram import Histogram
 from wirebench.model.metric import METRICS
@@ -453,6 +454,41 @@ def test_a_cross_check_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None
         in sentences.describe_verdict(checked)
     )
     assert () == sentences.describe_cross_checks([checked])
+
+
+@pytest.mark.parametrize(
+    ("grpc_gain", "said"),
+    [(2.0, "gRPC gains more than REST: 2."), (0.5, "gRPC gains less than REST: 0."), (1.0, "gRPC and REST gain")],
+)
+def test_what_a_step_does_for_two_services_is_compared(tmp_path: Path, grpc_gain: float, said: str) -> None:
+    """Beside what it does for each: the ratio of the two ratios, by block."""
+
+    def speed_up(of: Cell) -> float:
+        return (1.5 * grpc_gain if of.transport == "grpc" else 1.5) if of.workers == 2 else 1.0
+
+    cells, info = worker_cells(), {"compare": "workers"}
+    rest, grpc = comparisons_of(RunBuilder(cells, blocks=8, info=info, speed_up=speed_up).write(tmp_path))
+    assert () == rest.gains
+    (gain,) = grpc.gains
+    ratio = gain.ratios["throughput"]
+    assert grpc.ratios["throughput"].estimate / rest.ratios["throughput"].estimate == pytest.approx(ratio.estimate)
+    assert grpc_gain == pytest.approx(ratio.estimate, rel=0.1)
+    assert said in sentences.describe_verdict(grpc)
+
+
+def test_a_gain_of_a_service_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None:
+    """Of any of the four cells."""
+    builder = RunBuilder(
+        worker_cells(),
+        info={"compare": "workers"},
+        gates=lambda of, _: (GENERATOR_GATE if (of.transport, of.workers) == ("rest", 1) else passed(),),
+    )
+    _, grpc = comparisons_of(builder.write(tmp_path))
+    assert grpc.verdict != "withheld"
+    assert grpc.gains[0].verdict == "withheld"
+    assert "No verdict on which of gRPC and REST gains more (failed gates: generator CPU)" in (
+        sentences.describe_verdict(grpc)
+    )
 
 
 def answer_of(run: Run) -> AnswerPicture:
