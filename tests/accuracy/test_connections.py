@@ -10,7 +10,7 @@ from tests.support.driver_cases import CASES, SETUP_CASES
 from tests.support.jobs import cell
 from tests.support.latency_servers import Delay, server
 from wirebench.drivers import Job
-from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.observe import observe
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
@@ -27,8 +27,7 @@ def failed_gates(folder: Path, transport: Transport, driver: Driver, delay_s: De
     with server(transport, delay_s) as address:
         job = Job(measured, load, address, 1, 1, folder / "out.json", folder / "out.log", None)
         observed = observe(job, replicas=(), cores=None)
-    subject = Subject("run", "test", "id", 1, 0, measured, load, None, None, Path("out.json"), {}, {}, None)
-    record = make_record(subject, (observed,), folder / "out.json")
+    record = make_record(job, (observed,), Conditions())
     # A second has few samples, and the server one user for all.
     return {gate.name for gate in record.gates if not gate.passed} - {"samples", "conformance"}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wirebench.drivers import Job
-from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.ids import find_free, lay_out
 from wirebench.measure.observe import observe
 from wirebench.model.cell import ServiceSpec
@@ -39,10 +39,7 @@ class Loads:
             output, log = scenario.with_name(f"{planned.id}.json"), scenario.with_name(f"{planned.id}.log")
             job = Job(planned.cell, load, endpoint.address, 1, id_base, output, log, None, tls=endpoint.tls)
             observed = observe(job, endpoint.replicas, cores=None)
-            subject = Subject(
-                "run", "test", planned.id, 1, 0, planned.cell, load, None, None, Path(output.name), {}, {}, None
-            )
-            records.append(make_record(subject, (observed,), output))
+            records.append(make_record(job, (observed,), Conditions()))
         return records
 
     def _endpoint(self, service: ServiceSpec) -> Endpoint:

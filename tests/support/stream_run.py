@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.support.report_run import START_NS, WINDOW_S, cell, run_info
-from wirebench.measure.cell import Subject, make_record
+from wirebench.drivers import Job
+from wirebench.measure.cell import Conditions, make_record, place_record
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
@@ -17,6 +18,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Streams, Window
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
+from wirebench.plan.plan import PlannedCell
 from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
 
 MS = 1_000_000
@@ -57,27 +59,15 @@ def file_of(times_ms: Mapping[Clock, Sequence[float]], **changes: Any) -> Histog
 
 def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s: float = 0.8) -> Record:
     """Return the record of such a cell."""
-    subject = Subject(
-        run="20261121T101500Z-quick",
-        scenario="quick",
-        record_id=f"b{block:03d}-{of.id}",
-        block=block,
-        order=0,
-        cell=of,
-        load=Load(warmup_s=0.5, window_s=WINDOW_S),
-        cores=None,
-        host_share=None,
-        histogram_file=Path("histograms") / f"b{block:03d}-{of.id}.json",
-        versions={},
-        machine={},
-        commit=None,
-    )
+    planned, info = PlannedCell(block=block, order=0, cell=of), run_info(1, block, {"commit": None})
+    path = Path("histograms") / f"{planned.id}.json"
+    load = Load(warmup_s=0.5, window_s=WINDOW_S)
+    job = Job(of, load, "127.0.0.1:1", 1, 1, folder / path, folder / "driver.log", None)
     server = ServerUse(cpu_s=cpu_s, memory_bytes=2**20, throttled_periods=0)
     generator = GeneratorUse(cpu_s=0.1, cores=1.0, throttled_periods=None)
     observed = Observation(file=file, window_s=WINDOW_S, generator=generator, server=server)
-    output = folder / subject.histogram_file
-    output.parent.mkdir(exist_ok=True)
-    return make_record(subject, [observed], output)
+    job.output.parent.mkdir(exist_ok=True)
+    return place_record(make_record(job, [observed], Conditions()), planned, info, path)
 
 
 def write_run(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.load import parse_duration_s
+from wirebench.cli.duration import parse_duration_s
 from wirebench.model.contract import Driver
 from wirebench.model.scenario import BLOCKS_MAX
 from wirebench.plan.overrides import Override, parse_assignment, parse_override

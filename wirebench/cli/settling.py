@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.load import parse_duration_s
+from wirebench.cli.duration import parse_duration_s
 from wirebench.errors import UsageError
 from wirebench.model.run_info import Looks
 from wirebench.model.scenario import BLOCKS_MAX

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from wirebench.drivers import Histogram, HistogramFile
+from wirebench.drivers import Histogram, HistogramFile, Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
-from wirebench.measure.gates import Evidence, check_gates
+from wirebench.measure.gates import Measured, check_gates
 from wirebench.measure.observe import Observation, ServerUse
 from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
@@ -31,149 +31,117 @@ from wirebench.model.record import (
     StreamFigures,
     summarize_histogram,
 )
+from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load, Objective
 from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
+from wirebench.plan.plan import PlannedCell
 from wirebench.targets import Cores
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What was measured, in whose name: all of a record that isn't observed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Under what a job is done, as far as a record needs it.
 
     `host_share` are the CPU limits of services and generators that share a machine, as a share of its cores; None where
     they have machines or cores of their own.
     """
 
-    run: str
-    scenario: str
-    record_id: str
-    block: int
-    order: int
-    cell: Cell
-    load: Load
-    cores: Cores | None
-    host_share: float | None
-    histogram_file: Path
-    versions: dict[str, str]
-    machine: dict[str, str]
-    commit: str | None
+    cores: Cores | None = None
+    host_share: float | None = None
     #: What is known of the driver's own error; None where it isn't looked up.
     calibration: Calibration | None = None
-    #: The search that this window is the answer of, and the cell of the plan that was searched.
-    search: CapacitySearch | None = None
-    searched: Cell | None = None
     #: The names of the replicas in the load's zone; None where replicas aren't spread over zones.
     same_zone: frozenset[str] | None = None
 
 
-def make_record(
-    subject: Subject,
+def make_record(  # noqa: PLR0913 - what may come of a job
+    job: Job,
     observations: Sequence[Observation],
-    output: Path,
+    conditions: Conditions,
+    *,
     disrupted: Window | None = None,
     autoscaling: Autoscaling | None = None,
+    search: CapacitySearch | None = None,
+    searched: Cell | None = None,
 ) -> Record:
-    """Make the record of what one generator or several observed; their histograms are merged into `output`.
+    """Make the record of what one generator or several observed, and merge their histograms into the job's output.
 
-    `disrupted` says when something was done to the replicas meanwhile, and `autoscaling` how many there were in the
-    end, if that may differ. Raises WirebenchError if no request was sent at all.
+    What places it in a run is empty: see `place_record`. `disrupted` says when something was done to the replicas
+    meanwhile, and `autoscaling` how many there were in the end, if that may differ. `search` is one that the job is the
+    answer of, and `searched` the cell that was searched. Raises WirebenchError if no request was sent at all.
     """
-    cell, load, search = subject.cell, subject.load, subject.search
+    cell, load = job.cell, job.load
     merged = merge_parallel([each.file for each in observations])
-    merged.write(output)
+    merged.write(job.output)
     # Each has a window of its own, all of them equally long: rates add up.
     window_s = sum(each.window_s for each in observations) / len(observations)
     counts = merged.count_by_code()
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
-    asked_per_s = compute_rate_asked_per_s(load, cell)
-    server = _summarize_server(observations[0].server, requests, cell.workers, subject.same_zone)
-    generator = _summarize_generator(subject.cores, observations)
-    busy_s = sum_if_all_known([each.generator.cpu_s for each in observations])
-    service = summarize_latency(merged, "service")
-    streams = _summarize_streams(merged, server, window_s)
+    server = _summarize_server(observations[0].server, requests, cell.workers, conditions.same_zone)
     window = merged.require_window()
-    counted = observations[0].server.requests
-    asked_calls = (load.calls or 0) * cell.concurrency
-    warmup_calls = (load.warmup_calls or 0) * cell.concurrency
-    disruption = _make_disruption(cell, merged, disrupted) if disrupted else None
-    instrument = subject.calibration.look_up(cell, rate, load.generators) if subject.calibration else None
     over_time = compute_slices(merged, load, cell)
-    evidence = Evidence(
-        requests=requests,
-        failed=requests - counts.get(OK, 0),
-        dropped_iterations=merged.dropped_iterations,
-        mismatches=merged.mismatches,
-        rate_achieved_per_s=rate,
-        rate_asked_per_s=asked_per_s,
-        is_steady=cell.shape is None and not load.find_workload(cell.operation).phases,
-        concurrency=cell.concurrency,
-        # Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
-        # Short streams are counted by those that ended, and streams that outlast the window by their items.
-        in_flight=max(merged.latency_sum_s, merged.items_sum_s) / window_s,
-        warmup_s=None if asked_calls else load.warmup_s - load.compute_spawn_s(cell.concurrency),
-        calls_missing=asked_calls + warmup_calls - sum(merged.requests_total.values()) if asked_calls else None,
-        p99_s=_convert_p99_s(streams.first_item if streams else service),
-        per_second=merged.count_full_seconds(),
-        generator_cpu_share=generator.cpu_share if cell.shape is None else _find_busiest_share(observations),
-        generator_cores_busy=busy_s / window_s if busy_s is not None else None,
-        shares_cores=generator.shares_cores_with_server,
-        interference=observations[0].interference,
-        dropped_packets=sum_if_all_known([each.dropped_packets for each in observations]),
-        host_share=subject.host_share,
-        # Only a client that balances promises to spread what it sends.
-        replica_fairness=server.replica_fairness if cell.balancing == "headless" else None,
-        sent=merged.sent,
-        counted_by_server=sum(map(sum, map(dict.values, counted.values()))) if counted else None,
-        outside_window_s=_compute_outside_s(disrupted, window) if disrupted else None,
-        generator_throttled_periods=sum_if_all_known([each.generator.throttled_periods for each in observations]),
-        ceiling_share=instrument.ceiling_share if instrument else None,
-        streams=streams,
-        item_rate_limit_per_s=cell.stream_rate_limit_per_s,
-        search=search,
-    )
-    return Record(
-        run=subject.run,
-        scenario=subject.scenario,
-        id=subject.record_id,
-        cell=(subject.searched or cell).id,
-        block=subject.block,
-        order=subject.order,
-        factors=(subject.searched or cell).factors,
+    record = Record(
+        run="",
+        scenario="",
+        id="",
+        cell=(searched or cell).id,
+        block=0,
+        order=0,
+        factors=(searched or cell).factors,
         window_start_unix_ns=window.start_unix_ns,
         window_end_unix_ns=window.end_unix_ns,
         window_s=window_s,
         requests=requests,
-        requests_total=evidence.sent,
+        requests_total=merged.sent,
         rate_achieved_per_s=rate,
-        rate_asked_per_s=asked_per_s,
+        rate_asked_per_s=compute_rate_asked_per_s(load, cell),
         errors={code: count for code, count in counts.items() if code != OK},
         error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
-        service=service,
+        service=summarize_latency(merged, "service"),
         response=summarize_latency(merged, "response"),
         operations=summarize_operations(merged),
-        streams=streams,
+        streams=_summarize_streams(merged, server, window_s),
         merged={clock: latency for clock in CLOCKS if (latency := summarize_latency(merged, clock))},
-        histogram_file=str(subject.histogram_file),
+        histogram_file="",
         server=server,
-        generator=generator,
-        instrument=instrument,
+        generator=_summarize_generator(conditions.cores, observations),
+        instrument=conditions.calibration.look_up(cell, rate, load.generators) if conditions.calibration else None,
         reference_us=observations[0].reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
-        disruption=disruption,
+        disruption=_make_disruption(cell, merged, disrupted) if disrupted else None,
         proxy=_summarize_proxy(observations, requests),
         tls=merged.tls,
         over_time=over_time,
         recovery=compute_recovery(over_time, load.objective) if load.objective else None,
         autoscaling=autoscaling,
         search=search,
-        gates=check_gates(evidence),
-        versions=subject.versions,
-        machine=subject.machine,
-        commit=subject.commit,
+        gates=(),
+        versions={},
+        machine={},
+        commit=None,
+    )
+    gates = check_gates(Measured(job, observations, merged, record, conditions.host_share))
+    return record.model_copy(update={"gates": gates})
+
+
+def place_record(record: Record, planned: PlannedCell, info: RunInfo, histogram_file: Path) -> Record:
+    """Return a record as one of a run, whose folder has the histogram file at this path."""
+    return record.model_copy(
+        update={
+            "run": info.id,
+            "scenario": info.scenario,
+            "id": planned.id,
+            "block": planned.block,
+            "order": planned.order,
+            "histogram_file": str(histogram_file),
+            "versions": info.versions,
+            "machine": info.machine,
+            "commit": info.commit,
+        }
     )
 
 
@@ -222,10 +190,6 @@ def _summarize_streams(file: HistogramFile, server: Server, window_s: float) -> 
     )
 
 
-def _convert_p99_s(latency: Latency | None) -> float | None:
-    return latency.p99_ms / 1e3 if latency else None
-
-
 def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Window) -> DisruptionRecord:
     last = merged.failures.end_unix_ns if merged.failures else 0
     return DisruptionRecord(
@@ -235,13 +199,6 @@ def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Window) -> Di
         failed_requests=sum(count for code, count in merged.requests_total.items() if code != OK),
         recovery_s=max(0.0, (last - disrupted.start_unix_ns) / 1e9),
     )
-
-
-def _compute_outside_s(disrupted: Window, window: Window) -> float:
-    """Return how much of a disruption lies outside of the window, in seconds."""
-    before = window.start_unix_ns - disrupted.start_unix_ns
-    after = disrupted.end_unix_ns - window.end_unix_ns
-    return (max(0, before) + max(0, after)) / 1e9
 
 
 def _summarize_server(use: ServerUse, requests: int, workers: int, same_zone: frozenset[str] | None) -> Server:
@@ -308,13 +265,6 @@ def _summarize_proxy(observations: Sequence[Observation], requests: int) -> Prox
         pairs=first.pairs,
         cpu_us_per_request=cpu_s / requests * 1e6 if cpu_s is not None and requests else None,
     )
-
-
-def _find_busiest_share(observations: Sequence[Observation]) -> float | None:
-    """Return which share of its cores a generator had in use in its busiest second, of the one that had most."""
-    uses = [each.generator for each in observations]
-    shares = [use.busiest_s / use.cores for use in uses if use.busiest_s is not None and use.cores is not None]
-    return max(shares) if len(shares) == len(uses) else None
 
 
 def compute_slices(file: HistogramFile, load: Load, cell: Cell) -> tuple[Slice, ...]:

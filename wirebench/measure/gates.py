@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from wirebench.drivers import HistogramFile, Job
+from wirebench.measure.observe import Observation
+from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.metric import CAPACITIES
-from wirebench.model.record import CapacitySearch, Gate, StreamFigures
+from wirebench.model.record import Gate, Record
 from wirebench.model.scenario import ERROR_SHARE_MAX
 
 _SPEED = ("throughput", "p50", "p99")
@@ -24,53 +27,17 @@ _HELD_BY_A_CORE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What gates look at. What could not be observed is None, and its gate does not apply.
+class Measured:
+    """What gates look at: a job, what its generators saw, their merged histograms, and the record without gates.
 
-    `in_flight` is the mean number of requests in flight. `p99_s` is the service time of successful requests.
-    `per_second` counts the successful requests in each full second of the window. For streams the last two are about
-    items: `p99_s` is the time to the first item.
+    The first generator looked at the server. `host_share` is that of `wirebench.measure.cell.Conditions`.
     """
 
-    requests: int
-    failed: int
-    dropped_iterations: int
-    mismatches: int
-    rate_achieved_per_s: float
-    rate_asked_per_s: float | None
-    #: Whether the load is the same all through the window.
-    is_steady: bool
-    concurrency: int
-    in_flight: float
-    #: From the start of the last user; None where every request counts, and none is to warm anything up.
-    warmup_s: float | None
-    #: Requests of a number of calls that were not made in time.
-    calls_missing: int | None
-    p99_s: float | None
-    per_second: tuple[int, ...]
-    #: In the window, or in its busiest second if the load isn't steady.
-    generator_cpu_share: float | None
-    generator_cores_busy: float | None
-    shares_cores: bool | None
-    #: Share of the pinned cores' time that others took.
-    interference: float | None
-    #: None where the kernel doesn't track connections.
-    dropped_packets: float | None
-    #: CPU limits of all that was at work on a machine that they share, as a share of its cores.
-    host_share: float | None
-    #: None also where nothing promises that replicas get equal shares.
-    replica_fairness: float | None
-    sent: int
-    counted_by_server: int | None
-    outside_window_s: float | None
-    generator_throttled_periods: float | None
-    #: Of the requests/s that the driver makes at most.
-    ceiling_share: float | None = None
-    #: None for requests that aren't streams, and for streams without a limit.
-    streams: StreamFigures | None = None
-    item_rate_limit_per_s: int | None = None
-    #: None of a load that isn't one; the other evidence is that of its answer's window.
-    search: CapacitySearch | None = None
+    job: Job
+    observations: Sequence[Observation]
+    merged: HistogramFile
+    record: Record
+    host_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +50,24 @@ class GateRule:
 
     name: str
     description: str
-    limit: float | Callable[[Evidence], float]
+    limit: float | Callable[[Measured], float]
     #: Of the value and of the limit; a share begins with "of" or "from".
     unit: str
     #: The metrics that can't be trusted if the gate fails.
     metrics: tuple[str, ...]
     advice: str
-    value: Callable[[Evidence], float | None]
+    value: Callable[[Measured], float | None]
     limit_is_minimum: bool = False
     unit_of_streams: str = ""
 
-    def apply(self, evidence: Evidence) -> Gate | None:
+    def apply(self, measured: Measured) -> Gate | None:
         """Return the gate, passed or not; None where it does not apply."""
-        value = self.value(evidence)
+        value = self.value(measured)
         if value is None:
             return None
-        limit = self.limit(evidence) if callable(self.limit) else self.limit
-        streams = evidence.streams is not None
-        metrics = (*self.metrics, *CAPACITIES) if evidence.search else self.metrics
+        limit = self.limit(measured) if callable(self.limit) else self.limit
+        streams = measured.record.streams is not None
+        metrics = (*self.metrics, *CAPACITIES) if measured.record.search else self.metrics
         return Gate(
             name=self.name,
             passed=value >= limit if self.limit_is_minimum else value <= limit,
@@ -112,57 +79,118 @@ class GateRule:
         )
 
 
-def check_gates(evidence: Evidence) -> tuple[Gate, ...]:
-    gates = (rule.apply(evidence) for rule in GATES)
+def check_gates(measured: Measured) -> tuple[Gate, ...]:
+    gates = (rule.apply(measured) for rule in GATES)
     return tuple(gate for gate in gates if gate)
 
 
-def _is_closed(evidence: Evidence) -> bool:
-    return evidence.rate_asked_per_s is None
+def _is_closed(of: Measured) -> bool:
+    return of.record.rate_asked_per_s is None
 
 
-def _compute_rate_error(evidence: Evidence) -> float | None:
-    if evidence.rate_asked_per_s is None:
+def _compute_generator_share(of: Measured) -> float | None:
+    """Return the busiest generator's share of its cores; under a load that changes, in its busiest second."""
+    if of.job.cell.shape is None:
+        return of.record.generator.cpu_share
+    uses = [each.generator for each in of.observations]
+    shares = [use.busiest_s / use.cores for use in uses if use.busiest_s is not None and use.cores is not None]
+    return max(shares) if len(shares) == len(uses) else None
+
+
+def _compute_rate_error(of: Measured) -> float | None:
+    if of.record.rate_asked_per_s is None:
         return None
-    return abs(evidence.rate_achieved_per_s / evidence.rate_asked_per_s - 1)
+    return abs(of.record.rate_achieved_per_s / of.record.rate_asked_per_s - 1)
 
 
-def _compute_share_in_use(evidence: Evidence) -> float | None:
-    if not _is_closed(evidence) or evidence.generator_cores_busy is None:
+def _compute_share_in_use(of: Measured) -> float | None:
+    """Return the share of connections that wait for a reply, or for a core of the generator.
+
+    Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961). Short
+    streams are counted by those that ended, and streams that outlast the window by their items.
+    """
+    busy_s = sum_if_all_known([each.generator.cpu_s for each in of.observations])
+    if not _is_closed(of) or busy_s is None:
         return None
-    return (evidence.in_flight + _HELD_BY_A_CORE * evidence.generator_cores_busy) / evidence.concurrency
+    in_flight_s = max(of.merged.latency_sum_s, of.merged.items_sum_s)
+    return (in_flight_s + _HELD_BY_A_CORE * busy_s) / of.record.window_s / of.job.cell.concurrency
 
 
-def _compute_error_rate(evidence: Evidence) -> float:
+def _count_missing_calls(of: Measured) -> int | None:
+    """Return how many of a number of calls were not made in time; None where the load isn't one."""
+    if not of.job.load.calls or not _is_closed(of):
+        return None
+    calls = of.job.load.calls + (of.job.load.warmup_calls or 0)
+    return calls * of.job.cell.concurrency - sum(of.merged.requests_total.values())
+
+
+def _get_warmup_s(of: Measured) -> float:
+    """Return how long the last user warmed up."""
+    return of.job.load.warmup_s - of.job.load.compute_spawn_s(of.job.cell.concurrency)
+
+
+def _compute_p99_s(of: Measured) -> float | None:
+    """Return how long 99 % of the requests take, or streams up to their first item; None where none is to warm up."""
+    latency = of.record.streams.first_item if of.record.streams else of.record.service
+    return latency.p99_ms / 1e3 if latency and _is_closed(of) and not of.job.load.calls else None
+
+
+def _count_failed(of: Measured) -> int:
+    return sum(of.record.errors.values())
+
+
+def _compute_error_rate(of: Measured) -> float:
     """Return the share of requests that failed: 1 if there are none, unless all streams are longer than the window."""
-    if not evidence.requests:
-        return 0.0 if evidence.streams and evidence.streams.items else 1.0
-    return evidence.failed / evidence.requests
+    if not of.record.requests:
+        return 0.0 if of.record.streams and of.record.streams.items else 1.0
+    return _count_failed(of) / of.record.requests
 
 
-def _count_first_items(evidence: Evidence) -> int | None:
-    if evidence.streams is None:
+def _count_samples(of: Measured) -> int:
+    return of.record.streams.items if of.record.streams else of.record.requests - _count_failed(of)
+
+
+def _count_first_items(of: Measured) -> int | None:
+    if of.record.streams is None:
         return None
-    return evidence.streams.first_item.count if evidence.streams.first_item else 0
+    return of.record.streams.first_item.count if of.record.streams.first_item else 0
 
 
-def _compute_item_rate_error(evidence: Evidence) -> float | None:
-    gap = evidence.streams.gap if evidence.streams else None
-    if gap is None or evidence.item_rate_limit_per_s is None:
+def _compute_item_rate_error(of: Measured) -> float | None:
+    gap, limit_per_s = of.record.streams.gap if of.record.streams else None, of.job.cell.stream_rate_limit_per_s
+    if gap is None or limit_per_s is None:
         return None
-    return abs(1e3 / gap.mean_ms / evidence.item_rate_limit_per_s - 1)
+    return abs(1e3 / gap.mean_ms / limit_per_s - 1)
 
 
-def _compute_drift(evidence: Evidence) -> float | None:
-    if not evidence.is_steady or len(evidence.per_second) < _DRIFT_SECONDS_MIN:
+def _compute_drift(of: Measured) -> float | None:
+    cell, per_second = of.job.cell, of.merged.count_full_seconds()
+    is_steady = cell.shape is None and not of.job.load.find_workload(cell.operation).phases
+    if not is_steady or len(per_second) < _DRIFT_SECONDS_MIN:
         return None
-    half = len(evidence.per_second) // 2
-    first, last = sum(evidence.per_second[:half]), sum(evidence.per_second[-half:])
+    half = len(per_second) // 2
+    first, last = sum(per_second[:half]), sum(per_second[-half:])
     return abs(last / first - 1) if first else 1.0
 
 
-def _count_difference(evidence: Evidence) -> int | None:
-    return None if evidence.counted_by_server is None else abs(evidence.counted_by_server - evidence.sent)
+def _count_difference(of: Measured) -> int | None:
+    counted = of.record.server.requests_by_replica
+    return abs(sum(counted.values()) - of.record.requests_total) if counted else None
+
+
+def _compute_outside_s(of: Measured) -> float | None:
+    """Return how much of a disruption lies outside of the window, in seconds."""
+    record, disruption = of.record, of.record.disruption
+    if disruption is None:
+        return None
+    before_ns = record.window_start_unix_ns - disruption.start_unix_ns
+    after_ns = disruption.end_unix_ns - record.window_end_unix_ns
+    return (max(0, before_ns) + max(0, after_ns)) / 1e9
+
+
+def _get_replica_fairness(of: Measured) -> float | None:
+    """Return Jain's index of the replicas; only a client that balances promises to spread what it sends."""
+    return of.record.server.replica_fairness if of.job.cell.balancing == "headless" else None
 
 
 #: All gates of a record, in the order in which they are shown. `make docs` writes docs/method.md's table from it.
@@ -174,7 +202,7 @@ GATES = (
         unit="of its cores",
         metrics=_SPEED,
         advice="the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
-        value=lambda evidence: evidence.generator_cpu_share,
+        value=_compute_generator_share,
     ),
     GateRule(
         "ceiling",
@@ -184,7 +212,7 @@ GATES = (
         unit="of what the driver makes at most",
         metrics=_SPEED,
         advice="the driver was nearly full: take a faster one, lower the rate, or give it more cores",
-        value=lambda evidence: evidence.ceiling_share,
+        value=lambda of: of.record.instrument.ceiling_share if of.record.instrument else None,
     ),
     GateRule(
         "dropped_iterations",
@@ -193,7 +221,7 @@ GATES = (
         unit="requests",
         metrics=_SPEED,
         advice="requests were due and never sent: raise the concurrency, or lower the rate",
-        value=lambda evidence: None if _is_closed(evidence) else evidence.dropped_iterations,
+        value=lambda of: None if _is_closed(of) else of.record.dropped_iterations,
     ),
     GateRule(
         "rate_error",
@@ -222,17 +250,17 @@ GATES = (
         unit="calls were not made in time",
         metrics=_ALL,
         advice="lengthen load.window_s, which is the longest that all calls together may take",
-        value=lambda evidence: evidence.calls_missing if _is_closed(evidence) else None,
+        value=_count_missing_calls,
     ),
     GateRule(
         "warmup",
         "the warm-up is at least as long as 99 % of the requests take (closed load)",
-        limit=lambda evidence: evidence.warmup_s or 0.0,
+        limit=_get_warmup_s,
         unit="s at the p99",
         metrics=_ALL,
         advice="requests took longer than the warm-up, and the first ones of connections just opened ended in the "
         "window: lengthen load.warmup_s",
-        value=lambda evidence: evidence.p99_s if _is_closed(evidence) and evidence.warmup_s is not None else None,
+        value=_compute_p99_s,
     ),
     GateRule(
         "error_rate",
@@ -247,12 +275,12 @@ GATES = (
         "resolution",
         "the highest rate that kept the objective, and the lowest that didn't, are within the search's resolution "
         "(load model `capacity`)",
-        limit=lambda evidence: evidence.search.bracket_max if evidence.search else 0.0,
+        limit=lambda of: of.record.search.bracket_max if of.record.search else 0.0,
         unit="of the rate between the highest that was kept and the lowest that wasn't",
         metrics=_ALL,
         advice="the search did not end: raise load.windows_max, set load.from_rate_per_s, or choose an objective that "
         "can be kept",
-        value=lambda evidence: evidence.search.bracket if evidence.search else None,
+        value=lambda of: of.record.search.bracket if of.record.search else None,
     ),
     GateRule(
         "samples",
@@ -263,7 +291,7 @@ GATES = (
         unit_of_streams="items",
         metrics=("p99",),
         advice="too few for a p99: lengthen load.window_s",
-        value=lambda evidence: evidence.streams.items if evidence.streams else evidence.requests - evidence.failed,
+        value=_count_samples,
     ),
     GateRule(
         "conformance",
@@ -272,7 +300,7 @@ GATES = (
         unit="wrong replies",
         metrics=_ALL,
         advice="the service answered wrongly under load: run `wirebench verify`",
-        value=lambda evidence: evidence.mismatches,
+        value=lambda of: of.record.mismatches,
     ),
     GateRule(
         "drift",
@@ -319,7 +347,7 @@ GATES = (
         unit="s of it outside of the window",
         metrics=_ALL,
         advice="the replicas were not all ready again when the window closed: lengthen load.window_s",
-        value=lambda evidence: evidence.outside_window_s,
+        value=_compute_outside_s,
     ),
     GateRule(
         "shared_cores",
@@ -328,7 +356,7 @@ GATES = (
         unit="",
         metrics=_SPEED,
         advice="server and generator take CPU time from each other: use a machine with two cores or more",
-        value=lambda evidence: evidence.shares_cores,
+        value=lambda of: of.record.generator.shares_cores_with_server,
     ),
     GateRule(
         "interference",
@@ -338,7 +366,7 @@ GATES = (
         unit="of the pinned cores",
         metrics=_ALL,
         advice="other programs, or other machines of the same host, took CPU time: close them, or run again later",
-        value=lambda evidence: evidence.interference,
+        value=lambda of: of.observations[0].interference,
     ),
     GateRule(
         "dropped_packets",
@@ -348,7 +376,7 @@ GATES = (
         metrics=_ALL,
         advice="the kernel's table of connections was full, so that new ones waited for seconds: raise "
         "net.netfilter.nf_conntrack_max, or run again in two minutes",
-        value=lambda evidence: evidence.dropped_packets,
+        value=lambda of: sum_if_all_known([each.dropped_packets for each in of.observations]),
     ),
     GateRule(
         "shared_host",
@@ -357,7 +385,7 @@ GATES = (
         unit="of its cores are promised",
         metrics=_SPEED,
         advice="all nodes are one machine, which has too few cores for all CPU limits: lower limits or replicas",
-        value=lambda evidence: evidence.host_share,
+        value=lambda of: of.host_share,
     ),
     GateRule(
         "replica_balance",
@@ -367,7 +395,7 @@ GATES = (
         unit="Jain's index over replicas",
         metrics=_ALL,
         advice="some replicas had most of the connections: make the concurrency a multiple of the replicas",
-        value=lambda evidence: evidence.replica_fairness,
+        value=_get_replica_fairness,
     ),
     GateRule(
         "throttled_generator",
@@ -376,6 +404,6 @@ GATES = (
         unit="periods",
         metrics=_SPEED,
         advice="the generator reached its CPU limit: raise the limit",
-        value=lambda evidence: evidence.generator_throttled_periods,
+        value=lambda of: sum_if_all_known([each.generator.throttled_periods for each in of.observations]),
     ),
 )

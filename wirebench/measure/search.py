@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from wirebench.drivers import Job
-from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.gates import RATE_ERROR_MAX
 from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import HistogramFile, merge_parallel
@@ -34,7 +34,7 @@ _TIMEOUT_S_MIN = 1.0
 
 
 def search_capacity(
-    subject: Subject, job: Job, send: Callable[[Job], Sequence[Observation]], ids_per_window: int
+    job: Job, conditions: Conditions, send: Callable[[Job], Sequence[Observation]], ids_per_window: int
 ) -> Record:
     """Search for the capacity of the job's service, and return the record of the last window at it.
 
@@ -46,7 +46,7 @@ def search_capacity(
         raise ValueError("a search needs an objective")
     timeout_s = load.timeout_s or max(_TIMEOUT_S_MIN, _TIMEOUT_OVER_OBJECTIVE * objective.p99_ms / 1000)
     windows: list[SearchWindow] = []
-    observed: list[tuple[Subject, Sequence[Observation], Record]] = []
+    observed: list[tuple[Job, Sequence[Observation], Record]] = []
 
     def measure(rate_per_s: int | None) -> Record:
         cell = replace(job.cell, shape=None, rate_per_s=rate_per_s)
@@ -57,8 +57,8 @@ def search_capacity(
             load=load.model_copy(update={"model": model, "timeout_s": timeout_s}),
             id_base=job.id_base + len(observed) * ids_per_window,
         )
-        of_window, seen = replace(subject, cell=cell, load=own.load), send(own)
-        observed.append((of_window, seen, make_record(of_window, seen, job.output)))
+        seen = send(own)
+        observed.append((own, seen, make_record(own, seen, conditions)))
         return observed[-1][2]
 
     closed_rate_per_s = None if load.from_rate_per_s else measure(None).rate_achieved_per_s
@@ -77,8 +77,8 @@ def search_capacity(
     )
     answers = observed[-len(windows) :]
     at_it = [place for place, each in enumerate(windows) if each.kept and each.rate_asked_per_s == kept]
-    of_answer, seen, _ = answers[at_it[-1] if at_it else -1]
-    record = make_record(replace(of_answer, search=search, searched=job.cell), seen, job.output)
+    answer, seen, _ = answers[at_it[-1] if at_it else -1]
+    record = make_record(answer, seen, conditions, search=search, searched=job.cell)
     texts = tuple(_merge_responses(each) for _, each, _ in answers)
     HistogramFile.read(job.output).model_copy(update={"search": texts}).write(job.output)
     # A window that was outvoted decided nothing.

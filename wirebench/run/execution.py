@@ -16,7 +16,7 @@ from wirebench.drivers.driver import ID_STEP
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import Calibration
-from wirebench.measure.cell import Subject, make_record
+from wirebench.measure.cell import Conditions, make_record, place_record
 from wirebench.measure.ids import IdLayout, count_steps
 from wirebench.measure.observe import Observation, observe
 from wirebench.measure.search import search_capacity
@@ -164,26 +164,14 @@ class _Execution:
         if self.verifier.variants:
             sent = self.verifier.variants.prepare(endpoint)
             job = replace(job, application=sent.application, requests=sent.file, descriptors=sent.descriptors)
-        info = self.writer.info
-        subject = Subject(
-            run=info.id,
-            scenario=info.scenario,
-            record_id=planned.id,
-            block=planned.block,
-            order=planned.order,
-            cell=cell,
-            load=job.load,
+        conditions = Conditions(
             cores=self.target.cores,
             host_share=self._compute_host_share(cell),
-            histogram_file=output.relative_to(self.writer.folder),
-            versions=info.versions,
-            machine=info.machine,
-            commit=info.commit,
             calibration=self.calibration,
             same_zone=_find_same_zone(endpoint) if cell.traffic_distribution else None,
         )
         try:
-            record = self._send_load(subject, job, endpoint)
+            record = self._send_load(job, conditions, endpoint)
         except WirebenchError:
             # If a service has died, report that: its driver failed because of it.
             deadline = time.monotonic() + _ENDING_S
@@ -191,6 +179,7 @@ class _Execution:
                 self.target.check()
                 time.sleep(_ENDING_POLL_S)
             raise
+        record = place_record(record, planned, self.writer.info, output.relative_to(self.writer.folder))
         self.writer.add(record)
         if record.server.cpu_s is None and cell.keeps_replicas:
             self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
@@ -202,13 +191,13 @@ class _Execution:
         self.measured_s += record.compute_load_s(job.load.warmup_s)
         return record
 
-    def _send_load(self, subject: Subject, job: Job, endpoint: Endpoint) -> Record:
+    def _send_load(self, job: Job, conditions: Conditions, endpoint: Endpoint) -> Record:
         if job.cell.shape == "capacity":
             ids = ID_STEP * count_steps(job.cell, self.plan.scenario)
-            return search_capacity(subject, job, lambda window: self._observe(window, endpoint)[0], ids)
+            return search_capacity(job, conditions, lambda window: self._observe(window, endpoint)[0], ids)
         observed, disrupted = self._observe(job, endpoint)
         autoscaling = self._read_autoscaling(endpoint) if job.cell.replicas_max else None
-        return make_record(subject, observed, job.output, disrupted, autoscaling)
+        return make_record(job, observed, conditions, disrupted=disrupted, autoscaling=autoscaling)
 
     def _make_metrics_push(self, cell: Cell) -> MetricsPush | None:
         """Return where metrics of a cell's load are pushed; load pods have labels of their own.

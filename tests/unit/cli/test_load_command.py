@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import wirebench
-from tests.support.gate_evidence import FAILING
+from tests.support.judged_window import FAILING
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.cli.load import parse_duration_s, print_load
+from wirebench.cli.duration import parse_duration_s
+from wirebench.cli.load import print_load
 from wirebench.cli.output import make_console
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.gates import check_gates
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.scenario import Load
@@ -115,7 +115,8 @@ def test_gates_that_failed_are_told_and_notes_come_last(tmp_path: Path) -> None:
 
 def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Path) -> None:
     """No keys of scenarios, which a load has none of, and no option that isn't there."""
-    gates = {gate.name: gate for _, evidence in FAILING for gate in check_gates(evidence) if not gate.passed}
+    judged = (window.judge(tmp_path) for _, window in FAILING)
+    gates = {name: gate for each in judged for name, gate in each.items() if not gate.passed}
     del gates["disruption"], gates["resolution"]  # which only a scenario can ask for
     lines = shown(tmp_path, cell("rest"), gates=tuple(gates.values()))
     told = [line for line in lines if line.startswith("! ")]

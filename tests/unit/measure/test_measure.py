@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gate_evidence import CLOSED, FAILING, GOOD
+from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
 from wirebench.measure import counters, usage
+from wirebench.measure.cell import Conditions
 from wirebench.measure.counters import (
     compute_fairness,
     count_dropped_packets,
@@ -23,7 +24,6 @@ from wirebench.measure.counters import (
     subtract,
     wait_until_settled,
 )
-from wirebench.measure.gates import Evidence, check_gates
 from wirebench.measure.usage import (
     Generator,
     TreeWatch,
@@ -35,6 +35,7 @@ from wirebench.measure.usage import (
     read_processes,
     read_throttled_periods,
 )
+from wirebench.model.histogram_file import PerSecond
 from wirebench.system import processes
 from wirebench.system.processes import read_cpu_s
 from wirebench.targets import Replica, divide_cores
@@ -58,14 +59,17 @@ def test_dropped_packets_are_summed_over_cpus(tmp_path: Path) -> None:
     assert count_dropped_packets(tmp_path / "none") is None
 
 
-def test_only_a_load_that_should_be_steady_is_to_show_no_drift() -> None:
+def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -> None:
     """A ramp and a replay change by their nature; that all of their requests were sent is checked all the same."""
-    grown = replace(GOOD, per_second=(100, 200, 300, 400))
-    assert ["drift"] == [gate.name for gate in check_gates(grown) if not gate.passed]
-    changing = replace(grown, is_steady=False)
-    assert [] == [gate.name for gate in check_gates(changing) if not gate.passed]
-    late = replace(changing, rate_achieved_per_s=980.0, dropped_iterations=20)
-    assert ["dropped_iterations", "rate_error"] == [gate.name for gate in check_gates(late) if not gate.passed]
+    growing = {"per_second": (PerSecond(operation="users.get", code="ok", counts=(100, 200, 300, 400)),)}
+    grown = replace(GOOD, file=growing, generator={"busiest_s": 0.5})
+    assert ["drift"] == list_failed(grown, tmp_path)
+    changing = replace(grown, cell={"shape": "ramp"}, load={"model": "ramp", "from_rate_per_s": 1000})
+    assert [] == list_failed(changing, tmp_path)
+    late = replace(changing, succeeded=3920, file={**growing, "dropped_iterations": 20})
+    assert ["dropped_iterations", "rate_error"] == list_failed(late, tmp_path)
+    full = replace(changing, generator={"busiest_s": 0.95})
+    assert ["generator_cpu"] == list_failed(full, tmp_path)
 
 
 def test_requests_are_summed_by_worker() -> None:
@@ -107,11 +111,18 @@ def test_a_request_is_waited_for_whose_reply_came_before_its_count(
     assert {"a": {"7": 6}} == count_since([replica], {"a": {"7": 10}}, 7)
 
 
-def test_calls_that_were_not_made_in_time_fail_their_gate() -> None:
+def test_calls_that_were_not_made_in_time_fail_their_gate(tmp_path: Path) -> None:
     """A number of calls is a load only if all of them were made; and none of them is a warm-up."""
-    made = replace(CLOSED, warmup_s=None, p99_s=5.0, calls_missing=0)
-    assert [] == [gate.name for gate in check_gates(made) if not gate.passed]
-    assert ["calls"] == [gate.name for gate in check_gates(replace(made, calls_missing=3)) if not gate.passed]
+    load = {"model": "calls", "calls": 250, "warmup_calls": 50}
+    made = replace(CLOSED, load=load, latency_ms=5000.0)
+    assert [] == list_failed(made, tmp_path)
+    lost = replace(with_requests(made, a=2400, b=2397), file={"requests_total": {"ok": 4797}})
+    assert ["calls"] == list_failed(lost, tmp_path)
+
+
+def list_failed(window: JudgedWindow, folder: Path) -> list[str]:
+    """Return the gates that it fails."""
+    return [name for name, gate in window.judge(folder).items() if not gate.passed]
 
 
 @pytest.mark.parametrize(
@@ -123,17 +134,17 @@ def test_jains_index(counts: list[int], sharers: int, expected: float | None) ->
     assert expected == compute_fairness(counts, sharers)
 
 
-def test_good_evidence_passes_every_gate() -> None:
+def test_a_good_window_passes_every_gate(tmp_path: Path) -> None:
     """No gate fails without cause."""
-    gates = check_gates(GOOD)
-    assert [] == [gate.name for gate in gates if not gate.passed]
+    gates = GOOD.judge(tmp_path)
+    assert [] == [gate.name for gate in gates.values() if not gate.passed]
     assert 16 == len(gates)
 
 
-@pytest.mark.parametrize(("gate", "evidence"), FAILING)
-def test_each_gate_fails_for_its_cause(gate: str, evidence: Evidence) -> None:
+@pytest.mark.parametrize(("gate", "window"), FAILING)
+def test_each_gate_fails_for_its_cause(tmp_path: Path, gate: str, window: JudgedWindow) -> None:
     """What makes a measurement unfit is found by its gate, which says what to do."""
-    failed = {each.name: each for each in check_gates(evidence) if not each.passed}
+    failed = {name: each for name, each in window.judge(tmp_path).items() if not each.passed}
     assert gate in failed
     assert failed[gate].advice
 
@@ -142,26 +153,25 @@ def test_each_gate_fails_for_its_cause(gate: str, evidence: Evidence) -> None:
     ("concurrency", "in_flight", "cores_busy"),
     [(1, 0.7, 0.78), (2, 1.62, 0.87), (16, 15.2, 1.0), (16, 12.8, 9.6), (2000, 1900.0, 1.0)],
 )
-def test_a_closed_load_on_all_connections_passes(concurrency: int, in_flight: float, cores_busy: float) -> None:
+def test_a_closed_load_on_all_connections_passes(
+    tmp_path: Path, concurrency: int, in_flight: float, cores_busy: float
+) -> None:
     """What a generator does between two requests is no fault, on one core or on many."""
-    evidence = replace(CLOSED, concurrency=concurrency, in_flight=in_flight, generator_cores_busy=cores_busy)
-    assert [] == [gate.name for gate in check_gates(evidence) if not gate.passed]
+    assert [] == list_failed(with_connections(concurrency, in_flight, cores_busy), tmp_path)
 
 
-def test_what_was_not_seen_has_no_gate() -> None:
+def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
     """An external server's counters can't pass or fail."""
-    unseen = replace(
-        GOOD,
-        counted_by_server=None,
-        replica_fairness=None,
-        host_share=None,
-        outside_window_s=None,
-        generator_cpu_share=None,
-        shares_cores=None,
-    )
-    assert {"counts", "replica_balance", "generator_cpu", "shared_cores"}.isdisjoint(
-        gate.name for gate in check_gates(unseen)
-    )
+    unseen = replace(GOOD, requests=None, conditions=Conditions(), disrupted=None, generator={"cpu_s": None}, record={})
+    assert {
+        "counts",
+        "replica_balance",
+        "shared_host",
+        "disruption",
+        "generator_cpu",
+        "shared_cores",
+        "ceiling",
+    }.isdisjoint(unseen.judge(tmp_path))
 
 
 @pytest.mark.parametrize(

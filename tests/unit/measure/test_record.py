@@ -8,29 +8,29 @@ from pathlib import Path
 import pytest
 
 from tests.support.histogram_files import make_histogram_file
-from tests.support.report_run import cell
-from wirebench.measure.cell import Subject, make_record
+from tests.support.report_run import cell, run_info
+from wirebench.drivers import Job
+from wirebench.measure.cell import Conditions, make_record, place_record
 from wirebench.measure.observe import GeneratorUse, Observation, ProxyUse, ServerUse
 from wirebench.model.histogram_file import Window
 from wirebench.model.record import Proxy, Record
 from wirebench.model.scenario import Load
+from wirebench.plan.plan import PlannedCell
 
 SECOND_NS = 10**9
-SUBJECT = Subject(
-    run="r",
-    scenario="s",
-    record_id="b001",
-    block=1,
-    order=0,
+JOB = Job(
     cell=cell("rest", workers=2, replicas=2, balancing="headless", cpu_limit_millicores=250),
     load=Load(warmup_s=0.5, window_s=2),
+    address="127.0.0.1:1",
+    seed=1,
+    id_base=1,
+    output=Path("h.json"),
+    log=Path("driver.log"),
     cores=None,
-    host_share=0.75,
-    histogram_file=Path("h.json"),
-    versions={},
-    machine={},
-    commit=None,
 )
+#: What place_record fills in.
+PLACE = {"run", "scenario", "id", "block", "order", "histogram_file", "versions", "machine", "commit"}
+CONDITIONS = Conditions(host_share=0.75)
 #: The second worker of b had none, and so isn't listed.
 REQUESTS = {"a": {"70": 2, "71": 2}, "b": {"80": 3}}
 
@@ -45,9 +45,15 @@ def seen(cpu_s: float, requests: dict[str, dict[str, int]] | None = None, start_
     )
 
 
-def record_of(folder: Path, *observations: Observation, subject: Subject = SUBJECT) -> Record:
+def record_of(
+    folder: Path,
+    *observations: Observation,
+    job: Job = JOB,
+    conditions: Conditions = CONDITIONS,
+    disrupted: Window | None = None,
+) -> Record:
     """Return the record of observations."""
-    return make_record(subject, observations, folder / "h.json")
+    return make_record(replace(job, output=folder / "h.json"), observations, conditions, disrupted=disrupted)
 
 
 def test_rates_of_generators_add_up(tmp_path: Path) -> None:
@@ -79,16 +85,16 @@ def test_phases_are_not_to_be_as_fast_as_each_other(tmp_path: Path) -> None:
         load = Load.model_validate(
             {"model": "calls", "calls": 10, "workloads": {"crud": {kind: ["users.create", "users.get"]}}}
         )
-        subject = replace(SUBJECT, cell=replace(SUBJECT.cell, operation="crud"), load=load)
-        record = record_of(tmp_path, growing, subject=subject)
+        job = replace(JOB, cell=replace(JOB.cell, operation="crud"), load=load)
+        record = record_of(tmp_path, growing, job=job)
         assert gates == {gate.name for gate in record.gates} & {"drift"}
 
 
 def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> None:
     """Its first requests are those that the window must not see."""
     load = Load(warmup_s=0.5, window_s=2, spawn_rate_per_s=10)
-    subject = replace(SUBJECT, cell=replace(SUBJECT.cell, concurrency=4), load=load)
-    gates = {gate.name: gate.limit for gate in record_of(tmp_path, seen(1.0), subject=subject).gates}
+    job = replace(JOB, cell=replace(JOB.cell, concurrency=4), load=load)
+    gates = {gate.name: gate.limit for gate in record_of(tmp_path, seen(1.0), job=job).gates}
     assert 0.2 == pytest.approx(gates["warmup"])
 
 
@@ -120,16 +126,16 @@ def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:
 def test_the_share_of_the_load_s_zone_is_known_where_zones_matter(tmp_path: Path) -> None:
     """Of the requests that replicas counted, those of the replicas there; elsewhere there is no such share."""
     for same_zone, share in ((frozenset({"a"}), 4 / 7), (frozenset[str](), 0.0), (None, None)):
-        record = record_of(tmp_path, seen(1.0, REQUESTS), subject=replace(SUBJECT, same_zone=same_zone))
+        record = record_of(tmp_path, seen(1.0, REQUESTS), conditions=replace(CONDITIONS, same_zone=same_zone))
         assert share == record.server.same_zone_share
-    uncounted = record_of(tmp_path, seen(1.0), subject=replace(SUBJECT, same_zone=frozenset({"a"})))
+    uncounted = record_of(tmp_path, seen(1.0), conditions=replace(CONDITIONS, same_zone=frozenset({"a"})))
     assert uncounted.server.same_zone_share is None
 
 
 def test_only_a_client_that_balances_promises_equal_shares(tmp_path: Path) -> None:
     """How a Service spreads connections is what is asked about, and no fault of the measurement."""
-    by_service = replace(SUBJECT, cell=replace(SUBJECT.cell, balancing="service"))
-    record = record_of(tmp_path, seen(1.0, {"a": {"0": 3}, "b": {"0": 0}}), subject=by_service)
+    by_service = replace(JOB, cell=replace(JOB.cell, balancing="service"))
+    record = record_of(tmp_path, seen(1.0, {"a": {"0": 3}, "b": {"0": 0}}), job=by_service)
     assert 0.5 == record.server.replica_fairness
     assert "replica_balance" not in {gate.name for gate in record.gates}
 
@@ -158,10 +164,21 @@ def test_recovery_is_until_the_last_failure(
         failures = Window(start_unix_ns=first, end_unix_ns=last)
     observation = seen(1.0)
     file = observation.file.model_copy(update={"failures": failures, "requests_total": {"ok": 3, "unavailable": 2}})
-    subject = replace(SUBJECT, cell=replace(SUBJECT.cell, disruption="kill-pod"))
+    job = replace(JOB, cell=replace(JOB.cell, disruption="kill-pod"))
     observed = observation.model_copy(update={"file": file})
-    record = make_record(subject, [observed], tmp_path / "h.json", Window(start_unix_ns=start, end_unix_ns=end))
+    record = record_of(tmp_path, observed, job=job, disrupted=Window(start_unix_ns=start, end_unix_ns=end))
     assert record.disruption is not None
     assert ("kill-pod", 2) == (record.disruption.kind, record.disruption.failed_requests)
     assert recovery_s == pytest.approx(record.disruption.recovery_s)
     assert passed == {gate.name: gate.passed for gate in record.gates}["disruption"]
+
+
+def test_a_record_has_its_place_in_a_run(tmp_path: Path) -> None:
+    """Without one, it belongs to none."""
+    record = record_of(tmp_path, seen(1.0))
+    assert ("", "", 0) == (record.run, record.id, record.block)
+    planned, info = PlannedCell(block=2, order=1, cell=JOB.cell), run_info(1, 2, {})
+    placed = place_record(record, planned, info, Path("histograms/h.json"))
+    assert (info.id, planned.id, 2, 1) == (placed.run, placed.id, placed.block, placed.order)
+    assert (info.commit, "histograms/h.json") == (placed.commit, placed.histogram_file)
+    assert record.model_dump(exclude=PLACE) == placed.model_dump(exclude=PLACE)

@@ -8,16 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.gate_evidence import GOOD
 from tests.support.jobs import JOB
+from tests.support.judged_window import GOOD
 from tests.support.report_run import RunBuilder, cell
 from tests.support.simulated_service import SimulatedService, make_search
 from wirebench.analysis.ratio import mean, paired_ratio
 from wirebench.analysis.summary import summarise
 from wirebench.drivers import Job
 from wirebench.drivers.driver import ID_STEP
-from wirebench.measure.cell import Subject
-from wirebench.measure.gates import check_gates
+from wirebench.measure.cell import Conditions
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.measure.search import choose_first_rate, choose_rate, find_bounds, judge_window, search_capacity
 from wirebench.model.histogram import Histogram
@@ -205,7 +204,6 @@ def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (
     searched = cell("rest", shape="capacity")
     load = LOAD.model_copy(update={"window_s": 2.0})
     job = replace(JOB, cell=searched, load=load, output=folder / "h.json")
-    subject = Subject("r", "s", "b001", 1, 0, searched, load, None, None, Path("h.json"), {}, {}, None)
 
     def send(own: Job) -> tuple[Observation, ...]:
         jobs.append(own)
@@ -213,7 +211,7 @@ def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (
         interference = 0.2 if is_disturbed else 0.01
         return tuple(each.model_copy(update={"interference": interference}) for each in observe_service(own))
 
-    return search_capacity(subject, job, send, ids_per_window=ID_STEP)
+    return search_capacity(job, Conditions(), send, ids_per_window=ID_STEP)
 
 
 def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) -> None:
@@ -259,10 +257,10 @@ def test_gates_look_at_all_windows_near_the_answer(tmp_path: Path) -> None:
         assert (expected < 0.05) == gates["interference"].passed
 
 
-def test_gates_of_a_search_concern_its_figures() -> None:
+def test_gates_of_a_search_concern_its_figures(tmp_path: Path) -> None:
     """All of them; and its own gate is of no other load."""
     search = make_search([window(100, kept=True), window(102, kept=False)])
-    gates = {gate.name: gate for gate in check_gates(replace(GOOD, search=search))}
+    gates = replace(GOOD, record={"search": search}).judge(tmp_path)
     assert gates["resolution"].passed
     assert all(set(CAPACITIES) <= set(gate.metrics) for gate in gates.values())
-    assert "resolution" not in {gate.name for gate in check_gates(GOOD)}
+    assert "resolution" not in GOOD.judge(tmp_path)

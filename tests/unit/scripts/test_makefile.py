@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from wirebench.cli.app import make_app
-from wirebench.cli.load import parse_duration_s
+from wirebench.cli.duration import parse_duration_s
 from wirebench.system.paths import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "grafana/README.md", *(ROOT / "docs").glob("*.md")]

@@ -1,0 +1,98 @@
+"""A plain load as text: what was asked for, its figures, and the gates that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wirebench.measure.gates import FAIRNESS_MIN
+from wirebench.model.labels import name_gate, pluralise
+from wirebench.model.record import Record
+from wirebench.present.escape import escape_controls
+from wirebench.present.numbers import format_number
+
+_ERROR_TEXTS_SHOWN = 5
+#: Gates whose figure has a line of its own.
+_SHOWN_ELSEWHERE = frozenset({"error_rate", "dropped_iterations"})
+#: What to do about gates whose own advice is for scenarios: a load has options.
+_ADVICE = {
+    "generator_cpu": "the generator was the bottleneck: lower --concurrency or --rate",
+    "rate_error": "the load was not what was asked for: lower --rate, or raise --replicas or --workers",
+    "connections": "some were not open yet, or got no reply: lower --concurrency, or raise --replicas or --workers",
+    "warmup": "requests took longer than the second of warm-up: lower --concurrency, or raise --replicas or --workers",
+    "samples": "too few for a p99: raise --duration",
+    "drift": "it had not settled: send it again, now that the service is warm, and see what else runs there",
+    "shared_host": "the nodes are one machine, which hasn't the cores for all limits at once: lower --replicas",
+    "replica_balance": "some replicas had most of the connections: make --concurrency a multiple of --replicas",
+    "throttled_generator": "the generator met its CPU limit: lower --concurrency or --rate",
+}
+_OF_MAKE = "  make load-* takes these options as RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS"
+
+
+def list_failed_gates(record: Record) -> Iterator[str]:
+    """Yield a line for each gate that failed, with what to do about it; then which options of make that means."""
+    failed = [gate for gate in record.gates if not gate.passed and gate.name not in _SHOWN_ELSEWHERE]
+    for gate in failed:
+        limit = f"{gate.value:.3g} {gate.unit}, limit {gate.limit:g}"
+        yield f"! {name_gate(gate.name)} ({limit}): {_ADVICE.get(gate.name, gate.advice)}"
+    if any(gate.name in _ADVICE for gate in failed):
+        yield _OF_MAKE
+
+
+def describe_load(record: Record) -> str:
+    factors = record.factors
+    load = f"{factors['rate_per_s']:,}/s on " if factors["rate_per_s"] else ""
+    service = (
+        f"{pluralise(int(factors['replicas'] or 1), 'replica')} × {pluralise(int(factors['workers'] or 1), 'worker')}"
+    )
+    return (
+        f"{factors['transport']} {factors['operation']} by {factors['driver']}: "
+        f"{load}{pluralise(int(factors['concurrency'] or 1), 'connection')} for {record.window_s:g} s; "
+        f"{service} ({factors['runtime']})"
+    )
+
+
+def list_figures(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield each figure with its label; those that follow under the same label have none."""
+    failed = sum(record.errors.values())
+    yield "requests", f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}"
+    if record.dropped_iterations:
+        yield "dropped", f"{record.dropped_iterations:,} that were due and never sent"
+    by_code = ", ".join(f"{count:,} {code}" for code, count in sorted(record.errors.items()))
+    yield "errors", f"{failed:,} ({failed / record.requests:.2%}): {by_code}" if failed else "0"
+    for text in record.error_texts[:_ERROR_TEXTS_SHOWN]:
+        yield "", escape_controls(str(text))
+    yield "latency", _describe_latency(record)
+    server, generator = record.server, record.generator
+    if server.cpu_us_per_request is not None:
+        throttled = (
+            f", throttled in {pluralise(server.throttled_periods, 'period')}" if server.throttled_periods else ""
+        )
+        yield "server CPU", f"{format_number(server.cpu_us_per_request)} µs per request{throttled}"
+    counts = server.requests_by_replica or {}
+    for label, (name, count) in zip(("replicas", *[""] * len(counts)), counts.items(), strict=False):
+        yield label, f"{name}: {count:,} ({count / max(1, sum(counts.values())):.0%})"
+    if int(record.factors["workers"] or 1) > 1 and server.fairness is not None and server.fairness < FAIRNESS_MIN:
+        yield "workers", f"uneven shares: Jain's index {server.fairness:.2f}, where 1 is even"
+    if generator.cpu_share is not None:
+        yield "generator", f"{generator.cpu_share:.0%} of its CPU limit"
+
+
+def _compare_with_asked(record: Record) -> str:
+    if not record.rate_asked_per_s:
+        return ""
+    return (
+        f" of {record.rate_asked_per_s:,.0f}/s asked for ({record.rate_achieved_per_s / record.rate_asked_per_s:.1%})"
+    )
+
+
+def _describe_latency(record: Record) -> str:
+    """Describe the quantiles on the response clock where there is one; ghz has none."""
+    is_response = record.rate_asked_per_s is not None and record.response is not None
+    latency = record.response if is_response else record.service
+    if latency is None:
+        return "no request succeeded"
+    clock = "from when each was due" if is_response else "from when each was sent"
+    figures = (
+        f"{name} {format_number(getattr(latency, f'{name}_ms'))} ms" for name in ("mean", "p50", "p95", "p99", "max")
+    )
+    return f"{', '.join(figures)}, {clock}"

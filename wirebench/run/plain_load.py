@@ -1,0 +1,118 @@
+"""A plain load on what is deployed in a cluster: one window on a service as it is."""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from wirebench.drivers import Job
+from wirebench.drivers.driver import CREATED_FIRST_ID
+from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.per_request import PART_S_MAX
+from wirebench.measure.cell import Conditions, make_record
+from wirebench.model.cell import Cell
+from wirebench.model.contract import CLOSING_RUNTIMES, TRANSPORTS
+from wirebench.model.record import Record
+from wirebench.model.scenario import Load
+from wirebench.run.load_pod import pods
+from wirebench.targets import Endpoint
+from wirebench.targets.kubernetes import OUR_CONTEXT, Access, Deployed, find_observer
+from wirebench.targets.kubernetes.load import AROUND_S, KubernetesLoadPods
+
+_WARMUP_S = 1.0
+_SEED_MAX = 2**31 - 1
+#: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
+_OBSERVERS = {"Prometheus": "http://127.0.0.1:9090", "Grafana": "http://127.0.0.1:3000/d/wirebench-generators"}
+
+#: Shows progress on what takes about so many seconds.
+ShowProgress = Callable[[str, float], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainLoad:
+    """What a load came to: a record that belongs to no run, and what is missing in it or in the live metrics."""
+
+    record: Record
+    notes: tuple[str, ...]
+
+
+def send_load(  # noqa: PLR0913 - where, what, and who watches
+    cluster: Deployed,
+    load_pods: KubernetesLoadPods,
+    endpoint: Endpoint,
+    make_cell: Callable[..., Cell],
+    *,
+    window_s: float,
+    prometheus: str | None,
+    show: ShowProgress,
+) -> PlainLoad:
+    """Send a load from a pod, of which nothing is left.
+
+    `make_cell` has the levels that were asked for; the others are the service's. Raises WirebenchError.
+    """
+    job = _make_job(endpoint, make_cell, window_s, prometheus)
+    cell, asked = job.cell, job.load
+    parts = math.ceil(asked.window_s / PART_S_MAX) if cell.driver == "ghz" else 1
+    expected_s = AROUND_S + parts * asked.warmup_s + asked.window_s
+    try:
+        with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s):
+            observed = pods.observe(load_pods, job, endpoint, lambda: None)
+    finally:
+        cluster.remove(load_pods)
+    limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + load_pods.count_cores(job.load)
+    shared_cores = cluster.count_shared_cores()
+    conditions = Conditions(host_share=limits / shared_cores if shared_cores else None)
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+        record = make_record(replace(job, output=Path(folder) / job.output), observed, conditions)
+    notes = []
+    if record.server.cpu_s is None:
+        why = endpoint.usage_problem or "an agent did not answer in time"
+        notes.append(f"server CPU and memory are missing: {why}")
+    if problem := observed[0].metrics_push_problem:
+        notes.append(f"live metrics are incomplete: {problem}")
+    return PlainLoad(record, tuple(notes))
+
+
+def _make_job(endpoint: Endpoint, make_cell: Callable[..., Cell], window_s: float, prometheus: str | None) -> Job:
+    """Return the job that a pod does on a service as it is; `make_cell` has the levels that were asked for."""
+    service = endpoint.service
+    cell = make_cell(
+        transport=service.transport,
+        runtime=service.runtime,
+        workers=service.workers,
+        threads=service.threads,
+        store=service.store,
+        store_connections=service.store_connections,
+        codec=TRANSPORTS[service.transport].codecs[0],
+        connection="reopen" if service.runtime in CLOSING_RUNTIMES else "keep",
+        replicas=service.replicas,
+        cpu_limit_millicores=service.cpu_limit_millicores,
+    )
+    return Job(
+        cell=cell,
+        load=Load(model="open" if cell.rate_per_s else "closed", warmup_s=_WARMUP_S, window_s=window_s),
+        address=endpoint.address,
+        seed=random.SystemRandom().randrange(_SEED_MAX),
+        id_base=CREATED_FIRST_ID,
+        output=Path("histograms.json"),
+        log=Path("driver.log"),
+        cores=None,
+        metrics_push=MetricsPush(prometheus, {}) if prometheus else None,
+    )
+
+
+def list_observers(access: Access) -> Iterator[str]:
+    """Yield how to reach what shows live metrics from here, if it is there."""
+    for name, address in _OBSERVERS.items():
+        inside = find_observer(access, name.lower())
+        if inside and access.context == OUR_CONTEXT:
+            yield f"{name}: {address}"
+        elif inside:
+            service, _, namespace = str(urlsplit(inside).hostname).partition(".")
+            yield f"{name}: kubectl --namespace {namespace} port-forward service/{service} {urlsplit(inside).port}"
