@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.report_run import RunBuilder, cell
 from tests.support.web import Site, served
-from wirebench.report.facts import list_facts
+from wirebench.present.facts import list_facts
 from wirebench.results.index import find_database_url
 from wirebench.results.progress import Figures, RunProgress, remove_progress, write_progress
 from wirebench.results.runs import Run

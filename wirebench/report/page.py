@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from wirebench.analysis.compare_cells import Comparison, find_comparisons
-from wirebench.analysis.pair import Verdict
+from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import summarise
 from wirebench.model import labels as names
 from wirebench.model.metric import METRICS
 from wirebench.present import CHARTS_CSS, LOOK_CSS, load_curves, picture, remarks, sentences
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
-from wirebench.present.charts.svg import Drawing
+from wirebench.present.claims import make_claims
+from wirebench.present.facts import failed_gates, list_facts, make_repeat_command
 from wirebench.present.run_charts import draw_run, select_requests
 from wirebench.present.table import make_request_table
+from wirebench.present.templates import make_environment
 from wirebench.report import ladder, operations, over_time
-from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
 from wirebench.report.streams import make_streams
-from wirebench.report.templates import make_environment
 from wirebench.results.runs import Run
 
 _FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class ReportClaim:
-    """What one comparison supports, in a sentence and as a picture."""
-
-    verdict: Verdict
-    text: str
-    forest: Drawing | None
-
-
 def render(run: Run) -> str:
     css = "".join(each.read_text(encoding="utf-8") for each in (LOOK_CSS, CHARTS_CSS, _FOLDER / "report.css"))
-    template = make_environment().get_template("report.html.j2")
+    template = make_environment(_FOLDER).get_template("report.html.j2")
     return template.render(gather(run), css=Markup(css))  # noqa: S704 - our own
 
 
@@ -93,12 +81,3 @@ def gather(run: Run) -> dict[str, Any]:
         "unreadable": (*charts.unreadable, *(streams.unreadable if streams else ())),
         "facts": list_facts(run),
     }
-
-
-def make_claims(comparisons: Iterable[Comparison], forest: Forest | None = None) -> dict[str, list[ReportClaim]]:
-    claims: dict[str, list[ReportClaim]] = {}
-    for each in comparisons:
-        text = names.capitalise(sentences.describe_verdict(each))
-        claim = ReportClaim(each.verdict, text, forest.draw(each) if forest else None)
-        claims.setdefault(sentences.describe_situation(each), []).append(claim)
-    return claims

@@ -14,7 +14,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from wirebench.report.templates import make_environment
+from wirebench.present.templates import make_environment
 
 #: The pages that every page leads to.
 NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"))

@@ -16,7 +16,7 @@ from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.overrides import Override, parse_assignment
 from wirebench.plan.plan import make_plan
-from wirebench.report.facts import list_facts
+from wirebench.present.facts import list_facts
 from wirebench.run.preparation import create_info
 from wirebench.targets import LocalTarget, divide_cores
 

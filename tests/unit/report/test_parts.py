@@ -25,11 +25,11 @@ from wirebench.present import remarks, sentences
 from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
 from wirebench.present.charts.style import assign_styles, assign_styles_to_lines
 from wirebench.present.charts.svg import WIDTH
+from wirebench.present.facts import make_repeat_command
 from wirebench.present.groups import group_cells
 from wirebench.present.latencies import make_curve, read_latencies
 from wirebench.present.numbers import format_duration, format_moment, format_number
 from wirebench.present.picture import AnswerPicture, draw_answer, draw_metric, make_chapters
-from wirebench.report.facts import make_repeat_command
 from wirebench.results.runs import Run
 
 

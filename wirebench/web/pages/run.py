@@ -19,14 +19,14 @@ from wirebench.model.run_info import RunInfo
 from wirebench.present import load_curves, remarks
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.lines import assign_live_styles, draw_live
+from wirebench.present.claims import make_claims
+from wirebench.present.facts import failed_gates, list_facts, make_repeat_command
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.picture import make_chapters
 from wirebench.present.remarks import write_answer
 from wirebench.present.run_charts import draw_run
 from wirebench.present.sentences import describe_certainty, describe_few_blocks
 from wirebench.report import FILE_NAME
-from wirebench.report.facts import failed_gates, list_facts, make_repeat_command
-from wirebench.report.page import make_claims
 from wirebench.report.page import render as render_report
 from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
 from wirebench.results.runs import load_info, load_run

@@ -18,7 +18,7 @@ _INTERVAL = re.compile(r"(\(95 % CI [^()]*\))")
 
 
 def make_environment(*folders: Path) -> Environment:
-    """Return what renders the templates of these folders, and after them those of the report."""
+    """Return what renders the templates of these folders, with the parts that are shared."""
     made = Environment(
         loader=FileSystemLoader([*folders, _FOLDER]),
         autoescape=True,  # a scenario's text and a service's messages are anybody's
