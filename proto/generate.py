@@ -17,7 +17,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 from wirebench.errors import WirebenchError
 from wirebench.model.application import Application, load_builtin
-from wirebench.model.inputs import Drawing, Input, Seeded, draw
+from wirebench.model.inputs import Input, InputContext, Seeded, draw
 
 #: How many records a request of many has in a configuration that runs by hand.
 _MANY = 3
@@ -96,7 +96,7 @@ class _Numbered(str):
 
 def _templates(inputs: dict[str, Input], seeded: dict[str, Seeded]) -> dict[str, object]:
     many = any(each.repeat for each in inputs.values())
-    drawing = Drawing(
+    drawing = InputContext(
         random.Random(1),  # noqa: S311 - load, not a secret
         seeded=seeded,
         payload=_MANY if many else None,

@@ -20,7 +20,7 @@ from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
 from wirebench.measure.environment import find_warnings, read_commit, read_machine
 from wirebench.measure.gates import INTERFERENCE_MAX
-from wirebench.measure.truth import Measurement
+from wirebench.measure.truth import TruthMeasurement
 from wirebench.measure.usage import Interference
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.labels import pluralise
@@ -121,7 +121,7 @@ def _measure_all(
     order = random.Random(options.seed)  # noqa: S311 - an order, not a secret
     total = len(cases) * options.repetitions
     time_left = TimeLeft(total, WARMUP_S + options.window + _OVERHEAD_S)
-    found: dict[Case, list[Measurement]] = {case: [] for case in cases}
+    found: dict[Case, list[TruthMeasurement]] = {case: [] for case in cases}
     problems: dict[str, None] = {}
     disturbed = 0
     shuffled = [case for _ in range(options.repetitions) for case in order.sample(cases, len(cases))]
@@ -147,12 +147,12 @@ def _describe_disturbances(windows: int) -> str:
     return f"{disturbed} in each of {_ATTEMPTS_MAX} attempts."
 
 
-def _measure_undisturbed(case: Case, seed: int, window_s: float, cores: Cores) -> tuple[Measurement, float]:
+def _measure_undisturbed(case: Case, seed: int, window_s: float, cores: Cores) -> tuple[TruthMeasurement, float]:
     """Return the first measurement that others didn't disturb, or the one that they disturbed least, and how much.
 
     That is their share of the cores' time. Raises WirebenchError.
     """
-    attempts: list[tuple[Measurement, float]] = []
+    attempts: list[tuple[TruthMeasurement, float]] = []
     while len(attempts) < _ATTEMPTS_MAX:
         interference = Interference(cores.all)
         attempts.append((measure(case, seed, window_s, cores), interference.share()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.accuracy.conditions import FLAGS, LOADS, Case
 from wirebench.drivers import Histogram
-from wirebench.measure.truth import Measurement, measure_truth
+from wirebench.measure.truth import TruthMeasurement, measure_truth
 from wirebench.model.cell import Cell
 from wirebench.model.contract import find_defaults
 from wirebench.model.histogram_file import merge
@@ -18,9 +18,9 @@ WARMUP_S = 1.0
 STALL_S = 1.0
 
 
-def merge_repetitions(parts: Sequence[Measurement]) -> Measurement:
+def merge_repetitions(parts: Sequence[TruthMeasurement]) -> TruthMeasurement:
     """Merge exactly: histograms and counts add up."""
-    return Measurement(
+    return TruthMeasurement(
         truth=sum((each.truth for each in parts), start=Histogram.empty()),
         file=merge([each.file for each in parts]),
         window_s=sum(each.window_s for each in parts),
@@ -28,7 +28,7 @@ def merge_repetitions(parts: Sequence[Measurement]) -> Measurement:
     )
 
 
-def measure(case: Case, seed: int, window_s: float, cores: Cores) -> Measurement:
+def measure(case: Case, seed: int, window_s: float, cores: Cores) -> TruthMeasurement:
     """Send the load once, with server and driver on cores of their own. Raises WirebenchError."""
     traffic = LOADS[case.load]
     stall = ["-stall-after", f"{WARMUP_S + (window_s - STALL_S) / 2}s", "-stall", f"{STALL_S}s"]

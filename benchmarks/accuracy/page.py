@@ -12,7 +12,7 @@ from jinja2 import Template
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case
 from benchmarks.accuracy.measure import merge_repetitions
 from wirebench.drivers import Histogram
-from wirebench.measure.truth import Measurement, compute_error_ms
+from wirebench.measure.truth import TruthMeasurement, compute_error_ms
 from wirebench.model.contract import TRANSPORTS, Transport
 from wirebench.model.histogram_file import OK
 from wirebench.present.charts import file as chart_file
@@ -37,11 +37,11 @@ class Result:
     """A case, what each repetition measured, and all of them merged."""
 
     case: Case
-    repetitions: tuple[Measurement, ...]
-    merged: Measurement
+    repetitions: tuple[TruthMeasurement, ...]
+    merged: TruthMeasurement
 
     @classmethod
-    def of(cls, case: Case, repetitions: Sequence[Measurement]) -> Result:
+    def of(cls, case: Case, repetitions: Sequence[TruthMeasurement]) -> Result:
         """Merge repetitions."""
         return cls(case, tuple(repetitions), merge_repetitions(repetitions))
 
@@ -56,7 +56,7 @@ class Result:
         known = [error[1] for error in errors if error]
         return statistics.median(known) if known else None
 
-    def _waited(self, measurement: Measurement) -> Histogram:
+    def _waited(self, measurement: TruthMeasurement) -> Histogram:
         """Return response time under open loads, and service time under closed ones."""
         return measurement.file.merge_histograms("response" if LOADS[self.case.load].rate_per_s else "service")
 

@@ -15,8 +15,8 @@ from tests.support.runs import ONE_CELL, WIREBENCH, all_cores, only_run
 from wirebench.drivers import DRIVERS
 from wirebench.measure.calibration import (
     Calibration,
-    Conditions,
     Errors,
+    Fingerprint,
     Point,
     get_now,
     identify_version,
@@ -41,7 +41,7 @@ UNCALIBRATED = BY_WIRELOAD.replace("concurrency: 4", "concurrency: 4096").replac
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return where the calibration of this machine is kept."""
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
-    return locate_calibration(Conditions.of(divide_cores()))
+    return locate_calibration(Fingerprint.of(divide_cores()))
 
 
 def wirebench(*arguments: str | Path) -> str:
@@ -91,7 +91,7 @@ def test_a_run_looks_up_what_is_calibrated(tmp_path: Path, file: Path, scenario:
         measured_at=get_now(),
     )
     ceiling = known.model_copy(update={"concurrency": 16, "server_ms": 0, "rate_per_s": 100})
-    write_calibration(Calibration(conditions=Conditions.of(divide_cores()), points=(known, ceiling)))
+    write_calibration(Calibration(conditions=Fingerprint.of(divide_cores()), points=(known, ceiling)))
     content = file.read_bytes()
     assert "calibrating" not in wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     (record,) = only_run(tmp_path / "out").records

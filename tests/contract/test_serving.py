@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.support.command_line import wirebench
-from wirebench.cli.serving import PageServer, serve_page
+from wirebench.cli.serving import ServedPages, serve_page
 from wirebench.system import processes
 
 
@@ -72,7 +72,7 @@ def test_a_browser_opens_only_on_a_screen(
         monkeypatch.delenv(name, raising=False)
     for name, value in screen.items():
         monkeypatch.setenv(name, value)
-    PageServer("http://127.0.0.1:1/runs/x", None).open()  # type: ignore[arg-type]
+    ServedPages("http://127.0.0.1:1/runs/x", None).open()  # type: ignore[arg-type]
     assert "page: http://127.0.0.1:1/runs/x\n" == capsys.readouterr().err
     assert ([[sys.executable, "-m", "webbrowser", "http://127.0.0.1:1/runs/x"]] if opened else []) == launched
 
@@ -83,7 +83,7 @@ def test_without_a_terminal_the_page_ends_with_the_run(tmp_path: Path) -> None:
     try:
         with patch.object(sys, "stdin") as stdin:
             stdin.isatty.return_value = False
-            PageServer("http://x/", child).stay()
+            ServedPages("http://x/", child).stay()
         assert child.process.poll() is None
     finally:
         child.stop()
@@ -94,6 +94,6 @@ def test_at_a_terminal_it_stays_until_the_server_ends(tmp_path: Path, capsys: py
     child = processes.start("sleep", ["sleep", "0.3"], tmp_path / "log")
     with patch.object(sys, "stdin") as stdin:
         stdin.isatty.return_value = True
-        PageServer("http://x/", child).stay()
+        ServedPages("http://x/", child).stay()
     assert child.process.poll() is not None
     assert "http://x/ until Ctrl-C" in capsys.readouterr().err

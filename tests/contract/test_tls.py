@@ -42,7 +42,7 @@ from tests.support.services import (
     wait_until,
 )
 from tests.support.tls_clients import REPLY, SEEDED_ID, connected, frame, secured
-from wirebench.cli.options import TlsFiles
+from wirebench.cli.options import TlsOptions
 from wirebench.drivers.clients import ClientError, connect
 from wirebench.errors import UsageError
 from wirebench.system.tls import ClientTls
@@ -166,7 +166,7 @@ def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certific
         assert "renew it, or set this machine's clock" == told.value.hint
 
         with pytest.raises(UsageError, match=rf"our certificate {ours.cert} expired at \d{{4}}-") as own:
-            TlsFiles(theirs.cert, ours.cert, ours.key).load()
+            TlsOptions(theirs.cert, ours.cert, ours.key).load()
         assert "renew it, or set this machine's clock" == own.value.hint
 
 

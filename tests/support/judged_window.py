@@ -48,6 +48,10 @@ class JudgedWindow:
 
     def judge(self, folder: Path) -> dict[str, Gate]:
         """Return the gates that apply, by name."""
+        return {gate.name: gate for gate in check_gates(self.measure(folder))}
+
+    def measure(self, folder: Path) -> Measured:
+        """Return what gates look at."""
         levels = {"concurrency": 16, "replicas": 2, "balancing": "headless", "disruption": "restart"}
         of = cell("rest", rate_per_s=None if self.closed else 1000, **{**levels, **self.cell})
         load = Load.model_validate({"model": "closed" if self.closed else "open", "warmup_s": 1.0, **self.load})
@@ -58,8 +62,7 @@ class JudgedWindow:
             update=dict(self.record)
         )
         record = record.model_copy(update=dict(self.record))
-        measured = Measured(job, [seen], seen.file, record, self.conditions.host_share)
-        return {gate.name: gate for gate in check_gates(measured)}
+        return Measured(job, [seen], seen.file, record, self.conditions.host_share)
 
     def _observe(self) -> Observation:
         counts = {"ok": self.succeeded, "unavailable": self.failed}

@@ -11,7 +11,7 @@ from google.protobuf import descriptor_pool, json_format, message_factory
 from wirebench_proto import echo_pb2, ledger_pb2, users_pb2  # noqa: F401 - registers the messages
 
 from wirebench.model.application import Application, Operation, load_builtin, read_application
-from wirebench.model.inputs import Drawing
+from wirebench.model.inputs import InputContext
 from wirebench.model.template import Values, render
 from wirebench.system.paths import ROOT
 
@@ -60,8 +60,8 @@ def _is_small(application: Application, name: str, payload: str | int | None) ->
     return of_default_size and (name != "users.create_batch" or isinstance(payload, int))
 
 
-def _drawing(pick: random.Random, payload: str | int | None, stream: dict[str, int | None]) -> Drawing:
-    return Drawing(pick, payload=payload, fresh=_FRESH, created=_CREATED, stream=stream, number=_NUMBER)
+def _drawing(pick: random.Random, payload: str | int | None, stream: dict[str, int | None]) -> InputContext:
+    return InputContext(pick, payload=payload, fresh=_FRESH, created=_CREATED, stream=stream, number=_NUMBER)
 
 
 def _request(operation: Operation, values: Values) -> dict[str, Any]:

@@ -33,7 +33,7 @@ _DRIVERS: tuple[str, ...] = get_args(Driver)
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class SizingObjective:
     """What is to be served: requests/s within a p99, each replica at most at this share of what it can serve so."""
 
     rate_per_s: float
@@ -137,7 +137,7 @@ class Sizing:
     shortfalls: tuple[Shortfall, ...]
 
 
-def compute_sizes(run: Run, objective: Objective) -> Sizing:
+def compute_sizes(run: Run, objective: SizingObjective) -> Sizing:
     """Return what a rate needs of each variant of a run whose loads are steady requests.
 
     Raises UsageError for a run in progress.
@@ -276,7 +276,7 @@ def _interpolate(p99_ms: float, between: tuple[CellSummary, CellSummary], block:
     return math.exp(rates[0] + min(max(share, 0.0), 1.0) * (rates[1] - rates[0]))
 
 
-def _size_variant(kept: Sequence[KeptRate], objective: Objective, looks: int) -> list[Size]:
+def _size_variant(kept: Sequence[KeptRate], objective: SizingObjective, looks: int) -> list[Size]:
     """Return what a variant needs: replicas, for each number of workers; and workers, where they follow a law.
 
     Workers have none beyond the cores of a replica.
@@ -307,7 +307,7 @@ def _have_bounds(kept: Sequence[KeptRate]) -> bool:
     return not are_throughputs and any(each.is_least for each in kept)
 
 
-def _size(kept: Sequence[KeptRate], objective: Objective, factor: str, looks: int) -> Size:
+def _size(kept: Sequence[KeptRate], objective: SizingObjective, factor: str, looks: int) -> Size:
     """Return how many replicas, or workers, serve the rate: by their law, or else in proportion to the most.
 
     Where some rates are lower bounds, that is the most with a known one.

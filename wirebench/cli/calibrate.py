@@ -15,7 +15,7 @@ from wirebench.cli.target import make_target_options
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import climb_ladder, estimate_duration_s, list_transports, write_undisturbed
-from wirebench.measure.calibration import Conditions, Point, read_calibration, write_calibration
+from wirebench.measure.calibration import Fingerprint, Point, read_calibration, write_calibration
 from wirebench.measure.environment import find_warnings
 from wirebench.measure.gates import INTERFERENCE_MAX
 from wirebench.measure.usage import Interference
@@ -100,7 +100,7 @@ def _open_this_machine() -> Iterator[Climb]:
     cores = divide_cores()
     with CoreClaim(cores.all):
         # Not before: a run that had the cores until now may have added to it.
-        calibration, problem = read_calibration(Conditions.of(cores))
+        calibration, problem = read_calibration(Fingerprint.of(cores))
         for caveat in filter(None, (problem, *find_warnings(cores))):
             _note(caveat)
         _note(str(cores))

@@ -18,7 +18,7 @@ from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
 from wirebench.measure import environment
 from wirebench.measure.calibrate import list_transports
-from wirebench.measure.calibration import Conditions, Point, list_load_pod_calibrations, read_calibration
+from wirebench.measure.calibration import Fingerprint, Point, list_load_pod_calibrations, read_calibration
 from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
@@ -64,7 +64,7 @@ def _check_tools() -> Iterator[Finding]:
 
 def _check_calibration() -> Iterator[Finding]:
     try:
-        calibration, problem = read_calibration(Conditions.of(divide_cores()))
+        calibration, problem = read_calibration(Fingerprint.of(divide_cores()))
     except WirebenchError as error:
         yield Finding(f"{error.message}: {error.hint}", good=False)
         return

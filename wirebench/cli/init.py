@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import TlsFiles
+from wirebench.cli.options import TlsOptions
 from wirebench.drivers.clients.reflection import reflect
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
@@ -58,7 +58,7 @@ def init(  # noqa: PLR0913 - one parameter an option
         typer.Option(metavar="PATTERN", help="Take only these, such as 'books.*', and measure also those that write."),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that both files go to.")] = Path(),
-    tls_files: TlsFiles,
+    tls_files: TlsOptions,
 ) -> None:
     """Write an application file and a scenario for your own service.
 

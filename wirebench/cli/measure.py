@@ -15,7 +15,7 @@ from wirebench.cli.output import warn_of_index
 from wirebench.cli.progress import TerminalProgress
 from wirebench.cli.results import show_run
 from wirebench.cli.send import send_when_over
-from wirebench.cli.serving import NOTE, PageServer, serve_page
+from wirebench.cli.serving import NOTE, ServedPages, serve_page
 from wirebench.cli.verbosity import note
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import pluralise
@@ -29,7 +29,7 @@ from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class PlannedRun:
     """A plan that a command measures, where, and as which run in the folder `out`."""
 
     plan: Plan
@@ -56,7 +56,7 @@ def make_temporary_folder() -> Iterator[Path]:
             raise
 
 
-def measure_and_show(measurement: Measurement, page_port: int | None, *, json: bool) -> None:
+def measure_and_show(measurement: PlannedRun, page_port: int | None, *, json: bool) -> None:
     """Measure, show the figures and write the report; meanwhile, serve the run's page on a port, if one is given.
 
     Raises UsageError, WirebenchError, Interrupted.
@@ -70,7 +70,7 @@ def measure_and_show(measurement: Measurement, page_port: int | None, *, json: b
             page.stay()
 
 
-def measure(measurement: Measurement, *, page: PageServer | None = None) -> Run:
+def measure(measurement: PlannedRun, *, page: ServedPages | None = None) -> Run:
     """Measure with progress on stderr, and return the run; its report isn't written yet.
 
     Raises UsageError, WirebenchError, Interrupted.
@@ -144,7 +144,7 @@ def _try_to_print(show_figures: Callable[[], None]) -> str:
     return ""
 
 
-def _announce(start: RunStart, page: PageServer | None) -> None:
+def _announce(start: RunStart, page: ServedPages | None) -> None:
     plan, info = start.plan, start.info
     done = f", {len(plan.done)} of {pluralise(plan.cells_total, 'window')} done before" if plan.done else ""
     at_most = "at most " if plan.looks or plan.scenario.load.model == "calls" else ""

@@ -83,7 +83,7 @@ class Addresses:
 
 
 @dataclass(frozen=True, slots=True)
-class TlsFiles:
+class TlsOptions:
     """What a client needs for TLS."""
 
     cacert: Annotated[
@@ -108,7 +108,7 @@ class TlsFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Kubectl:
+class KubectlOptions:
     """How to reach a cluster."""
 
     context: Annotated[
@@ -120,7 +120,7 @@ class Kubectl:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster(Kubectl):
+class Cluster(KubectlOptions):
     """How to reach a cluster, and what to install there."""
 
     values: Annotated[

@@ -11,7 +11,7 @@ import typer
 
 from wirebench.analysis.compare_cells import Comparison
 from wirebench.cli.import_ import STDIN, open_input
-from wirebench.cli.measure import Measurement, conclude, make_temporary_folder, measure
+from wirebench.cli.measure import PlannedRun, conclude, make_temporary_folder, measure
 from wirebench.cli.options import (
     Addresses,
     ApplicationFile,
@@ -19,7 +19,7 @@ from wirebench.cli.options import (
     Cluster,
     Json,
     Out,
-    TlsFiles,
+    TlsOptions,
     Verbosity,
     complete_runs,
     make_target_option,
@@ -58,7 +58,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     application: ApplicationFile = None,
     cluster: Cluster,
     addresses: Addresses,
-    tls_files: TlsFiles,
+    tls_files: TlsOptions,
     out: Out = DEFAULT_FOLDER,
     calibrate: Calibrate = None,
     json: Json = False,
@@ -81,7 +81,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
         plan = plan_again(there, options, application, name=file if _is_bundle(file) else "", blocks=blocks, seed=seed)
         name = make_run_id(there.info.scenario)
         with send_when_over(out / name, options.find_access()):
-            here = measure(Measurement(plan, options, out, name, calibrate=calibrate))
+            here = measure(PlannedRun(plan, options, out, name, calibrate=calibrate))
         found = check_reproduction(there, here)
     conclude(here, lambda: _show(here, found, json=json))
     if found.is_contradicted:

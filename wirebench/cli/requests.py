@@ -21,7 +21,7 @@ from wirebench.system.tls import ClientTls
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RequestOptions:
     """Requests on REST, gRPC and the socket; with a scenario, the addresses of its services."""
 
     rest: Annotated[
@@ -69,7 +69,7 @@ class Requests:
 
 
 @contextlib.contextmanager
-def write_requests(requests: Requests, tls: ClientTls | None, overrides: Sequence[Override]) -> Iterator[Path]:
+def write_requests(requests: RequestOptions, tls: ClientTls | None, overrides: Sequence[Override]) -> Iterator[Path]:
     """Yield a scenario file of requests, for as long as the `with` block runs. Raises UsageError."""
     texts = (requests.rest or (), requests.grpc or (), requests.socket or ())
     if not any(texts):

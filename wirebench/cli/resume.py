@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.measure import Measurement, measure_and_show
+from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.options import (
     Addresses,
     ApplicationFile,
@@ -17,7 +17,7 @@ from wirebench.cli.options import (
     Out,
     Page,
     Prometheus,
-    TlsFiles,
+    TlsOptions,
     Verbosity,
     complete_runs,
 )
@@ -38,7 +38,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     application: ApplicationFile = None,
     cluster: Cluster,
     addresses: Addresses,
-    tls_files: TlsFiles,
+    tls_files: TlsOptions,
     page: Page,
     prometheus: Prometheus = None,
     out: Out = DEFAULT_FOLDER,
@@ -64,7 +64,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
         prometheus=prometheus,
     )
     plan = plan_rest(plan_again(found, target, application), found)
-    measurement = Measurement(plan, target, found.folder.parent, found.info.id, resumed=found, calibrate=calibrate)
+    measurement = PlannedRun(plan, target, found.folder.parent, found.info.id, resumed=found, calibrate=calibrate)
     measure_and_show(measurement, page_port, json=json)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.measure import Measurement, measure_and_show
+from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.options import (
     Calibrate,
     Cluster,
@@ -16,13 +16,13 @@ from wirebench.cli.options import (
     Out,
     Page,
     Prometheus,
-    TlsFiles,
+    TlsOptions,
     Verbosity,
     complete_scenarios,
     make_target_option,
 )
 from wirebench.cli.overrides import Overrides
-from wirebench.cli.requests import Requests, write_requests
+from wirebench.cli.requests import RequestOptions, write_requests
 from wirebench.cli.settling import Settling
 from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError
@@ -41,8 +41,8 @@ def run(  # noqa: PLR0913 - one parameter an option
     ] = None,
     *,
     overrides: Overrides,
-    requests: Requests,
-    tls_files: TlsFiles,
+    requests: RequestOptions,
+    tls_files: TlsOptions,
     cluster: Cluster,
     target: Annotated[
         str | None,
@@ -91,5 +91,5 @@ def run(  # noqa: PLR0913 - one parameter an option
             raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
         plan = plan_for_target(read, options, seed, settling.parse(read.blocks))
         name = make_run_id(path.stem)
-        measurement = Measurement(plan, options, out, name, calibrate=calibrate, keep_application=not scenario)
+        measurement = PlannedRun(plan, options, out, name, calibrate=calibrate, keep_application=not scenario)
         measure_and_show(measurement, page_port, json=json)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from wirebench.cli.options import Kubectl, Out, RunArgument
+from wirebench.cli.options import KubectlOptions, Out, RunArgument
 from wirebench.cli.output import warn_of_damaged
 from wirebench.cli.verbosity import note
 from wirebench.errors import UsageError, WirebenchError
@@ -22,7 +22,7 @@ from wirebench.targets.kubernetes import OUR_CONTEXT, Access, find_access
 def send(
     run: RunArgument,
     *,
-    kubectl: Kubectl,
+    kubectl: KubectlOptions,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Send a run to a cluster's results server.

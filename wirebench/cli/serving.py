@@ -29,7 +29,7 @@ _POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class PageServer:
+class ServedPages:
     """A run's page, and the process that serves it."""
 
     url: str
@@ -52,7 +52,7 @@ class PageServer:
 
 
 @contextlib.contextmanager
-def serve_page(out: Path, port: int, run_id: str) -> Iterator[PageServer]:
+def serve_page(out: Path, port: int, run_id: str) -> Iterator[ServedPages]:
     """Serve the runs of a folder while the `with` block runs. Raises WirebenchError if that can't be done."""
     from wirebench.web import format_url, listen
 
@@ -71,7 +71,7 @@ def serve_page(out: Path, port: int, run_id: str) -> Iterator[PageServer]:
         try:
             _wait_ready(child, f"{LOOPBACK}:{free_port}")
             child.give_way()  # only now: on a busy machine it would take minutes to start
-            yield PageServer(f"{url}runs/{run_id}", child)
+            yield ServedPages(f"{url}runs/{run_id}", child)
         finally:
             child.stop()
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
-from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, Objective, Sizing, compute_sizes
+from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, Sizing, SizingObjective, compute_sizes
 from wirebench.cli.options import Json, Out, complete_runs
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
@@ -63,7 +63,7 @@ def _suggest(found: Sequence[Sizing]) -> str:
     return f"`wirebench results --run {found[0].run.info.id}` says what to do about gates; then run it again"
 
 
-def make_objective(rate: float, p99: str, utilisation: float) -> Objective:
+def make_objective(rate: float, p99: str, utilisation: float) -> SizingObjective:
     """Return what is asked for. Raises UsageError."""
     if not 0 < rate <= RATE_MAX_PER_S:
         raise UsageError(
@@ -72,7 +72,7 @@ def make_objective(rate: float, p99: str, utilisation: float) -> Objective:
         )
     if not 0 < utilisation <= 1:
         raise UsageError(f"--utilisation {utilisation:g}: not a share above 0 and up to 1", "write it like 0.7")
-    return Objective(rate, parse_latency_ms(p99), utilisation)
+    return SizingObjective(rate, parse_latency_ms(p99), utilisation)
 
 
 def parse_latency_ms(text: str) -> float:
@@ -86,7 +86,7 @@ def parse_latency_ms(text: str) -> float:
     return latency_ms
 
 
-def _print(of: Sizing, objective: Objective, console: Console) -> None:
+def _print(of: Sizing, objective: SizingObjective, console: Console) -> None:
     """Print a table of sizes, and what they rest on."""
     console.print(f"\n{of.run.info.id}", style="bold")
     table = Table(caption="95 % intervals in brackets; * extrapolated beyond what was measured")

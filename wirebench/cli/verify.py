@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Addresses, TlsFiles
+from wirebench.cli.options import Addresses, TlsOptions
 from wirebench.cli.target import make_target_options
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
@@ -30,7 +30,7 @@ def verify(
     *,
     seed: Annotated[int, typer.Option(min=0, help="Repeats the requests.")] = 1,
     addresses: Addresses,
-    tls_files: TlsFiles,
+    tls_files: TlsOptions,
 ) -> None:
     """Check that all services answer the same requests alike.
 

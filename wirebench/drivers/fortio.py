@@ -17,7 +17,7 @@ from pathlib import Path
 from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
 from wirebench.drivers.per_request import (
-    Calls,
+    CallArrays,
     Outcome,
     Part,
     PerRequestDriver,
@@ -56,7 +56,7 @@ class Fortio(PerRequestDriver):
         ]
         return [self.path, *flags, *_build_request(job, part)]
 
-    def read(self, job: Job, part: Part) -> Calls:
+    def read(self, job: Job, part: Part) -> CallArrays:
         if job.cell.transport == "grpc":
             return read_columns(part.output, classify_grpc)
         return dataclasses.replace(read_columns(part.output, classify_http), outside=job.cell.concurrency)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wirebench.drivers.driver import ID_STEP, Job
 from wirebench.drivers.per_request import (
-    Calls,
+    CallArrays,
     Part,
     PerRequestDriver,
     build_tls_flags,
@@ -81,17 +81,17 @@ class Ghz(PerRequestDriver):
             address,
         ]
 
-    def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
+    def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
         return parse_calls(_read_details(part.output))
 
 
-def parse_calls(details: list[dict[str, Any]]) -> Calls:
+def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
     """Return ghz's details as calls. Raises WirebenchError if it has kept only some of them."""
     if len(details) >= DETAILS_MAX:
         raise WirebenchError(
             f"ghz made over {DETAILS_MAX:,} calls and kept no more of them", "use a shorter window, or the driver k6"
         )
-    return Calls.of(
+    return CallArrays.of(
         ends_unix_ns=_compute_ends_unix_ns(details),
         latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
         outcomes=((name_grpc_code(detail["status"]), detail["error"]) for detail in details),

@@ -17,7 +17,7 @@ from typing import Any
 from wirebench.drivers import per_request
 from wirebench.drivers.driver import ID_STEP, Job
 from wirebench.drivers.per_request import (
-    Calls,
+    CallArrays,
     Outcome,
     Part,
     PerRequestDriver,
@@ -75,7 +75,7 @@ class Locust(PerRequestDriver):
         pairs = (each for pair in flags.items() for each in pair)
         return [self.path, "--headless", "--only-summary", *pairs, *build_tls_flags(job.tls)]
 
-    def read(self, job: Job, part: Part) -> Calls:  # noqa: ARG002 - all is in the part
+    def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
         return read_columns(part.output, classify_outcome)
 
 

@@ -23,7 +23,7 @@ from wirebench.drivers.driver import Job
 from wirebench.drivers.per_request import (
     DEADLINE_EXCEEDED,
     UNAVAILABLE,
-    Calls,
+    CallArrays,
     Outcome,
     Part,
     PerRequestDriver,
@@ -80,7 +80,7 @@ class Oha(PerRequestDriver):
             flags += ["-T", "application/json", "-D", payload]
         return [self.path, *flags, "--urls-from-file", urls]
 
-    def read(self, job: Job, part: Part) -> Calls:
+    def read(self, job: Job, part: Part) -> CallArrays:
         """Read every call. Raises WirebenchError.
 
         oha counts time from its own start, which isn't told: it is taken for the moment that we started it, some
@@ -90,7 +90,7 @@ class Oha(PerRequestDriver):
         rows = _read_rows(part.folder / "calls.sqlite")
         started, due, ended = (np.array([row[place] or 0 for row in rows], dtype=float) for place in range(3))
         # Doubles of seconds hold nanoseconds for as long as a part lasts.
-        calls = Calls.of(
+        calls = CallArrays.of(
             ends_unix_ns=part.started_unix_ns + np.round(ended * 1e9).astype(np.int64),
             latencies_ns=np.round((ended - started) * 1e9).astype(np.int64),
             outcomes=(classify_http(row[3]) for row in rows),

@@ -36,7 +36,7 @@ from wirebench.model.histogram_file import (
     Series,
     Window,
 )
-from wirebench.model.inputs import Drawing
+from wirebench.model.inputs import InputContext
 from wirebench.model.template import Values, render
 from wirebench.system.files import make_write_error
 from wirebench.system.processes import Child
@@ -123,7 +123,7 @@ class PerRequestDriver(Driver):
         """Write what the tool needs into the part's folder, and return the command line."""
 
     @abstractmethod
-    def read(self, job: Job, part: Part) -> Calls:
+    def read(self, job: Job, part: Part) -> CallArrays:
         """Read what the tool has told. Raises WirebenchError."""
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
@@ -142,7 +142,7 @@ class PerRequestDriver(Driver):
                 job.metrics_push.push(files[-1])
         return tuple(files)
 
-    def _run_part(self, job: Job, part: Part, watch: Callable[[Child], None]) -> Calls:
+    def _run_part(self, job: Job, part: Part, watch: Callable[[Child], None]) -> CallArrays:
         try:
             part.folder.mkdir()
         except OSError as error:
@@ -163,7 +163,7 @@ def draw_inputs(job: Job, fresh: int | str = 0) -> list[dict[str, Any]]:
     `fresh` stands for an id that the tool itself puts in: a template of its own, or a number that it replaces.
     """
     operation, cell = get_operation(job), job.cell
-    drawing = Drawing(random.Random(job.seed), payload=cell.payload, fresh=fresh)  # noqa: S311 - load, not a secret
+    drawing = InputContext(random.Random(job.seed), payload=cell.payload, fresh=fresh)  # noqa: S311 - load, not a secret
     count = _REQUESTS if operation.varies and not operation.creates else 1
     return [job.application.draw(cell.operation, drawing) for _ in range(count)]
 
@@ -194,7 +194,7 @@ def name_grpc_code(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CallArrays:
     """Every call of a load; the arrays are of shape (calls,), in nanoseconds.
 
     `outcome` is each call's place in `outcomes`. `responses_ns` are counted from when a call was due; None if no call
@@ -212,21 +212,23 @@ class Calls:
     dropped: int = 0
 
     @classmethod
-    def of(cls, ends_unix_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], outcomes: Iterable[Outcome]) -> Calls:
+    def of(
+        cls, ends_unix_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], outcomes: Iterable[Outcome]
+    ) -> CallArrays:
         """Take each call's outcome as it is, and not as a place."""
         places: dict[Outcome, int] = {}
         outcome = [places.setdefault(each, len(places)) for each in outcomes]
         return cls(ends_unix_ns, latencies_ns, np.array(outcome, dtype=np.int64), tuple(places))
 
 
-def read_columns(path: Path, outcome: Callable[[str], Outcome]) -> Calls:
+def read_columns(path: Path, outcome: Callable[[str], Outcome]) -> CallArrays:
     """Read calls as our fortio and our locustfile write them: JSON, an array for each column.
 
     `outcome` understands the tool's own words. Raises WirebenchError.
     """
     try:
         columns = orjson.loads(path.read_bytes())
-        return Calls(
+        return CallArrays(
             ends_unix_ns=np.array(columns["ends_unix_ns"] or (), dtype=np.int64),
             latencies_ns=np.array(columns["latencies_ns"] or (), dtype=np.int64),
             outcome=np.array(columns["outcome"] or (), dtype=np.int64),
@@ -237,7 +239,7 @@ def read_columns(path: Path, outcome: Callable[[str], Outcome]) -> Calls:
         raise WirebenchError(f"can't read what the load was: {path}: {error}", "see the driver's log") from error
 
 
-def fold(calls: Calls, operation: str, warmup_s: float, window_s: float, driver: DriverVersion) -> HistogramFile:
+def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, driver: DriverVersion) -> HistogramFile:
     """Fold calls into a histogram file: the window opens `warmup_s` after the first call was sent.
 
     Failures of unknown time are taken for the window's own, so that no warm-up hides them; of no latency, which enters
@@ -275,7 +277,7 @@ def fold(calls: Calls, operation: str, warmup_s: float, window_s: float, driver:
 _Times = NDArray[np.int64]
 
 
-def _add_untimed(calls: Calls, start_ns: int) -> tuple[_Times, _Times, _Times, NDArray[np.str_]]:
+def _add_untimed(calls: CallArrays, start_ns: int) -> tuple[_Times, _Times, _Times, NDArray[np.str_]]:
     """Return ends, latencies, response times and codes of all calls; those of unknown time come last."""
     codes = np.array([code for code, _ in calls.outcomes], dtype=np.str_)[calls.outcome]
     responses = calls.latencies_ns if calls.responses_ns is None else calls.responses_ns
@@ -294,7 +296,7 @@ def _build_series(operation: str, code: str, clock: Clock, values_ns: NDArray[np
     return Series(operation=operation, code=code, clock=clock, count=len(values_ns), histogram=encoded)
 
 
-def _list_errors(calls: Calls) -> Iterator[ErrorText]:
+def _list_errors(calls: CallArrays) -> Iterator[ErrorText]:
     counts: Counter[Outcome] = Counter(calls.untimed)
     for place, count in enumerate(np.bincount(calls.outcome).tolist()):
         counts[calls.outcomes[place]] += count

@@ -22,7 +22,7 @@ from wirebench.measure.calibration import (
     write_calibration,
 )
 from wirebench.measure.gates import INTERFERENCE_MAX
-from wirebench.measure.truth import Measurement, compute_error_ms, measure_truth
+from wirebench.measure.truth import TruthMeasurement, compute_error_ms, measure_truth
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS, Driver, Transport, find_defaults
@@ -186,7 +186,7 @@ def list_transports(driver: Driver) -> tuple[Transport, ...]:
     return tuple(transport for transport, facts in TRANSPORTS.items() if driver in facts.drivers)
 
 
-def _compute_errors(measured: Sequence[Measurement], clock: Clock) -> Errors:
+def _compute_errors(measured: Sequence[TruthMeasurement], clock: Clock) -> Errors:
     def interval(quantile: float) -> Interval | None:
         return join_intervals(
             _compute_error(each.truth, each.file.merge_histograms(clock), quantile) for each in measured

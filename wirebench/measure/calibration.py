@@ -92,7 +92,7 @@ class Point(FrozenModel):
         return self.response or self.service
 
 
-class Conditions(FrozenModel):
+class Fingerprint(FrozenModel):
     """What calibrations depend on besides the driver: with other ones they are stale."""
 
     #: The model of the processor, and how many cores the machine has.
@@ -106,7 +106,7 @@ class Conditions(FrozenModel):
     truth: str
 
     @classmethod
-    def of(cls, cores: Cores, cpu_limit: float | None = None) -> Conditions:
+    def of(cls, cores: Cores, cpu_limit: float | None = None) -> Fingerprint:
         """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
         machine = environment.read_machine()
         if not SERVER.is_file():
@@ -119,7 +119,7 @@ class Conditions(FrozenModel):
             truth=_compute_digest(SERVER),
         )
 
-    def list_differences(self, other: Conditions) -> tuple[str, ...]:
+    def list_differences(self, other: Fingerprint) -> tuple[str, ...]:
         return tuple(
             f"the {name} was {theirs!r} and is {ours!r}"
             for name, ours in self
@@ -131,7 +131,7 @@ class Calibration(FrozenModel):
     """The calibrated points of one machine, or of the load pods that run on it: the content of a file."""
 
     schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
-    conditions: Conditions
+    conditions: Fingerprint
     points: tuple[Point, ...] = ()
 
     def add_points(self, points: Sequence[Point]) -> Calibration:
@@ -206,7 +206,7 @@ def identify_version(driver: Driver) -> str:
     return f"{version} {_compute_digest(DRIVERS[driver].path)}" if version else ""
 
 
-def locate_calibration(conditions: Conditions) -> Path:
+def locate_calibration(conditions: Fingerprint) -> Path:
     limit = conditions.cpu_limit
     place = conditions.cpu if limit is None else f"{_LOAD_POD} {limit:g} {conditions.cpu}"
     return _find_folder() / f"{re.sub(r'[^a-z0-9]+', '-', place.lower())}.json"
@@ -229,7 +229,7 @@ def list_load_pod_calibrations() -> list[Calibration]:
     return found
 
 
-def read_calibration(conditions: Conditions, versions: Mapping[Driver, str] | None = None) -> tuple[Calibration, str]:
+def read_calibration(conditions: Fingerprint, versions: Mapping[Driver, str] | None = None) -> tuple[Calibration, str]:
     """Return what is known under these conditions, and why what the file holds isn't used, if it isn't.
 
     `versions` are those of the drivers; by default, of this machine's.

@@ -22,7 +22,7 @@ from wirebench.measure.counters import (
 from wirebench.measure.proxy import ProxyRoute, route_job
 from wirebench.measure.reference import measure_reference_us
 from wirebench.measure.usage import (
-    Generator,
+    DriverProcesses,
     TreeWatch,
     Usage,
     Watch,
@@ -121,7 +121,7 @@ def observe(
     Raises WirebenchError if the driver fails, if no request was sent at all, or if a replica doesn't answer.
     """
     barrier = barrier or StartBarrier()
-    generator = Generator()
+    generator = DriverProcesses()
     watched = pinned.all if pinned else frozenset[int]()
     before_us = _measure_reference_us(pinned)
     with ExitStack() as stack:

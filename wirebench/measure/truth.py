@@ -27,7 +27,7 @@ _TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class TruthMeasurement:
     """The window of a load as the server and as the driver saw it.
 
     `unstamped` requests have no timestamp of the kernel: for the server they arrived when it read them.
@@ -39,7 +39,7 @@ class Measurement:
     unstamped: int
 
 
-def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, cores: Cores) -> Measurement:
+def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, cores: Cores) -> TruthMeasurement:
     """Send a cell's load once to a server with these flags, each on cores of its own. Raises WirebenchError."""
     with tempfile.TemporaryDirectory(prefix="wirebench-") as name:
         folder = Path(name)
@@ -57,7 +57,7 @@ def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, c
             "no request succeeded", f"the driver says: {', '.join(map(str, file.errors)) or 'nothing'}"
         )
     latencies = Histogram.decode(truth["histogram"])
-    return Measurement(latencies, file, window.duration_s, truth["requests_without_kernel_timestamp"])
+    return TruthMeasurement(latencies, file, window.duration_s, truth["requests_without_kernel_timestamp"])
 
 
 def compute_error_ms(truth: Histogram, measured: Histogram, quantile: float) -> tuple[float, float] | None:

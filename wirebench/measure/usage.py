@@ -96,7 +96,7 @@ def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cg
     return next((count for count in counts if count is not None), None)
 
 
-class Generator:
+class DriverProcesses:
     """The driver's processes.
 
     Before the first starts and after the last has ended their CPU time is known as well: a window may open right after

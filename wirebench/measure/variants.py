@@ -43,7 +43,7 @@ _ABSENT: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RequestFiles:
     """What drivers read of a variant: the application with its headers, also as a file, and the gRPC messages."""
 
     application: Application
@@ -84,9 +84,9 @@ class Variants:
         self._scenario = scenario
         self._folder = folder
         self._kept = kept
-        self._requests: dict[str, Requests] = {}
+        self._requests: dict[str, RequestFiles] = {}
 
-    def prepare(self, endpoint: Endpoint) -> Requests:
+    def prepare(self, endpoint: Endpoint) -> RequestFiles:
         """Return what drivers read of a running variant; the first call writes its files.
 
         Raises WirebenchError if its messages can't be read, or don't fit the application file.
@@ -99,7 +99,7 @@ class Variants:
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
                 descriptors.write_bytes(self._find_messages(name, endpoint))
-            self._requests[name] = Requests(sent, file, descriptors)
+            self._requests[name] = RequestFiles(sent, file, descriptors)
         return self._requests[name]
 
     def verify(

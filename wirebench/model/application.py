@@ -26,7 +26,7 @@ from pydantic import (
 from wirebench.errors import UsageError
 from wirebench.model.frozen import StrictModel
 from wirebench.model.headers import Headers, Metadata
-from wirebench.model.inputs import DEFAULT, Drawing, Input, Seeded, draw
+from wirebench.model.inputs import DEFAULT, Input, InputContext, Seeded, draw
 from wirebench.model.openapi_document import resolve_operation_ids
 from wirebench.model.source import FieldPath, Source, join_field, read_yaml
 from wirebench.model.template import FILTERS, Template, Values, find_placeholders, render, render_text, to_text
@@ -174,7 +174,7 @@ class Operation(StrictModel):
     def sends_text(self) -> bool:
         """Whether the body of its REST request is a text, and not JSON."""
         seeded: defaultdict[str, Seeded] = defaultdict(lambda: Seeded(first=1, count=1))
-        drawing = Drawing(random.Random(0), seeded)  # noqa: S311 - load, not a secret
+        drawing = InputContext(random.Random(0), seeded)  # noqa: S311 - load, not a secret
         return self.rest is not None and isinstance(render(self.rest.body, draw(self.inputs, drawing)), str)
 
     @property
@@ -351,7 +351,7 @@ class Application(StrictModel):
         for field, text in texts.items():
             yield from ((variable, field) for variable in find_variables(text))
 
-    def draw(self, operation: str, drawing: Drawing) -> dict[str, Any]:
+    def draw(self, operation: str, drawing: InputContext) -> dict[str, Any]:
         return draw(self.operations[operation].inputs, replace(drawing, seeded=self.seeded))
 
     def count_ids(self, operation: str, payload: str | int | None) -> int:
@@ -359,7 +359,7 @@ class Application(StrictModel):
         found = self.operations[operation].find_input("fresh")
         if found is None:
             return 0
-        values = self.draw(operation, Drawing(random.Random(0), payload=payload))  # noqa: S311 - load, not a secret
+        values = self.draw(operation, InputContext(random.Random(0), payload=payload))  # noqa: S311 - load, not a secret
         return int(render(found[1].count, values))
 
 

@@ -130,7 +130,7 @@ class Input(StrictModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class InputContext:
     """What the inputs of a request depend on; `fresh` and `created` stand for the ids that only a load knows."""
 
     pick: random.Random
@@ -142,14 +142,14 @@ class Drawing:
     number: int = 0
 
 
-def draw(inputs: Mapping[str, Input], drawing: Drawing) -> dict[str, Any]:
+def draw(inputs: Mapping[str, Input], drawing: InputContext) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, given in inputs.items():
         values[name] = _draw(given, drawing, values)
     return values
 
 
-def _draw(given: Input, drawing: Drawing, values: dict[str, Any]) -> Any:  # noqa: ANN401, PLR0911 - any JSON, a line a generator
+def _draw(given: Input, drawing: InputContext, values: dict[str, Any]) -> Any:  # noqa: ANN401, PLR0911 - any JSON, a line a generator
     match given.generator:
         case "fresh" | "created" as name:
             return getattr(drawing, name)
@@ -168,7 +168,7 @@ def _draw(given: Input, drawing: Drawing, values: dict[str, Any]) -> Any:  # noq
     return _pick(given, drawing, values)
 
 
-def _pick(given: Input, drawing: Drawing, values: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON
+def _pick(given: Input, drawing: InputContext, values: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON
     if given.seeded:
         there, count = drawing.seeded[given.seeded], int(render(given.count, values))
         return there.first + drawing.pick.randrange(max(1, there.count - count + 1)) + given.offset
@@ -177,7 +177,7 @@ def _pick(given: Input, drawing: Drawing, values: dict[str, Any]) -> Any:  # noq
     return drawing.pick.choice(given.list or ())
 
 
-def _repeat(given: Input, drawing: Drawing, values: dict[str, Any]) -> list[Any]:
+def _repeat(given: Input, drawing: InputContext, values: dict[str, Any]) -> list[Any]:
     inner = given.of or Input(value=None)
     counted = {given.counting: values[given.counting]} if given.counting else {}
     return [

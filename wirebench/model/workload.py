@@ -48,7 +48,7 @@ class _Work(StrictModel):
                 raise ValueError(f"{name} needs {needed} before it: a load deletes only what it has created")
 
 
-class Client(_Work):
+class ClientKind(_Work):
     """One kind of client: its share of the load's users, relative to the others, and what each of them does."""
 
     users: _Weight = 1
@@ -64,7 +64,7 @@ class Client(_Work):
 class Workload(_Work):
     """A sequence, phases or a mix that all users do, or several kinds of clients at once."""
 
-    clients: dict[_Name, Client] = Field(default={})
+    clients: dict[_Name, ClientKind] = Field(default={})
 
     @model_validator(mode="after")
     def _check_composition(self, info: ValidationInfo) -> Self:
@@ -80,10 +80,10 @@ class Workload(_Work):
         return tuple(dict.fromkeys((*super().operations, *inner)))
 
     @property
-    def kinds(self) -> Mapping[str, Client]:
+    def kinds(self) -> Mapping[str, ClientKind]:
         """The kinds of clients by name; the only one of a workload that has no several kinds has no name."""
         # Unchecked, as phases are for all users, which these are.
-        all_users = Client.model_construct(sequence=self.sequence, phases=self.phases, mix=self.mix)
+        all_users = ClientKind.model_construct(sequence=self.sequence, phases=self.phases, mix=self.mix)
         return self.clients or {"": all_users}
 
     def describe_kinds(self) -> list[dict[str, Any]]:

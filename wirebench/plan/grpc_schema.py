@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 
 from wirebench.errors import UsageError, suggest
 from wirebench.model.application import Application, Grpc, Operation
-from wirebench.model.inputs import Drawing
+from wirebench.model.inputs import InputContext
 from wirebench.model.source import FieldPath
 from wirebench.model.template import render
 from wirebench.model.variant import Variant
@@ -216,7 +216,7 @@ def _check_request(
     operation = application.operations[name]
     for payload in (None, *filter(operation.takes, application.payloads)):
         pick = random.Random(0)  # noqa: S311 - load, not a secret
-        drawing = Drawing(pick, payload=payload, stream={"items": 1, "rate_limit_per_s": 1})
+        drawing = InputContext(pick, payload=payload, stream={"items": 1, "rate_limit_per_s": 1})
         try:
             schema.build_message(message, render(given.message, application.draw(name, drawing)))
         except ValueError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
-from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Objective, Shortfall, Size, Sizing
+from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Shortfall, Size, Sizing, SizingObjective
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data
 from wirebench.present.numbers import ABSENT, format_ends, format_number
@@ -91,7 +91,7 @@ def list_rows(of: Sizing) -> list[tuple[str, ...]]:
     ]
 
 
-def describe_sizing(of: Sizing, objective: Objective) -> Iterator[str]:
+def describe_sizing(of: Sizing, objective: SizingObjective) -> Iterator[str]:
     """Say what was asked for, what sizes rest on, and where there are none."""
     if of.sizes:
         yield (
@@ -128,7 +128,7 @@ def _describe_replica(of: Size) -> str:
     return f"{pluralise(int(cores), 'core')} of {name_machine(of.kept.cell.records[0].machine)}" if cores else ""
 
 
-def _describe_shortfall(of: Shortfall, objective: Objective) -> str:
+def _describe_shortfall(of: Shortfall, objective: SizingObjective) -> str:
     factors = of.cell.factors
     workers = pluralise(int(factors["workers"] or 1), "worker")
     replicas = pluralise(int(factors["replicas"] or 1), "replica")
@@ -208,7 +208,7 @@ class SizingData:
     remarks: tuple[str, ...]
 
 
-def make_sizing_data(of: Sizing, objective: Objective) -> SizingData:
+def make_sizing_data(of: Sizing, objective: SizingObjective) -> SizingData:
     """Return what programs get of a sizing."""
     return SizingData(
         run=of.run.info.id,

@@ -8,7 +8,7 @@ from functools import partial
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe, choose_probes, measure_coarsely, plan_probes, write_undisturbed
-from wirebench.measure.calibration import Calibration, Conditions, read_calibration
+from wirebench.measure.calibration import Calibration, Fingerprint, read_calibration
 from wirebench.measure.usage import Interference
 from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan
@@ -47,7 +47,7 @@ class Calibrator:
 
     def _calibrate_here(self, cores: Cores) -> None:
         """Keep what is measured for later runs, unless other processes disturbed it. Raises WirebenchError."""
-        self.calibration, stale = read_calibration(Conditions.of(cores))
+        self.calibration, stale = read_calibration(Fingerprint.of(cores))
         probes, left_out = self._choose_probes(self.calibration, f"{stale}; " if stale else "")
         if left_out:
             self.writer.note(

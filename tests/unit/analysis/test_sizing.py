@@ -12,13 +12,13 @@ import pytest
 from tests.support.report_run import cell, passed
 from tests.support.scaling_runs import draw_noise, grow, write_run
 from wirebench.analysis.scaling import find_scalings
-from wirebench.analysis.sizing import KeptRate, Objective, Shortfall, Size, compute_sizes, find_kept_rate
+from wirebench.analysis.sizing import KeptRate, Shortfall, Size, SizingObjective, compute_sizes, find_kept_rate
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.record import CapacitySearch, Gate, Instrument, Record
 from wirebench.model.run_info import Looks
 
-HALF = Objective(10_000, 50.0, 0.5)
+HALF = SizingObjective(10_000, 50.0, 0.5)
 
 
 def of_count(factor: str, **law: float) -> Callable[[Record], float]:
@@ -27,7 +27,9 @@ def of_count(factor: str, **law: float) -> Callable[[Record], float]:
     return lambda record: grow(float(record.factors[factor] or 1), **law) * noise()
 
 
-def size(folder: Path, cells: Sequence[Cell], rate: Callable[[Record], float], objective: Objective) -> list[Size]:
+def size(
+    folder: Path, cells: Sequence[Cell], rate: Callable[[Record], float], objective: SizingObjective
+) -> list[Size]:
     """Return the sizes of a run of these cells."""
     return list(compute_sizes(write_run(folder, cells, rate), objective).sizes)
 
@@ -47,7 +49,7 @@ def test_replicas_add_up_where_there_is_no_law(tmp_path: Path) -> None:
 def test_one_block_has_no_interval(tmp_path: Path) -> None:
     """Neither have the numbers that follow from it: more than was measured may be needed."""
     run = write_run(tmp_path, [cell("rest")], lambda _: 1000.0, blocks=1)
-    (found,) = compute_sizes(run, Objective(500, 50.0, 0.5)).sizes
+    (found,) = compute_sizes(run, SizingObjective(500, 50.0, 0.5)).sizes
     assert found.cores
     for figure, expected in ((found.kept.rate, 1000), (found.count, 1), (found.cores, 0.25)):
         assert [expected, -math.inf, math.inf] == pytest.approx([figure.estimate, figure.low, figure.high])
@@ -66,7 +68,7 @@ def test_replicas_follow_their_law(tmp_path: Path) -> None:
     """Contention needs more replicas than their sum says; the interval holds the true number."""
     cells = [cell("rest", replicas=level) for level in (1, 2, 4, 8)]
     truth = next(count for count in range(1, 99) if 0.5 * grow(count, sigma=0.02) >= 5000)
-    (found,) = size(tmp_path, cells, of_count("replicas", sigma=0.02), Objective(5000, 50, 0.5))
+    (found,) = size(tmp_path, cells, of_count("replicas", sigma=0.02), SizingObjective(5000, 50, 0.5))
     assert found.law
     assert found.count.low <= truth <= found.count.high
     assert truth == pytest.approx(found.count.estimate, abs=1)
@@ -93,7 +95,7 @@ def test_a_replica_count_that_is_left_out_is_predicted(tmp_path: Path) -> None:
     """From 1 to 4 replicas, 8 are found for what 8 were simulated to serve, within one."""
     law = {"sigma": 0.03, "kappa": 0.001}
     cells = [cell("rest", replicas=level) for level in (1, 2, 3, 4)]
-    (found,) = size(tmp_path, cells, of_count("replicas", **law), Objective(0.7 * grow(8, **law), 50, 0.7))
+    (found,) = size(tmp_path, cells, of_count("replicas", **law), SizingObjective(0.7 * grow(8, **law), 50, 0.7))
     assert found.count.low <= 8 <= found.count.high
     assert 8 == pytest.approx(found.count.estimate, abs=1)
 

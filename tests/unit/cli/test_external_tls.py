@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import certificates
-from wirebench.cli.options import TlsFiles
+from wirebench.cli.options import TlsOptions
 from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import make_plan
@@ -59,7 +59,7 @@ def test_files_that_can_not_be_used_are_named(tmp_path: Path) -> None:
     ]
     for files, said in cases:
         with pytest.raises(UsageError, match=said):
-            TlsFiles(*files).load()
+            TlsOptions(*files).load()
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int
     """A service that refuses one need not say why."""
     made = certificates.dated(tmp_path, "client", first_h, last_h)
     with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as refused:
-        TlsFiles(None, made.cert, made.key).load()
+        TlsOptions(None, made.cert, made.key).load()
     assert "renew it, or set this machine's clock" == refused.value.hint

@@ -12,7 +12,7 @@ from tests.support import report_run
 from tests.support.bundles import packed, parts_of, with_content, with_json
 from tests.support.command_line import wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.cli.measure import Measurement
+from wirebench.cli.measure import PlannedRun
 from wirebench.present.reproduction import (
     Reproduction,
     check_reproduction,
@@ -131,7 +131,7 @@ class Measured:
         """Take the run that measuring comes to."""
         self.run = run
 
-    def __call__(self, measurement: Measurement) -> Run:
+    def __call__(self, measurement: PlannedRun) -> Run:
         """Remember."""
         self.plan = measurement.plan
         self.text, self.kind = measurement.plan.scenario.source.text, measurement.target.kind

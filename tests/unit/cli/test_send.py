@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell
-from wirebench.cli.options import Kubectl
+from wirebench.cli.options import KubectlOptions
 from wirebench.cli.send import send, send_when_over
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.report import write_report
@@ -102,14 +102,14 @@ def test_a_run_goes_to_the_server_of_its_cluster(
 def test_any_run_is_sent_on_request(stand_in: StandIn, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """`wirebench send` takes a run by its name."""
     stand_in.answer(FOUND, TAKEN)
-    send(run.info.id, kubectl=Kubectl("staging"), out=run.folder.parent)
+    send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
     assert f"{run.info.id} is in the results of the context staging" in capsys.readouterr().out
 
 
 def test_what_was_broken_off_is_sent_again_from_its_beginning(tmp_path: Path, stand_in: StandIn, run: Run) -> None:
     """An API server that goes away for a moment costs nothing."""
     stand_in.answer(FOUND, (1, "", "error: unexpected EOF\n"), TAKEN)
-    send(run.info.id, kubectl=Kubectl("staging"), out=run.folder.parent)
+    send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
     assert 3 == len(stand_in.calls())
     assert stand_in.received() == write_bundle(run, write_report, tmp_path / "bundle").path.read_bytes()
 
@@ -152,7 +152,7 @@ def test_a_cluster_without_a_server_gets_nothing(
         pass
     assert ("", "") == capsys.readouterr()
     with pytest.raises(WirebenchError, match="has no server of results") as refused:
-        send(run.info.id, kubectl=Kubectl("staging"), out=run.folder.parent)
+        send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
     assert "RESULTS=yes" in refused.value.hint
 
 
@@ -200,4 +200,4 @@ def test_no_cluster_no_send(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no cluster of ours, one has to be named."""
     monkeypatch.setattr("wirebench.targets.kubernetes.kubectl.KUBECONFIG", run.folder / "none")
     with pytest.raises(UsageError, match="no cluster of ours"):
-        send(run.info.id, kubectl=Kubectl(), out=run.folder.parent)
+        send(run.info.id, kubectl=KubectlOptions(), out=run.folder.parent)

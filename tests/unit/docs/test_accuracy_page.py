@@ -14,7 +14,7 @@ from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
 from benchmarks.accuracy.page import Result, write_page
 from wirebench.drivers import DRIVERS, Histogram, HistogramFile
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.truth import Measurement, compute_error_ms
+from wirebench.measure.truth import TruthMeasurement, compute_error_ms
 from wirebench.measure.usage import Interference
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.histogram_file import Clock, DriverVersion, Series, Window
@@ -26,7 +26,7 @@ def latencies(*values_ms: float, each: int = 100) -> Histogram:
     return Histogram.of_values(np.repeat(np.array([value * 1e6 for value in values_ms], dtype=np.int64), each))
 
 
-def measurement(truth: Histogram, clocks: dict[Clock, Histogram], dropped: int = 0) -> Measurement:
+def measurement(truth: Histogram, clocks: dict[Clock, Histogram], dropped: int = 0) -> TruthMeasurement:
     """Return a measurement of two seconds."""
     series = tuple(
         Series(operation="users.get", code="ok", clock=clock, count=own.count, histogram=own.encode())
@@ -41,7 +41,7 @@ def measurement(truth: Histogram, clocks: dict[Clock, Histogram], dropped: int =
         mismatches=0,
         dropped_iterations=dropped,
     )
-    return Measurement(truth, file, window_s=2.0, unstamped=0)
+    return TruthMeasurement(truth, file, window_s=2.0, unstamped=0)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_what_fails_is_named_and_the_rest_measured(
 ) -> None:
     """One broken case doesn't cost the others their place on the page, but the exit status says so."""
 
-    def measure(case: Case, *_: object) -> Measurement:
+    def measure(case: Case, *_: object) -> TruthMeasurement:
         if case.driver == "ghz":
             raise WirebenchError("ghz ended with status 1", "its log is gone")
         return measurement(latencies(5, each=1000), {"service": latencies(6, each=1000)})
@@ -138,7 +138,7 @@ def test_what_others_disturb_is_measured_again(
     left = iter(enumerate(shares, start=1))
     current = [0.0]
 
-    def measure(*_: object) -> Measurement:
+    def measure(*_: object) -> TruthMeasurement:
         number, current[0] = next(left)
         return measurement(latencies(number, each=1000), {"service": latencies(number, each=1000)})
 

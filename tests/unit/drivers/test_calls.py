@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wirebench.drivers import HistogramFile
-from wirebench.drivers.per_request import Calls, Outcome, fold, read_columns
+from wirebench.drivers.per_request import CallArrays, Outcome, fold, read_columns
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram_file import DriverVersion
 
@@ -18,13 +18,13 @@ VERSION = DriverVersion(name="ghz", version="0")
 OK: Outcome = ("ok", "")
 
 
-def calls(*each: tuple[int, float, Outcome]) -> Calls:
+def calls(*each: tuple[int, float, Outcome]) -> CallArrays:
     """Return calls by end and latency, in milliseconds, and outcome."""
     ends, latencies, outcomes = zip(*each, strict=True) if each else ((), (), ())
-    return Calls.of(np.array(ends, np.int64) * 10**6, (np.array(latencies) * 1e6).astype(np.int64), outcomes)
+    return CallArrays.of(np.array(ends, np.int64) * 10**6, (np.array(latencies) * 1e6).astype(np.int64), outcomes)
 
 
-def folded(some: Calls) -> HistogramFile:
+def folded(some: CallArrays) -> HistogramFile:
     """Fold after half a second of warm-up, in a window of one second."""
     return fold(some, "users.get", 0.5, 1.0, VERSION)
 

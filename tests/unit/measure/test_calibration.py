@@ -14,8 +14,8 @@ from wirebench.measure import calibration as module
 from wirebench.measure.calibrate import COARSE_S_MAX, Probe, choose_probes, plan_probes, write_undisturbed
 from wirebench.measure.calibration import (
     Calibration,
-    Conditions,
     Errors,
+    Fingerprint,
     Point,
     get_now,
     identify_version,
@@ -29,7 +29,9 @@ from wirebench.model.contract import Transport
 from wirebench.model.record import Interval
 from wirebench.model.scenario import Load
 
-HERE = Conditions(cpu="Some CPU @ 2.50GHz, 2 cores", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab")
+HERE = Fingerprint(
+    cpu="Some CPU @ 2.50GHz, 2 cores", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab"
+)
 
 
 @pytest.fixture(autouse=True)

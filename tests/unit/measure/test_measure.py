@@ -25,7 +25,7 @@ from wirebench.measure.counters import (
     wait_until_settled,
 )
 from wirebench.measure.usage import (
-    Generator,
+    DriverProcesses,
     TreeWatch,
     Usage,
     Watch,
@@ -236,7 +236,7 @@ def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
     """Also where it runs for less time than passes between two readings; of several, all count."""
-    generator = Generator()
+    generator = DriverProcesses()
     watch = Watch(generator.usage, 3600)
     with keep_reading([watch]):
         start_ns = time.time_ns()

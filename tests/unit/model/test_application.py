@@ -11,7 +11,7 @@ import pytest
 
 from wirebench.errors import UsageError
 from wirebench.model.application import Application, load_builtin, read_application
-from wirebench.model.inputs import Drawing
+from wirebench.model.inputs import InputContext
 
 OPERATION = """\
 seeded:
@@ -34,7 +34,7 @@ def read(folder: Path, text: str) -> Application:
 def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
     """Return the values of inputs."""
     text = f"seeded: {{things: {{first: 10, count: 5}}}}\noperations: {{x: {{inputs: {{{inputs}}}}}}}\n"
-    return read(folder, text).draw("x", Drawing(random.Random(1), **known))  # type: ignore[arg-type]  # noqa: S311
+    return read(folder, text).draw("x", InputContext(random.Random(1), **known))  # type: ignore[arg-type]  # noqa: S311
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_numbers_are_payloads_up_to_a_limit() -> None:
     """A scenario may say how many users a list has, but not more than the service gives."""
     listing = load_builtin().operations["users.list"]
     assert [True, False] == [listing.takes(size) for size in (10_000, 10_001)]
-    drawings = [Drawing(random.Random(1), payload=size) for size in (None, "list", 7)]  # noqa: S311
+    drawings = [InputContext(random.Random(1), payload=size) for size in (None, "list", 7)]  # noqa: S311
     assert [20, 500, 7] == [load_builtin().draw("users.list", each)["limit"] for each in drawings]
 
 

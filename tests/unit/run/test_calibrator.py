@@ -15,7 +15,7 @@ from tests.support.scenario_text import read
 from wirebench.cli import doctor
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe
-from wirebench.measure.calibration import Conditions, Errors, Point, get_now
+from wirebench.measure.calibration import Errors, Fingerprint, Point, get_now
 from wirebench.measure.usage import Interference
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import make_plan
@@ -117,7 +117,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
     monkeypatch.setenv("GOMAXPROCS", "1")  # which load pods set
     here = {"cpu": "Some CPU, 2 cores", "kernel": "Linux 6.1", "cores": "server on core 0", "truth": "0123456789ab"}
-    monkeypatch.setattr(Conditions, "of", lambda _cores, cpu_limit=None: Conditions(cpu_limit=cpu_limit, **here))
+    monkeypatch.setattr(Fingerprint, "of", lambda _cores, cpu_limit=None: Fingerprint(cpu_limit=cpu_limit, **here))
     monkeypatch.setattr(main, "identify_version", lambda driver: f"{driver} 1")
     ladder = [(1, 0), (16, 0), (16, 10)]
     monkeypatch.setattr(

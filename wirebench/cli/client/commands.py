@@ -21,7 +21,7 @@ from wirebench.cli.client.show import (
     show_reply,
     time_call,
 )
-from wirebench.cli.options import Json, TlsFiles, expand_groups, read_environment_address
+from wirebench.cli.options import Json, TlsOptions, expand_groups, read_environment_address
 from wirebench.drivers import clients
 from wirebench.drivers.clients import Client
 from wirebench.errors import UsageError
@@ -214,7 +214,7 @@ def _make_group(transport: str, name: str) -> typer.Typer:
             ),
         ] = None,
         timeout_s: Annotated[float, typer.Option(min=0.01, max=3600, help="How long to wait for the service.")] = 5.0,
-        tls_files: TlsFiles,
+        tls_files: TlsOptions,
         message: Annotated[str | None, typer.Option(metavar="TEXT", help="Have this text upper-cased.")] = None,
         demo: Annotated[
             bool, typer.Option("--demo", help="Create, list, fetch, update and delete three users.")

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from wirebench.drivers.clients.client import Client, ClientError, Fields, ItemStream, Reply
-from wirebench.drivers.clients.messages import Operation, decode_message, encode_message, find_operation
+from wirebench.drivers.clients.messages import OperationMessages, decode_message, encode_message, find_operation
 from wirebench.drivers.clients.peer import Peer
 from wirebench.model.address import Address
 from wirebench.system.tls import ClientTls, make_grpc_credentials
@@ -61,7 +61,7 @@ class GrpcClient(Client):
         found = find_operation(operation, stream=True)
         return ItemStream(self._read_items(found, encode_message(found, fields)))
 
-    def _read_items(self, found: Operation, request: bytes) -> Generator[object, None, Reply]:
+    def _read_items(self, found: OperationMessages, request: bytes) -> Generator[object, None, Reply]:
         method: Callable[..., Any] = self.channel.unary_stream(f"/{found.grpc.call}")
         call = method(request)
         patience = _Patience(call, self._peer.timeout_s)
@@ -81,7 +81,7 @@ class GrpcClient(Client):
     def close(self) -> None:
         self.channel.close()
 
-    def _decode(self, found: Operation, response: bytes) -> tuple[str, object]:
+    def _decode(self, found: OperationMessages, response: bytes) -> tuple[str, object]:
         try:
             return decode_message(found, response)
         except ValueError:

@@ -21,7 +21,7 @@ from wirebench.system.paths import CONTRACT
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationMessages:
     """An operation of the application: its requests on each transport, and its messages."""
 
     rest: Rest
@@ -32,7 +32,7 @@ class Operation:
     message: Descriptor
 
 
-def find_operation(name: str, *, stream: bool = False) -> Operation:
+def find_operation(name: str, *, stream: bool = False) -> OperationMessages:
     """Return the operation of a name: one with a single reply, or a stream. Raises ClientError."""
     known = [each for each, operation in load_builtin().operations.items() if operation.stream == stream]
     if name not in known:
@@ -41,14 +41,14 @@ def find_operation(name: str, *, stream: bool = False) -> Operation:
 
 
 @functools.cache
-def _load_operation(name: str) -> Operation:
+def _load_operation(name: str) -> OperationMessages:
     found = load_builtin().operations[name]
     if not (found.rest and found.grpc and found.socket):
         raise ClientError(f"{name} is not on all transports", "complete it in the application file")
     service, _, method = found.grpc.call.partition("/")
     described = _load_descriptors()[0].FindServiceByName(service).methods_by_name[method]
     request, response = map(message_factory.GetMessageClass, (described.input_type, described.output_type))
-    return Operation(found.rest, found.grpc, found.socket, request, response, described.input_type)
+    return OperationMessages(found.rest, found.grpc, found.socket, request, response, described.input_type)
 
 
 @functools.cache
@@ -74,7 +74,7 @@ def decode_json(body: bytes) -> object:
     return orjson.loads(body)
 
 
-def encode_message(operation: Operation, fields: Fields) -> bytes:
+def encode_message(operation: OperationMessages, fields: Fields) -> bytes:
     """Return fields as the operation's request message. Raises ClientError if protobuf can't say them."""
     try:
         return json_format.ParseDict(_to_json(fields), operation.request()).SerializeToString()
@@ -83,7 +83,7 @@ def encode_message(operation: Operation, fields: Fields) -> bytes:
         raise ClientError(f"can't be said in protobuf as {name}: {error}", "correct the fields") from None
 
 
-def decode_message(operation: Operation, body: bytes) -> tuple[str, object]:
+def decode_message(operation: OperationMessages, body: bytes) -> tuple[str, object]:
     """Return message and data of a response message. Raises ValueError."""
     try:
         response = operation.response.FromString(body)

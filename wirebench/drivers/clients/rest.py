@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from wirebench.drivers.clients.client import Client, Fields, ItemStream, Reply
 from wirebench.drivers.clients.messages import (
-    Operation,
+    OperationMessages,
     convert_json,
     decode_json,
     decode_message,
@@ -88,7 +88,7 @@ class RestClient(Client):
             path = f"{path}?{urlencode(rest)}"
         return self._make_reply(found, self.request(method, path, body, headers))
 
-    def _encode_body(self, found: Operation, fields: Fields, rest: Fields) -> bytes:
+    def _encode_body(self, found: OperationMessages, fields: Fields, rest: Fields) -> bytes:
         """Return a request's body: in protobuf the whole message, in JSON what the path doesn't say."""
         if self._codec == "protobuf":
             return encode_message(found, fields)
@@ -165,7 +165,7 @@ class RestClient(Client):
     def close(self) -> None:
         self._connection.close()
 
-    def _make_reply(self, operation: Operation | None, response: Response) -> Reply:
+    def _make_reply(self, operation: OperationMessages | None, response: Response) -> Reply:
         try:
             if operation and response.headers.get("content-type") == _MEDIA_TYPES["protobuf"]:
                 code, (message, data) = _CODES[response.status], decode_message(operation, response.body)
@@ -176,7 +176,7 @@ class RestClient(Client):
             raise self._peer.explain_wrong_protocol(_PROTOCOL, received) from None
 
 
-def _find_route(found: Operation, fields: Fields) -> tuple[str, str, Fields]:
+def _find_route(found: OperationMessages, fields: Fields) -> tuple[str, str, Fields]:
     """Return method and path of a request, and the fields that are not in the path."""
     in_path = {name for name, _ in find_placeholders(found.rest.path)}
     values = {name: fields.get(name, 0) for name in in_path}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wirebench.drivers.clients.client import Client, ClientError, Fields, ItemStream, Reply
 from wirebench.drivers.clients.messages import (
-    Operation,
+    OperationMessages,
     convert_json,
     decode_json,
     decode_message,
@@ -81,7 +81,7 @@ class SocketClient(Client):
     def stream(self, operation: str, fields: Fields) -> ItemStream:
         return ItemStream(self._read_items(find_operation(operation, stream=True), fields))
 
-    def _read_items(self, found: Operation, fields: Fields) -> Generator[object, None, Reply]:
+    def _read_items(self, found: OperationMessages, fields: Fields) -> Generator[object, None, Reply]:
         request_id = self._send(found, fields)
         try:
             while (frame := self.receive_frame(request_id)).flags:
@@ -91,7 +91,7 @@ class SocketClient(Client):
             raise
         return Reply(_CODES[frame.status], frame.message)
 
-    def _send(self, found: Operation, fields: Fields) -> int:
+    def _send(self, found: OperationMessages, fields: Fields) -> int:
         body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
         if self._connection.fileno() < 0 or has_ended(self._connection):
             self._connection.close()
@@ -112,7 +112,7 @@ class SocketClient(Client):
         except ClientError:
             self._connection.close()
 
-    def _decode_frame(self, found: Operation, frame: Frame) -> object:
+    def _decode_frame(self, found: OperationMessages, frame: Frame) -> object:
         try:
             if self._codec == "json":
                 return convert_json(decode_json(frame.body))

@@ -64,7 +64,7 @@ class PlotSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LevelChange:
     """A place where a series changes its level, and by how much in words."""
 
     x: float
@@ -90,7 +90,7 @@ class Plot:
         description: str,
         series: Sequence[PlotSeries],
         turns: Mapping[float, str] | None = None,
-        steps: Sequence[Step] = (),
+        steps: Sequence[LevelChange] = (),
     ) -> Drawing:
         """Draw the series; an upright line at each of `turns`, and of `steps`, says what begins there."""
         size = (self.frame.width, self.frame.height)
@@ -126,7 +126,7 @@ class Plot:
             if x in written:
                 yield text(x + 4, TOP - 4, label)
 
-    def _steps(self, steps: Sequence[Step]) -> Iterator[Markup]:
+    def _steps(self, steps: Sequence[LevelChange]) -> Iterator[Markup]:
         written = choose_places((self.x(step.x) for step in reversed(steps)), _LABEL_ROOM)
         for step in steps:
             x = self.x(step.x)

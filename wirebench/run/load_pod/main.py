@@ -20,7 +20,7 @@ from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import send_requests
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import climb_ladder, measure_coarsely
-from wirebench.measure.calibration import Conditions, identify_version
+from wirebench.measure.calibration import Fingerprint, identify_version
 from wirebench.measure.conformance import check_services
 from wirebench.measure.counters import find_containers_beside
 from wirebench.measure.observe import observe
@@ -88,7 +88,7 @@ def _calibrate(task: CalibrateTask) -> Calibrated:
         except WirebenchError as error:
             problems.append(error.message)
     return Calibrated(
-        conditions=Conditions.of(cores, task.cores),
+        conditions=Fingerprint.of(cores, task.cores),
         versions={name: identify_version(name) for name, facts in DRIVER_FACTS.items() if facts.in_clusters},
         points=tuple(points),
         problems=tuple(problems),

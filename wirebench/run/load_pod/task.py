@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import Probe
-from wirebench.measure.calibration import Conditions, Point
+from wirebench.measure.calibration import Fingerprint, Point
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
@@ -142,7 +142,7 @@ class CalibrateTask(FrozenModel):
 class Calibrated(FrozenModel):
     """The answer to CalibrateTask: under which conditions what was measured, and what went wrong with the rest."""
 
-    conditions: Conditions
+    conditions: Fingerprint
     #: Of all drivers that load pods have, as `identify_version` returns them.
     versions: dict[Driver, str]
     points: tuple[Point, ...]

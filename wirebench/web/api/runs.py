@@ -15,7 +15,7 @@ from pydantic import Field
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.scaling import find_scalings
-from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, Objective, compute_sizes
+from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, SizingObjective, compute_sizes
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import name_machine
@@ -285,7 +285,7 @@ class SizeQuery(Query):
 
 def size(asked: Asked[SizeQuery]) -> SizingData:
     """Compute how many replicas a rate needs, from the loads of a run."""
-    objective = Objective(asked.query.rate, asked.query.p99_ms, asked.query.utilisation)
+    objective = SizingObjective(asked.query.rate, asked.query.p99_ms, asked.query.utilisation)
     return make_sizing_data(compute_sizes(asked.catalogue.run(asked.run_id), objective), objective)
 
 

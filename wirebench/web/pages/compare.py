@@ -30,7 +30,7 @@ from wirebench.web.render import render
 CHOICES_MAX = 200
 
 
-class CompareQuery(Query):
+class ComparePageQuery(Query):
     """The two runs, or a choice of two, of which the older is the base."""
 
     base: Single[str] = Field(None, description="The run that the other is compared with.")
@@ -54,7 +54,7 @@ class CellView:
 def show_comparison(request: Request) -> Response:
     """Answer with the comparison of two runs, or with the choice of them."""
     catalogue: Catalogue = request.app.state.catalogue
-    query = CompareQuery.read(request.query_params.multi_items())
+    query = ComparePageQuery.read(request.query_params.multi_items())
     if query.run_id:
         return RedirectResponse(_address_of({*query.run_id}), HTTPStatus.SEE_OTHER)
     base, head = query.base or "", query.head or ""

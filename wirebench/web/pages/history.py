@@ -73,7 +73,7 @@ class Shown:
     tables: Mapping[str, tuple[HistoryRow, ...]]
 
 
-class HistoryQuery(CellQuery):
+class HistoryPageQuery(CellQuery):
     """Which cell is shown, of the newest scenario unless one is named."""
 
     scenario: Single[str] = Field(None, description="The scenario whose runs are looked at.")
@@ -86,7 +86,7 @@ def show_history(request: Request) -> Response:
     that it isn't what was asked for.
     """
     pairs = request.query_params.multi_items()
-    query = HistoryQuery.read(pairs)
+    query = HistoryPageQuery.read(pairs)
     catalogue: Catalogue = request.app.state.catalogue
     notices: list[str] = []
     with catalogue.index() as index:
