@@ -133,16 +133,18 @@ def _describe_cross_check(comparison: Comparison, check: Comparison) -> str:
 def describe_gain(gain: Gain) -> str:
     """Say which of two services a step does more for; a whole sentence."""
     subject, baseline = (name_by_factors(each.factors, OF_TRANSPORT) for each in (gain.subject, gain.baseline))
-    name = gain.metric.name
-    measured = f"{format_interval(gain.ratios[name])} the ratio of {gain.metric.label}" if gain.ratios else "nothing"
+    ratio = gain.ratios.get(gain.metric.name)
+    if ratio is None:
+        return f"No block has what it takes to compare the gains of {subject} and {baseline}."
+    measured = f"{subject}'s ratio of {gain.metric.label} is {format_interval(ratio)} {baseline}'s"
     match gain.verdict:
         case "withheld":
-            why = explain_withheld(gain.failed_gates) or "nothing to compare"
-            return f"No verdict on which of {subject} and {baseline} gains more ({why}); measured {measured}."
+            why = explain_withheld(gain.failed_gates)
+            return f"No verdict on which of {subject} and {baseline} gains more ({why}); {measured}."
         case "equivalent":
             return f"{subject} and {baseline} gain equally: {measured}."
         case "inconclusive":
-            detectable = describe_detectable_ratio(gain, str(gain.ratios[name].blocks))
+            detectable = describe_detectable_ratio(gain, str(ratio.blocks))
             return f"Inconclusive which of {subject} and {baseline} gains more: {measured}.{detectable}"
         case verdict:
             return f"{subject} gains {'more' if verdict == 'faster' else 'less'} than {baseline}: {measured}."

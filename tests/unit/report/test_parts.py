@@ -458,7 +458,11 @@ def test_a_cross_check_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("grpc_gain", "said"),
-    [(2.0, "gRPC gains more than REST: 2."), (0.5, "gRPC gains less than REST: 0."), (1.0, "gRPC and REST gain")],
+    [
+        (2.0, "gRPC gains more than REST: gRPC's ratio of requests/s is 2."),
+        (0.5, "gRPC gains less than REST: gRPC's ratio of requests/s is 0."),
+        (1.0, "gRPC and REST gain"),
+    ],
 )
 def test_what_a_step_does_for_two_services_is_compared(tmp_path: Path, grpc_gain: float, said: str) -> None:
     """Beside what it does for each: the ratio of the two ratios, by block."""
