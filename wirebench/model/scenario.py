@@ -203,7 +203,7 @@ class Load(StrictModel):
 
     model: LoadModel = "closed"
     #: What each connection sends under `calls`.
-    calls: Annotated[int, Field(ge=10, le=CALLS_MAX)] | None = None
+    calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: What each sends before them; these don't count.
     warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: The last number of connections of a sweep.

@@ -120,6 +120,12 @@ def test_calls_that_were_not_made_in_time_fail_their_gate(tmp_path: Path) -> Non
     assert ["calls"] == list_failed(lost, tmp_path)
 
 
+def test_connections_that_have_made_their_calls_are_not_missed(tmp_path: Path) -> None:
+    """Of a burst, most have their reply long before the last one."""
+    burst = replace(CLOSED, load={"model": "calls", "calls": 250, "warmup_calls": 50}, latency_ms=1.0)
+    assert "connections" not in burst.judge(tmp_path)
+
+
 def list_failed(window: JudgedWindow, folder: Path) -> list[str]:
     """Return the gates that it fails."""
     return [name for name, gate in window.judge(folder).items() if not gate.passed]

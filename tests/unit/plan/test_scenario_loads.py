@@ -127,7 +127,7 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
     ("old", "new", "expected"),
     [
         (", calls: 500", "", "3: load.model: it needs a number of calls"),
-        ("calls: 500", "calls: 9", "3: load.calls: must be at least 10 (it is 9)"),
+        ("calls: 500", "calls: 0", "3: load.calls: must be at least 1 (it is 0)"),
         ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
         ("calls: 500", "calls: 500, warmup_calls: 0", "3: load.warmup_calls: must be at least 1 (it is 0)"),
