@@ -180,7 +180,7 @@ def judge(run: Found, pairs: list[Judged], looks: int) -> Iterator[tuple[str, Fo
         yield verdict, found
 
 
-def judge_by(run: Found, pair: Found, looks: int) -> Judged:
+def gather(run: Found, pair: Found, looks: int) -> Judged:
     """Return what a verdict on two cells rests on."""
     ratio = compute_ratio(run, pair, pair["metric"], looks)
     return pair, ratio, find_failed_gates(run, pair, ratio)
@@ -308,9 +308,9 @@ def check(run: Found, folder: Path) -> Iterator[str]:
     checks = list(itertools.chain.from_iterable(pair["checks"] for pair in main))
     for pair in (*run["comparisons"], *checks):
         for metric, ratio in pair["ratios"].items():
-            where = f"{pair['subject']} / {pair['baseline']}: {metric}"
+            where = f"{name_pair(pair)}: {metric}"
             yield from list_differences(ratio, compute_ratio(run, pair, metric, looks), where)
-    judged = {name_pair(pair): judge_by(run, pair, looks) for pair in (*main, *checks)}
+    judged = {name_pair(pair): gather(run, pair, looks) for pair in (*main, *checks)}
     gains: list[Found] = []
     judged_gains: list[Judged] = []
     for step in main:

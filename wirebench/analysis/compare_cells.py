@@ -82,7 +82,7 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
             by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin, looks))
     first = judge([each[0] for each in by_services.values()], margin, looks)
     checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin, looks))
-    steps = [_find_gains(each, first[:place], looks) for place, each in enumerate(first)]
+    steps = list(_find_gains(first, looks))
     gains = iter(judge([gain for of_step in steps for gain in of_step], margin, looks))
     judged = (
         replace(
@@ -148,27 +148,34 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
     )
 
 
-def _find_gains(step: Comparison, before: Iterable[Comparison], looks: int) -> list[Gain]:
-    """Return what a step does against the same step of other transports or variants that come before it."""
+def _find_gains(steps: Iterable[Comparison], looks: int) -> Iterator[list[Gain]]:
+    """Yield what each step does against the same step of other transports or variants that come before it."""
     free = {"transport", "variant", *COMES_WITH["transport"], *COMES_WITH["variant"]}
-    if step.factor in free:
-        return []
-    return [
-        Gain(
-            subject=step.subject,
-            baseline=other.subject,
-            metric=step.metric,
-            ratios={step.metric.name: ratio} if (ratio := _compute_gain_ratio(step, other, looks)) else {},
-            failed_gates=tuple({gate.name: gate for gate in (*other.failed_gates, *step.failed_gates)}.values()),
-            margin=step.margin,
-            other=other,
-        )
-        for other in before
-        if other.metric == step.metric
-        and any(other.subject.factors[name] != step.subject.factors[name] for name in ("transport", "variant"))
-        and _alike_but_for(other.subject, step.subject, free)
-        and _alike_but_for(other.baseline, step.baseline, free)
-    ]
+    same: dict[tuple[object, ...], list[Comparison]] = {}
+    for step in steps:
+        both = (step.subject.factors, step.baseline.factors)
+        levels = (level for factors in both for name, level in factors.items() if name not in free)
+        before = same.setdefault((step.factor, step.metric.name, *levels), [])
+        yield [
+            _make_gain(step, other, looks)
+            for other in before
+            if step.factor not in free
+            and any(other.subject.factors[name] != step.subject.factors[name] for name in ("transport", "variant"))
+        ]
+        before.append(step)
+
+
+def _make_gain(step: Comparison, other: Comparison, looks: int) -> Gain:
+    ratio = _compute_gain_ratio(step, other, looks)
+    return Gain(
+        subject=step.subject,
+        baseline=other.subject,
+        metric=step.metric,
+        ratios={step.metric.name: ratio} if ratio else {},
+        failed_gates=tuple({gate.name: gate for gate in (*other.failed_gates, *step.failed_gates)}.values()),
+        margin=step.margin,
+        other=other,
+    )
 
 
 def _compute_gain_ratio(step: Comparison, other: Comparison, looks: int) -> Ratio | None:
