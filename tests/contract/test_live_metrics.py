@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grafana.boards.generators import GENERATORS
 from grafana.boards.transports import TRANSPORTS
-from tests.support.prometheus import Prometheus, started_prometheus
+from tests.support.prometheus import RULES_INTERVAL_S, Prometheus, started_prometheus
 from tests.support.runs import needs_tools, only_run, running, second_lane, wirebench
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.results.runs import Run
@@ -47,7 +47,7 @@ def test_prometheus_gets_every_request_of_a_run(scenario: Callable[[str], Path],
         start_s = time.time()
         done = wirebench("run", scenario(PUSHING), "--out", tmp_path / "results", "--prometheus", f"{url}/")
         assert 0 == done.returncode, done.stderr
-        time.sleep(1)  # rules are evaluated
+        time.sleep(RULES_INTERVAL_S + 1)  # until they were evaluated after the last push
         run, end_s = only_run(tmp_path / "results"), time.time()
         prometheus = Prometheus(url, frozenset(), end_s, int(end_s - start_s))
         chosen = f'namespace="{name_namespace(run.info.id)}", pod="load", node!=""'
