@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -42,6 +43,12 @@ def measurement(truth: Histogram, clocks: dict[Clock, Histogram], dropped: int =
         dropped_iterations=dropped,
     )
     return TruthMeasurement(truth, file, window_s=2.0, unstamped=0)
+
+
+@pytest.fixture(autouse=True)
+def _no_run_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is measured here."""
+    monkeypatch.setattr(accuracy, "CoreClaim", lambda *_: contextlib.nullcontext())
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The Makefile: every documented command, exactly as the documentation has it, as far as `make --dry-run` shows."""
+"""The Makefile, as far as `make --dry-run` shows."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-import typer
 
-from wirebench.cli.app import make_app
+from tests.support.printed_commands import parse
 from wirebench.cli.duration import parse_duration_s
 from wirebench.system.paths import ROOT
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "grafana/README.md", *(ROOT / "docs").glob("*.md")]
-#: A line of a code block up to its comment, or words between backticks.
-COMMAND = re.compile(r"(?m)^make [^#\n]+|(?<=`)make [^`\n]+(?=`)")
-DOCUMENTED = {found.strip() for document in DOCUMENTS for found in COMMAND.findall(document.read_text("utf-8"))}
-#: Those that run `wirebench`; `make load-*` stands for three.
-COMMANDS = sorted(each for each in DOCUMENTED if re.match(r"make (bench|load-[a-z]+|serve|report)(?![\w-])", each))
 VARIABLE = re.compile(r"(?m)^([A-Z_]+) \?= .*## ")
 MAKEFILES = (ROOT / "Makefile", *ROOT.glob("make/*.mk"))
 VARIABLES = [name for file in MAKEFILES for name in VARIABLE.findall(file.read_text())]
@@ -37,19 +29,11 @@ def make(*arguments: str) -> list[str]:
 
 
 def wirebench_arguments(command: str) -> Iterator[list[str]]:
-    """Yield the arguments of each `wirebench` that a documented command would run."""
+    """Yield the arguments of each `wirebench` that a command would run."""
     printed = "\n".join(make("--dry-run", *shlex.split(command)[1:]))
     for line in printed.replace("\\\n", " ").splitlines():
         if line.startswith(".venv/bin/wirebench "):
             yield shlex.split(line)[1:]
-
-
-def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return the command and its parameters, as our own command line reads them."""
-    group: Any = typer.main.get_command(make_app(arguments))
-    with group.make_context("wirebench", list(arguments)) as context:
-        name, command, rest = group.resolve_command(context, arguments)
-        return name, command.make_context(name, rest, parent=context).params
 
 
 def test_no_variable_keeps_the_space_before_its_comment() -> None:
@@ -64,15 +48,6 @@ def test_a_variable_that_is_given_replaces_the_default() -> None:
     """As it is written, with the spaces within it."""
     (arguments,) = wirebench_arguments("make load-rest DURATION=1m ARGS='--operation \"a  b\"'")
     assert ["--duration", "1m", "--operation", "a  b"] == arguments[4:]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_documented_command_is_one_that_wirebench_accepts(command: str) -> None:
-    """With the variables that the documentation gives it, or with none."""
-    for arguments in wirebench_arguments(command):
-        name, parameters = parse(arguments)
-        if name == "load":
-            assert parse_duration_s(parameters["duration"]) >= 1
 
 
 @pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])

@@ -1,0 +1,33 @@
+"""Commands of README and docs that need the cluster, as they are printed; plain `make load-rest` comes first."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from tests.support.cluster import NAMESPACE, Cluster, wait_until
+from tests.support.printed_commands import Place, Printed, select_commands
+from wirebench.system.paths import CHARTS, ROOT
+from wirebench.targets.kubernetes.namespace import LABEL
+
+TIMEOUT_S = 300
+COMMANDS = sorted(select_commands(Place.CLUSTER), key=lambda command: command.text != "make load-rest")
+
+
+@pytest.mark.timeout(2 * TIMEOUT_S)
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_printed_command_does_what_it_says(command: Printed, cluster: Cluster) -> None:
+    """It ends with success; a plain load prints its figures."""
+    wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
+    # Variables that make was given to run the tests aren't for it.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")}
+    done = subprocess.run(["bash", "-c", command.text], cwd=ROOT, env=environment, timeout=TIMEOUT_S,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if "REPLICAS=2" in command.text:
+        upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values"]
+        cluster.helm(*upgrade, "--wait", "--set", "grpc.replicas=1")
+    assert 0 == done.returncode, done.stderr
+    if "make load-" in command.text:
+        assert all(word in done.stdout for word in ("requests", "errors", "p50", "p99", "replica")), done.stdout

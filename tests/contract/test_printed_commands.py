@@ -1,0 +1,179 @@
+"""Commands of README and docs as they are printed, in a copy of the project whose shipped scenarios are short."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.printed_commands import COMMANDS, Place, Printed, select_commands
+from tests.support.runs import all_cores, needs_tools
+from wirebench.system.paths import ROOT
+
+pytestmark = [all_cores, pytest.mark.slow, needs_tools]
+
+TIMEOUT_S = 240
+PORTS = (5000, 8000, 8400, 9000, 50051)
+#: Files that readers bring themselves.
+PROTO = """\
+syntax = "proto3";
+package shop;
+service Catalog { rpc GetItem(Item) returns (Item); }
+message Item { int32 id = 1; }
+"""
+OPENAPI = """\
+openapi: 3.0.3
+info: {title: Shop, version: '1'}
+paths: {/items: {get: {responses: {200: {description: all}}}}}
+"""
+
+
+def is_free(port: int) -> bool:
+    """Return whether nothing listens on a port of this machine."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return True
+    return False
+
+
+@pytest.fixture(autouse=True)
+def _ports_are_free() -> None:
+    """Skip where other programs have the ports that commands print."""
+    deadline = time.monotonic() + 15
+    while taken := [port for port in PORTS if not is_free(port)]:
+        if time.monotonic() > deadline:
+            pytest.skip(f"other programs listen on {taken}")
+        time.sleep(0.2)
+
+
+def shorten(text: str) -> str:
+    """Return a scenario with one short block."""
+    text = re.sub(r"(?m)^blocks: \d+", "blocks: 1", text)
+    return re.sub(r"(warmup_s|window_s): [\d.]+", lambda found: f"{found[1]}: 0.5", text)
+
+
+class Project:
+    """A copy of the project, with the tools of this one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for name in listed.splitlines():
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+        for name in (".venv", ".tools"):
+            (folder / name).symlink_to(ROOT / name)
+        for path in (folder / "scenarios").glob("**/*.yaml"):
+            path.write_text(shorten(path.read_text("utf-8")), "utf-8")
+        readme = (ROOT / "README.md").read_text("utf-8")
+        mine = re.findall(r"(?ms)^```yaml\n(question: .+?)^```", readme)[0]
+        files = {
+            "mine.yaml": shorten(mine),
+            "shop.proto": PROTO,
+            "protos/none.proto": "",
+            "shop.yaml": OPENAPI,
+            "topic.json": "[0.1, 0.2, 0.4]",
+            "budget.yaml": (folder / "docs/examples/budget.yaml").read_text("utf-8"),
+        }
+        for name, text in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")},
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(ROOT / ".tools/bin"), os.environ["PATH"]]),
+            "WIREBENCH_ROOT": str(folder),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+        }
+
+    def start(self, command: str, folder: Path | None = None) -> subprocess.Popen[str]:
+        """Start a command in a shell, in a session of its own."""
+        return subprocess.Popen(
+            ["bash", "-o", "pipefail", "-c", command], cwd=folder or self.folder, env=self.environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+
+    def run(self, command: str, folder: Path | None = None) -> tuple[int, str]:
+        """Run a command to its end; return its exit status and what it printed."""
+        process = self.start(command, folder)
+        try:
+            printed, _ = process.communicate(timeout=TIMEOUT_S)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        return process.returncode, printed
+
+    @contextlib.contextmanager
+    def serving(self, command: str, until: str) -> Iterator[None]:
+        """Run a command that serves: wait for its line, and end it by SIGINT, which is no failure of it."""
+        process = self.start(command)
+        assert process.stdout is not None
+        printed = ""
+        try:
+            while not re.search(until, printed):
+                line = process.stdout.readline()
+                assert line, f"{command} ended: {printed}"
+                printed += line
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                rest, _ = process.communicate(timeout=30)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        assert process.returncode in {0, 2, 130, -signal.SIGINT}, printed + rest  # make says 2
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project with two runs, by the names that commands print for a reader's own."""
+    made = Project(tmp_path_factory.mktemp("project"))
+    for _ in range(2):
+        status, printed = made.run("make bench ARGS='--driver wireload'")
+        assert 0 == status, printed
+    base, head = sorted((made.folder / "results").glob("*-quick"))
+    for name, run in {"BASE": base, "RUN": base, "HEAD": head}.items():
+        (made.folder / name).symlink_to(run)
+    for name in ("FILE", "20261121T101500Z-quick.wirebench.tar.gz"):
+        status, printed = made.run(f"wirebench bundle BASE --output {name}")
+        assert 0 == status, printed
+    return made
+
+
+def find_rule_of(command: str) -> str:
+    """Return what a printed command prints when it serves."""
+    (found,) = (each for each in COMMANDS if each.text == command)
+    assert found.rule is not None
+    return found.rule.until
+
+
+@pytest.mark.parametrize("command", select_commands(Place.HERE), ids=str)
+def test_a_printed_command_does_what_it_says(command: Printed, project: Project) -> None:
+    """It ends with success; one that serves says that it is ready, and ends when asked."""
+    rule = command.rule
+    assert rule is not None
+    if re.search(r"\bnc\b", command.text) and shutil.which("nc") is None:
+        pytest.skip("nc is not installed")
+    with contextlib.ExitStack() as running:
+        for other in rule.needs:
+            running.enter_context(project.serving(other, find_rule_of(other)))
+        if rule.until:
+            running.enter_context(project.serving(command.text, rule.until))
+        else:
+            folder = project.folder / "BASE" if command.text.startswith("find ") else None
+            status, printed = project.run(command.text, folder)
+            assert status in rule.statuses, printed

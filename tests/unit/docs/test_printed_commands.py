@@ -1,0 +1,69 @@
+"""The commands of README and docs: each is tested somewhere, and targets, variables and options exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from tests.support.printed_commands import COMMANDS, PAGES, RULES, Place, Printed, parse, select_commands
+from wirebench.system.paths import ROOT
+
+MAKEFILES = "".join(file.read_text("utf-8") for file in (ROOT / "Makefile", *ROOT.glob("make/*.mk")))
+VARIABLES = set(re.findall(r"(?m)^([A-Z_]+) \?=", MAKEFILES)) | set(re.findall(r"\$\(([A-Z_]+)\)", MAKEFILES))
+#: `make …` between backticks, in sentences.
+INLINE = {
+    found
+    for page in PAGES
+    for found in re.findall(r"(?<=`)make [^`…]+(?=`)", re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text("utf-8")))
+}
+
+
+def test_each_printed_command_is_tested_somewhere() -> None:
+    """A new one needs a rule."""
+    assert [] == [f"{each.place}: {each.text}" for each in COMMANDS if each.rule is None]
+
+
+def test_each_rule_has_a_command_and_names_what_exists() -> None:
+    """A rule whose commands were removed goes, too; the tests that rules name are files."""
+    used = {each.rule for each in COMMANDS}
+    assert [] == [rule.pattern for rule in RULES if rule not in used]
+    assert [] == [name for rule in RULES if rule.tested is Place.ELSEWHERE for name in rule.note.split()
+                  if not (ROOT / name).is_file()]  # fmt: skip
+    assert all(rule.note for rule in RULES if rule.tested is Place.PARSED)
+
+
+@pytest.mark.parametrize("command", select_commands(Place.CI), ids=str)
+def test_integration_runs_what_the_table_says(command: Printed) -> None:
+    """A target is called by its scripts, or is a prerequisite or a part of one that is."""
+    files = (".ci/run", "scripts/test-with-engine", "make/test.mk", "make/code.mk", "make/cluster.mk")
+    scripts = "".join((ROOT / name).read_text("utf-8") for name in files)
+    for target in re.findall(r"(?<=make )[\w -]+", command.text):
+        assert all(name in scripts for name in target.split()), target
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if re.search(r"\bwirebench \w", each.text)], ids=str)
+def test_wirebench_knows_printed_arguments(command: Printed) -> None:
+    """Commands and options, whether the command is run by a test or not."""
+    for part in re.split(r" \| | && |; |\$\(", command.text):
+        words = re.sub(r'^(\w+=\S+ )+|\)"$', "", part)
+        if re.match(r"(\S*bin/)?wirebench ", words):
+            parse(shlex.split(words)[1:])
+
+
+@pytest.mark.parametrize("command", sorted({each.text for each in COMMANDS if each.text.startswith("make ")} | INLINE))
+def test_make_knows_printed_targets_and_variables(command: str) -> None:
+    """As `make --dry-run` shows; what it would run of wirebench is parsed as well."""
+    words = shlex.split(command.partition(" && ")[0])[1:]
+    assert {name for word in words if (name := word.partition("=")[0]).isupper() and "=" in word} <= VARIABLES
+    targets = [word for word in words if not re.search(r"[*=]|^-|^[A-Z]+$", word)]
+    known = "|".join(map(re.escape, targets))
+    assert set(targets) <= set(re.findall(rf"(?m)^(?:.* )?({known})(?: .*)?:", MAKEFILES))
+    if re.match(r"(bench|load-\w+|serve|report|benchmark-replay|fetch-hcs-timing)$", targets[0] if targets else ""):
+        done = subprocess.run(["make", "--dry-run", "--directory", str(ROOT), *words],
+                              capture_output=True, text=True, check=True, timeout=60)  # fmt: skip
+        for line in done.stdout.replace("\\\n", " ").splitlines():
+            if line.startswith(".venv/bin/wirebench "):
+                parse(shlex.split(line)[1:])
