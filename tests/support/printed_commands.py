@@ -71,7 +71,6 @@ RULES = (
     Rule(r"make (load-.*|prometheus grafana|results)", Place.CLUSTER),
     Rule(r"\.tools/bin/kubectl .* get nodes", Place.CLUSTER),
     Rule(r"\.tools/bin/kubectl .* POD_UID", Place.ELSEWHERE, "tests/cluster/test_deployed.py"),
-    Rule(r".*port-forward .*", Place.ELSEWHERE, "tests/cluster/test_results.py"),
     Rule(r".*WIREBENCH_DATABASE_URL.*", Place.ELSEWHERE, "tests/contract/test_databases.py"),
     Rule(r".*(HOST|TOPIC=|0\.0\.N|shop\.example|127\.0\.0\.1:(8080|8081|11211|9090)).*", Place.PARSED,
          "names a host or topic"),
