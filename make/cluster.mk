@@ -2,11 +2,14 @@
 
 CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
-# Whether there is to be a server of results: as it is said, or else as it was when images were last built.
-HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(shell grep --no-messages --silent '^  serve:' build/cluster/images.yaml && echo yes))
+# $(call has-image,NAME): whether it was there when images were last built.
+has-image = $(shell grep --no-messages --silent '^  $(1):' build/cluster/images.yaml && echo yes)
+# Whether there is to be a server of results, with a database.
+HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(call has-image,serve))
+HAS_POSTGRES = $(or $(POSTGRES),$(HAS_RESULTS),$(call has-image,postgres))
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-metrics deploy undeploy prometheus grafana results cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-postgres cluster-metrics deploy undeploy prometheus grafana results cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -14,9 +17,15 @@ docker-up: ## start a Docker engine if none answers (as root, on Debian)
 docker-down: ## end the engine that docker-up has started
 	@scripts/cluster/engine down
 
-cluster-up: cluster-preflight $(CLUSTER_TOOLS) images ## three nodes on this machine, with our services, Prometheus and Grafana
-	@scripts/cluster/node-image
+cluster-up: cluster-preflight ## three nodes on this machine, with our services, Prometheus and Grafana
+	@echo 'cluster-up: 1 of 4: kind, helm and kubectl'
+	+@$(MAKE) --silent --no-print-directory $(CLUSTER_TOOLS)
+	@echo 'cluster-up: 2 of 4: what runs in the cluster'
+	+@$(MAKE) --silent --no-print-directory images
+	@echo 'cluster-up: 3 of 4: the nodes'
+	+@scripts/cluster/node-image
 	@scripts/cluster/cluster up
+	@echo 'cluster-up: 4 of 4: images and charts onto the nodes'
 	@scripts/cluster/cluster load
 	@scripts/cluster/deploy up
 
@@ -27,6 +36,9 @@ cluster-podinfo: .tools/bin/podinfo ## build the image of podinfo, which an exam
 	@scripts/cluster/images build/cluster/podinfo.yaml podinfo
 	@scripts/cluster/cluster load build/cluster/podinfo.yaml
 
+cluster-postgres: POSTGRES := yes
+cluster-postgres: cluster-load ## build the image of PostgreSQL, which `store: postgres` needs, and load it onto the nodes
+
 cluster-metrics: .tools/bin/metrics-server .tools/bin/kubectl ## put metrics-server, which autoscalers need, into the cluster
 	@scripts/cluster/images build/cluster/metrics.yaml metrics-server
 	@scripts/cluster/cluster load build/cluster/metrics.yaml
@@ -36,10 +48,10 @@ deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
 
 # What is given is checked by wirebench, in words.
-LOAD = $(BIN)/wirebench load $(@:load-%=%) --concurrency '$(CONCURRENCY)' --duration '$(DURATION)' \
-  $(if $(RATE),--rate '$(RATE)') $(if $(REPLICAS),--replicas '$(REPLICAS)') $(if $(WORKERS),--workers '$(WORKERS)') $(ARGS)
+LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,CONCURRENCY DURATION RATE OPERATION PAYLOAD PLACEMENT REPLICAS \
+  WORKERS,$(if $($(name)),--$(shell tr A-Z a-z <<<$(name)) '$($(name))')) $(ARGS)
 
-load-rest: setup ## load on the deployed REST service, live in Prometheus: RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS
+load-rest: setup ## load on the deployed REST service, live in Prometheus: RATE, CONCURRENCY, DURATION, OPERATION, PAYLOAD, PLACEMENT, REPLICAS, WORKERS
 	@$(LOAD)
 
 load-grpc: setup ## the same on gRPC, by ghz (ARGS='--driver k6': by k6)
@@ -72,8 +84,8 @@ cluster-preflight:
 
 images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
 	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
-	@scripts/cluster/images build/cluster/images.yaml services services-go load postgres prometheus grafana \
-	  $(if $(HAS_RESULTS),serve)
+	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana \
+	  $(if $(HAS_RESULTS),serve) $(if $(HAS_POSTGRES),postgres)
 
 .tools/bin/kind: make/versions.mk | .tools/.prerequisites
 	$(call install-go,sigs.k8s.io/kind,$(KIND_VERSION))

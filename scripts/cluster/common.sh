@@ -34,6 +34,28 @@ lacks_sys_resource() {
     ! (((16#$bounding >> 24) & 1))
 }
 
+# apt-get, once no other one holds a lock: its own option waits for dpkg's alone.
+apt_get() { # arguments
+  local output deadline=$((SECONDS + 600))
+  until output=$(DEBIAN_FRONTEND=noninteractive apt-get --quiet "$@" 2>&1); do
+    if [[ $output != *"ould not get lock"* ]] || ((SECONDS > deadline)); then
+      printf '%s\n' "$output"
+      return 1
+    fi
+    sleep 2
+  done
+}
+
+# A run's figures would be of a machine that builds, loads or installs something beside it. What a killed run has left
+# doesn't count: its process has gone.
+require_no_run() {
+  local name pid
+  while read -r name pid; do
+    [[ ! -d /proc/$pid ]] || fail "a run is measuring in this cluster: $name" "wait for its end"
+  done < <(kubectl_ours get namespaces --selector wirebench.dev/run --request-timeout=10s --output \
+    'jsonpath={range .items[*]}{.metadata.name} {.metadata.annotations.wirebench\.dev/pid}{"\n"}{end}' 2>/dev/null)
+}
+
 # The one line that says why a command failed: the last that isn't empty.
 last_line() {
   awk 'NF { line = $0 } END { print line }'

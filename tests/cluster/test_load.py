@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -112,6 +113,53 @@ def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Clust
     counted = values(f'max_over_time(ghz_requests_total{{{of_pod}, code="ok"}}[1m])')
     assert int(told[1]) in counted
     assert values(f'last_over_time(ghz_request_duration_seconds{{{of_pod}, quantile="0.99"}}[1m]) > 0')
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> None:
+    """The terminal says within 10 s of helm's end that there are three replicas, which share the load in the end."""
+    text = (ROOT / "docs/cluster.md").read_text()
+    (upgrade,) = re.findall("^.tools/bin/helm .*", text, re.MULTILINE)
+    load = start("make", "load-rest", "RATE=60", "DURATION=70s", "ARGS=--connection reopen")
+    printed: list[tuple[float, str]] = []
+    assert load.stderr is not None
+    reading = threading.Thread(target=lambda: printed.extend((time.monotonic(), line) for line in load.stderr or ()))
+    reading.start()
+    try:
+        wait_until(lambda: any("1 replica: " in line for _, line in printed), "rates are shown")
+        time.sleep(10)
+        subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
+        scaled = time.monotonic()
+        assert load.stdout is not None
+        stdout = load.stdout.read()
+        assert 0 == load.wait(LOAD_TIMEOUT_S), stdout
+        reading.join()
+    finally:
+        load.terminate()
+        subprocess.run([*upgrade.replace("=3", "=1").split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
+    seen = next(moment for moment, line in printed if "-> 3" in line)
+    assert seen < scaled + 10, printed
+    before, after = (
+        re.findall(r" (\d+)/s", line) for line in stdout.splitlines() if "replica" in line and "/s" in line
+    )
+    assert 1 == len(before)
+    assert 50 < float(before[0]) < 70
+    assert 3 == len(after)
+    assert all(10 < float(each) < 30 for each in after), stdout
+
+
+def test_a_load_whose_pod_is_lost_ends_at_once_and_leaves_nothing(cluster: Cluster) -> None:
+    """It says why, long before it would have ended."""
+    load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "5m")
+    wait_until(lambda: load.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
+    time.sleep(5)
+    cluster.kubectl("delete", "pod", "load-socket-1-0", "--namespace", NAMESPACE, "--grace-period=0", "--force")
+    killed = time.monotonic()
+    status, _, stderr = ended(load)
+    assert 1 == status
+    assert "the load's Job load-socket-1 has failed" in stderr
+    assert time.monotonic() - killed < 30
+    assert not left(cluster, "socket")
 
 
 @pytest.mark.usefixtures("_one_replica_afterwards")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -19,7 +20,7 @@ COMMANDS = sorted(select_commands(Place.CLUSTER), key=lambda command: command.te
 @pytest.mark.timeout(2 * TIMEOUT_S)
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_a_printed_command_does_what_it_says(command: Printed, cluster: Cluster) -> None:
-    """It ends with success; a plain load prints its figures."""
+    """It ends with success; a plain load prints its figures, the same ones whatever sends it."""
     wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
     # Variables that make was given to run the tests aren't for it.
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")}
@@ -30,4 +31,6 @@ def test_a_printed_command_does_what_it_says(command: Printed, cluster: Cluster)
         cluster.helm(*upgrade, "--wait", "--set", "grpc.replicas=1")
     assert 0 == done.returncode, done.stderr
     if "make load-" in command.text:
-        assert all(word in done.stdout for word in ("requests", "errors", "p50", "p99", "replica")), done.stdout
+        labels = [line[2:13].strip() for line in done.stdout.splitlines() if re.match("  [a-z]", line)]
+        assert ["requests", "errors", "latency", "server CPU", "replicas", "generator"] == labels, done.stdout
+        assert re.search("errors +0\n.* p50 .* p95 .* p99 .* max ", done.stdout), done.stdout

@@ -23,11 +23,13 @@ VALUES = ("socket.enabled=false", "common.store=postgres", "postgres.enabled=tru
 def release(cluster: Cluster) -> Iterator[str]:
     """Install a REST and a gRPC service on the chart's own PostgreSQL server, and remove them afterwards."""
     flags = [part for value in VALUES for part in ("--set", value)]
-    images = str(ROOT / "build/cluster/images.yaml")
+    images = ROOT / "build/cluster/images.yaml"
+    if "postgres:" not in images.read_text():
+        pytest.skip("the cluster has no image of PostgreSQL: make cluster-postgres")
     try:
         cluster.helm(
             "upgrade", "--install", RELEASE, str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--create-namespace",
-            "--values", images, *flags, "--wait", "--timeout", "240s",
+            "--values", str(images), *flags, "--wait", "--timeout", "240s",
         )  # fmt: skip
         yield RELEASE
     finally:

@@ -16,8 +16,10 @@ from wirebench.model.contract import TargetName
 from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
+from wirebench.present.numbers import format_duration
 from wirebench.present.remarks import describe_load
 from wirebench.results.runs import DEFAULT_FOLDER, DamagedRun, list_runs
+from wirebench.run.progress import TimeLeft
 
 
 def list_(
@@ -51,7 +53,7 @@ def _make_scenario_table(scenarios: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(first, "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
     for row in scenarios:
         cells, blocks = str(row["cells"]), str(row["blocks"])
-        load = f"{row['load']}; {'≤ ' if row['model'] == 'calls' else ''}{row['load_s']:.0f} s"
+        load = f"{row['load']}; {'≤ ' if row['model'] == 'calls' else ''}{format_duration(row['expected_s'])}"
         targets = "all" if row["targets"] == list(get_args(TargetName)) else ", ".join(row["targets"])
         table.add_row(row["scenario"], targets, cells, blocks, load, row["question"])
     return table
@@ -85,6 +87,7 @@ def _read_scenarios() -> Iterator[dict[str, Any]]:
             "model": plan.scenario.load.model,
             "load": describe_load(plan.scenario.load),
             "load_s": plan.measured_s,
+            "expected_s": TimeLeft.of(plan, targets[0]).compute_s(),
             "question": plan.scenario.question,
         }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import typer
@@ -15,42 +15,56 @@ from wirebench.cli.output import make_console
 from wirebench.cli.progress import Countdown
 from wirebench.cli.verbosity import note
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.application import load_builtin
-from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS, Balancing, Driver, Transport
-from wirebench.model.record import Record
-from wirebench.model.variant import CONNECTIONS_MAX
-from wirebench.plan.driver_support import DRIVER_FACTS
+from wirebench.model.contract import Balancing, Connection, Driver, Placement, Transport
+from wirebench.plan.overrides import Override, parse_override
+from wirebench.plan.plain_load import plan_load
 from wirebench.present import plain_load as text
 from wirebench.present.escape import escape_controls
-from wirebench.run.plain_load import list_observers, send_load
+from wirebench.run.plain_load import PlainLoad, list_observers, send_load
 from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets.kubernetes import Deployed, find_access, find_observer
 
 _LABEL_WIDTH = 11
+_RATE = re.compile(r"(?:(?P<first>\d+):)?(?P<last>\d+)(?::(?P<growing_s>\d+(?:\.\d+)?)s?)?")
 
 
 def load(  # noqa: PLR0913 - one parameter an option
     transport: Annotated[Transport, typer.Argument(help="The service to load.")],
     *,
     rate: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Requests per second; default: as fast as replies come.")
+        str | None,
+        typer.Option(
+            metavar="N|FROM:TO[:TIME]",
+            help="Requests per second; default: as fast as replies come. 100:1000 grows all the time, 100:1000:10s for "
+            "10 s, 100:1000:0 at once.",
+        ),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=CONNECTIONS_MAX, help="Connections, with one request at a time each.")
-    ] = 8,
+    concurrency: Annotated[int, typer.Option(help="Connections, with one request at a time each.")] = 8,
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s",
-    driver: Annotated[Driver | None, typer.Option(help="Default: ghz for grpc, k6 for the others.")] = None,
+    driver: Annotated[
+        Driver | None, typer.Option(help="Default: ghz for grpc, if its rate is steady; k6 for all others.")
+    ] = None,
     operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get",
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            help="Of operations that have one: small, profile, list, batch, 512k, or a number of bytes or users."
+        ),
+    ] = None,
+    placement: Annotated[
+        Placement | None,
+        typer.Option(
+            help="Where the load runs. same-pod: with a service of its own beside it. Default: on the node for load."
+        ),
+    ] = None,
     balancing: Annotated[
         Balancing, typer.Option(help="By the cluster (service), by the client (headless), or one pod alone.")
     ] = "service",
-    replicas: Annotated[
-        int | None, typer.Option(min=1, max=100, help="Pods of the service; default: as it is.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Processes in each of them; default: as it is.")
-    ] = None,
+    connection: Annotated[
+        Connection, typer.Option(help="Keep connections, or reopen them for each request, which new replicas get, too.")
+    ] = "keep",
+    replicas: Annotated[int | None, typer.Option(help="Pods of the service; default: as it is.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes in each of them; default: as it is.")] = None,
     cluster_options: Cluster,
     verbosity: Verbosity,
 ) -> None:
@@ -60,55 +74,77 @@ def load(  # noqa: PLR0913 - one parameter an option
     repetitions and without a verdict.
     """
     verbosity.apply()
-    make_cell = functools.partial(
-        Cell,
-        driver=_choose_driver(transport, driver, operation),
-        operation=operation,
-        concurrency=concurrency,
-        rate_per_s=rate,
-        balancing=balancing,
-    )
-    window_s = parse_duration_s(duration)
+    factors = {
+        "transport": transport,
+        "concurrency": concurrency,
+        "operation": operation,
+        "payload": payload,
+        "placement": placement,
+        "balancing": balancing,
+        "connection": connection,
+        "replicas": replicas,
+        "workers": workers,
+    }
+    options = [
+        parse_override(f"--{name} {value}", ("factors", name), str(value))
+        for name, value in factors.items()
+        if value is not None
+    ]
+    options.append(Override(f"--duration {duration}", ("load", "window_s"), parse_duration_s(duration)))
+    rates = [] if rate is None else list(_parse_rate(rate))
+    is_ramp = any(each.at == ("load", "model") for each in rates)
+    driver = driver or ("ghz" if transport == "grpc" and connection == "keep" and not is_ramp else "k6")
+    cell, asked = plan_load([*options, *rates, Override(f"--driver {driver}", ("factors", "driver"), driver)])
     access, images = find_access(cluster_options.context, cluster_options.kubeconfig, cluster_options.values or ())
     cluster = Deployed(access, images)
     with handle_interrupts(STOPPING):
         cluster.check(transport)
         load_pods = cluster.make_load_pods(transport)
         cluster.scale(transport, replicas, workers)
-        endpoint = cluster.find_endpoint(transport)
+        endpoint = cluster.find_endpoint(transport, beside_load=placement == "same-pod")
         prometheus = find_observer(access, "prometheus")
         if prometheus is None:
             note("note: no Prometheus is ready in the cluster, so nothing is live; make deploy installs it")
-        done = send_load(
-            cluster, load_pods, endpoint, make_cell, window_s=window_s, prometheus=prometheus, show=Countdown
-        )
+        done = send_load(cluster, load_pods, endpoint, cell, asked, prometheus=prometheus, show=LoadCountdown)
         notes = [*list_observers(access), *done.notes]
-    print_load(done.record, notes, make_console())
+    print_load(done, notes, make_console())
     if done.record.service is None:
         hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
         raise WirebenchError("not one request succeeded", hint)
 
 
-def _choose_driver(transport: Transport, driver: Driver | None, operation: str) -> Driver:
-    possible = [name for name in TRANSPORTS[transport].drivers if DRIVER_FACTS[name].in_clusters]
-    if driver is not None and driver not in possible:
-        raise UsageError(f"{transport} has no driver {driver!r}", f"choose from {', '.join(possible)}")
-    # Writing loads need unused ids on a service that has had other loads: `wirebench run` chooses them.
-    reading = [name for name, each in load_builtin().operations.items() if not (each.writes or each.stream)]
-    if operation not in reading:
-        raise UsageError(
-            f"--operation: {operation!r} is not one of {', '.join(reading)}",
-            "`wirebench run` measures writes as well",
-        )
-    return driver or ("ghz" if transport == "grpc" else "k6")
+def _parse_rate(rate: str) -> Iterable[Override]:
+    """Yield the keys of a load with this rate, or one that grows. Raises UsageError."""
+    found, option = _RATE.fullmatch(rate), f"--rate {rate}"
+    if found is None or (found["growing_s"] and not found["first"]):
+        raise UsageError(f"{option}: not a rate", "write it like 100, or 100:1000 for one that grows")
+    yield Override(option, ("factors", "rate_per_s"), int(found["last"]))
+    if found["first"]:
+        yield Override(option, ("load", "model"), "ramp")
+        yield Override(option, ("load", "from_rate_per_s"), int(found["first"]))
+    if found["growing_s"]:
+        yield Override(option, ("load", "ramp_s"), float(found["growing_s"]))
 
 
-def print_load(record: Record, notes: Iterable[str], console: Console) -> None:
+class LoadCountdown(Countdown):
+    """Counts down, and shows the requests/s of the replicas."""
+
+    def __enter__(self) -> LoadCountdown:  # noqa: PYI034 - no class is derived from it
+        super().__enter__()
+        return self
+
+    def __call__(self, rates: Mapping[str, float], before: int | None) -> None:
+        self.figures = text.describe_rates(rates)
+        if before is not None:
+            note(f"replicas: {before} -> {len(rates)}")
+
+
+def print_load(done: PlainLoad, notes: Iterable[str], console: Console) -> None:
     """Print a load on what `make_console` returns: what was asked for, its figures, failed gates, and notes."""
-    console.print(text.describe_load(record), style="bold", soft_wrap=True)
-    for label, figure in text.list_figures(record):
+    console.print(text.describe_load(done.record), style="bold", soft_wrap=True)
+    for label, figure in text.list_figures(done.record, done.phases):
         console.print(f"  {label:{_LABEL_WIDTH}} {figure}", soft_wrap=True)
-    for line in text.list_failed_gates(record):
+    for line in text.list_failed_gates(done.record):
         console.print(line, style="yellow", soft_wrap=True)
     for each in notes:
         console.print(escape_controls(each), soft_wrap=True)

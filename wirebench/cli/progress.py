@@ -92,6 +92,8 @@ class Countdown(ProgressBar):
         super().__init__(text, expected_s, shows_counts=False)
         self._text = text
         self._expected_s = expected_s
+        #: Of what is counted down, to be shown beside the time that is left.
+        self.figures = ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._count, name="countdown", daemon=True)
 
@@ -110,6 +112,7 @@ class Countdown(ProgressBar):
             elapsed_s = time.monotonic() - started
             left_s = round(self._expected_s - elapsed_s)
             left = f"{format_left(left_s)} left" if left_s > 0 else "finishing"
+            left += f"; {self.figures}" if self.figures else ""
             self.update(f"{self._text}: {left}", always=True, completed=elapsed_s, note=left)
             if self._ended.wait(_BAR_INTERVAL_S if self.is_terminal else _PLAIN_INTERVAL_S):
                 return

@@ -230,7 +230,7 @@ GATES = (
         limit=RATE_ERROR_MAX,
         unit="of the rate asked for",
         metrics=_ALL,
-        advice="the load was not what was asked for: lower the rate, or give the generator more cores",
+        advice="the load was not what was asked for: lower the rate, or raise the concurrency or the service's limits",
         value=_compute_rate_error,
     ),
     GateRule(
@@ -310,7 +310,8 @@ GATES = (
         limit=0.1,
         unit="from the window's first half to its last",
         metrics=_ALL,
-        advice="it had not settled: lengthen load.warmup_s, and see what else runs on the machine",
+        advice="the rate changed during the window: lengthen load.warmup_s, and see whether the service is throttled, "
+        "and what else runs on the machine",
         value=_compute_drift,
     ),
     GateRule(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.model.labels import name_gate, pluralise
 from wirebench.model.record import Record
 from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_number
+from wirebench.run.replica_watch import ReplicaPhase
 
 _ERROR_TEXTS_SHOWN = 5
+#: Rates are of the last 15 s.
+_PHASE_S_MIN = 10.0
 #: Gates whose figure has a line of its own.
 _SHOWN_ELSEWHERE = frozenset({"error_rate", "dropped_iterations"})
 #: What to do about gates whose own advice is for scenarios: a load has options.
@@ -20,12 +23,13 @@ _ADVICE = {
     "connections": "some were not open yet, or got no reply: lower --concurrency, or raise --replicas or --workers",
     "warmup": "requests took longer than the second of warm-up: lower --concurrency, or raise --replicas or --workers",
     "samples": "too few for a p99: raise --duration",
-    "drift": "it had not settled: send it again, now that the service is warm, and see what else runs there",
+    "drift": "the rate changed: send it again, now that the service is warm; see what else runs there, and whether the "
+    "service is throttled",
     "shared_host": "the nodes are one machine, which hasn't the cores for all limits at once: lower --replicas",
     "replica_balance": "some replicas had most of the connections: make --concurrency a multiple of --replicas",
     "throttled_generator": "the generator met its CPU limit: lower --concurrency or --rate",
 }
-_OF_MAKE = "  make load-* takes these options as RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS"
+_OF_MAKE = "  make load-* takes these options as RATE, CONCURRENCY, DURATION, REPLICAS, WORKERS, PLACEMENT"
 
 
 def list_failed_gates(record: Record) -> Iterator[str]:
@@ -41,18 +45,25 @@ def list_failed_gates(record: Record) -> Iterator[str]:
 def describe_load(record: Record) -> str:
     factors = record.factors
     load = f"{factors['rate_per_s']:,}/s on " if factors["rate_per_s"] else ""
+    if record.over_time:
+        load = f"from {record.over_time[0].rate_asked_per_s:,.0f}/s to {load}"
+    payload = f" ({factors['payload']})" if factors["payload"] is not None else ""
+    placement = f" from {factors['placement']}" if factors["placement"] else ""
     service = (
         f"{pluralise(int(factors['replicas'] or 1), 'replica')} × {pluralise(int(factors['workers'] or 1), 'worker')}"
     )
     return (
-        f"{factors['transport']} {factors['operation']} by {factors['driver']}: "
+        f"{factors['transport']} {factors['operation']}{payload} by {factors['driver']}{placement}: "
         f"{load}{pluralise(int(factors['concurrency'] or 1), 'connection')} for {record.window_s:g} s; "
         f"{service} ({factors['runtime']})"
     )
 
 
-def list_figures(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield each figure with its label; those that follow under the same label have none."""
+def list_figures(record: Record, phases: Sequence[ReplicaPhase] = ()) -> Iterator[tuple[str, str]]:
+    """Yield each figure with its label; those that follow under the same label have none.
+
+    `phases` are those of its replicas, if Prometheus saw them.
+    """
     failed = sum(record.errors.values())
     yield "requests", f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}"
     if record.dropped_iterations:
@@ -63,18 +74,45 @@ def list_figures(record: Record) -> Iterator[tuple[str, str]]:
         yield "", escape_controls(str(text))
     yield "latency", _describe_latency(record)
     server, generator = record.server, record.generator
-    if server.cpu_us_per_request is not None:
+    if len(phases) > 1:
+        yield "server CPU", "unknown: replicas came or went"
+    elif server.cpu_us_per_request is not None:
         throttled = (
             f", throttled in {pluralise(server.throttled_periods, 'period')}" if server.throttled_periods else ""
         )
         yield "server CPU", f"{format_number(server.cpu_us_per_request)} µs per request{throttled}"
-    counts = server.requests_by_replica or {}
-    for label, (name, count) in zip(("replicas", *[""] * len(counts)), counts.items(), strict=False):
-        yield label, f"{name}: {count:,} ({count / max(1, sum(counts.values())):.0%})"
+    lines = list(_list_phases(phases) if len(phases) > 1 else _list_replicas(record))
+    yield from zip(("replicas", *[""] * len(lines)), lines, strict=False)
     if int(record.factors["workers"] or 1) > 1 and server.fairness is not None and server.fairness < FAIRNESS_MIN:
         yield "workers", f"uneven shares: Jain's index {server.fairness:.2f}, where 1 is even"
     if generator.cpu_share is not None:
         yield "generator", f"{generator.cpu_share:.0%} of its CPU limit"
+
+
+def describe_rates(rates: Mapping[str, float]) -> str:
+    """Write the requests/s of each replica by the last part of its name, which no other one has."""
+    each = ", ".join(f"{name.rpartition('-')[2]} {rate:,.0f}/s" for name, rate in sorted(rates.items()))
+    return f"{pluralise(len(rates), 'replica')}: {each}"
+
+
+def _list_phases(phases: Sequence[ReplicaPhase]) -> Iterator[str]:
+    """Yield the rates in each phase that was long enough for them; the others are parts of a rollout."""
+    for phase in phases:
+        if phase.end_s - phase.start_s >= _PHASE_S_MIN:
+            start, end = (f"{round(each) // 60}:{round(each) % 60:02d}" for each in (phase.start_s, phase.end_s))
+            yield f"{start} to {end}: {describe_rates(phase.rates)}"
+
+
+def _list_replicas(record: Record) -> Iterator[str]:
+    """Yield the share of each replica, and in it of each worker."""
+    counts = record.server.requests_by_replica or {}
+    workers = (record.server.requests_by_worker or {}).items()
+    for name, count in counts.items():
+        own = [each for worker, each in workers if len(counts) == 1 or worker.startswith(f"{name}/")]
+        idle = [0] * (int(record.factors["workers"] or 1) - len(own))
+        shares = ", ".join(f"{each:,}" for each in sorted((*own, *idle), reverse=True))
+        by_worker = f"; by worker {shares}" if int(record.factors["workers"] or 1) > 1 else ""
+        yield f"{name}: {count:,} ({count / max(1, sum(counts.values())):.0%}){by_worker}"
 
 
 def _compare_with_asked(record: Record) -> str:

@@ -37,6 +37,7 @@ from wirebench.system.signals import Interrupted
 from wirebench.targets import Description, Endpoint, Target
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
+from wirebench.targets.target import LoadLostError
 
 #: How long a service whose load has failed may take to end.
 _ENDING_S = 2.0
@@ -97,8 +98,18 @@ class _Execution:
             if not self.verifier.is_done:
                 self.verifier.verify_in_turns(self._run_services)
             for planned in left:
-                with self._run_services((planned.cell.service,)) as endpoints:
-                    self._measure(planned, endpoints[planned.cell.service])
+                try:
+                    self._measure_alone(planned)
+                except LoadLostError as error:
+                    if not self.target.restarts_services:
+                        raise  # what was sent would be sent again to the same services
+                    self.progress.step(f"{error.message}: measuring {planned.cell.id} again")
+                    self.writer.note(f"{planned.id} was measured twice, as the load pod of the first time was lost")
+                    self._measure_alone(planned)
+
+    def _measure_alone(self, planned: PlannedCell) -> None:
+        with self._run_services((planned.cell.service,)) as endpoints:
+            self._measure(planned, endpoints[planned.cell.service])
 
     def is_settled(self, blocks: int) -> bool:
         """Return whether a run ends after so many blocks that is repeated until its verdicts are settled."""

@@ -17,28 +17,34 @@ from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.per_request import PART_S_MAX
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.model.cell import Cell
-from wirebench.model.contract import CLOSING_RUNTIMES, TRANSPORTS
+from wirebench.model.contract import CLOSING_RUNTIMES
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod import pods
+from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch, ShowRates
+from wirebench.system.paths import IMAGES
 from wirebench.targets import Endpoint
 from wirebench.targets.kubernetes import OUR_CONTEXT, Access, Deployed, find_observer
 from wirebench.targets.kubernetes.load import AROUND_S, KubernetesLoadPods
 
-_WARMUP_S = 1.0
 _SEED_MAX = 2**31 - 1
 #: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
 _OBSERVERS = {"Prometheus": "http://127.0.0.1:9090", "Grafana": "http://127.0.0.1:3000/d/wirebench-generators"}
 
-#: Shows progress on what takes about so many seconds.
-ShowProgress = Callable[[str, float], AbstractContextManager[object]]
+
+#: Shows progress on what takes about so many seconds; what the `with` block gets shows rates.
+ShowProgress = Callable[[str, float], AbstractContextManager[ShowRates]]
 
 
 @dataclass(frozen=True, slots=True)
 class PlainLoad:
-    """What a load came to: a record that belongs to no run, and what is missing in it or in the live metrics."""
+    """What a load came to: a record that belongs to no run, and what is missing in it or in the live metrics.
+
+    `phases` are several if the replicas changed meanwhile.
+    """
 
     record: Record
+    phases: tuple[ReplicaPhase, ...]
     notes: tuple[str, ...]
 
 
@@ -46,57 +52,66 @@ def send_load(  # noqa: PLR0913 - where, what, and who watches
     cluster: Deployed,
     load_pods: KubernetesLoadPods,
     endpoint: Endpoint,
-    make_cell: Callable[..., Cell],
+    cell: Cell,
+    load: Load,
     *,
-    window_s: float,
     prometheus: str | None,
     show: ShowProgress,
 ) -> PlainLoad:
-    """Send a load from a pod, of which nothing is left.
+    """Send a load from a pod, of which nothing is left; of the cell, what the service decides is the service's.
 
-    `make_cell` has the levels that were asked for; the others are the service's. Raises WirebenchError.
+    Raises WirebenchError.
     """
-    job = _make_job(endpoint, make_cell, window_s, prometheus)
-    cell, asked = job.cell, job.load
-    parts = math.ceil(asked.window_s / PART_S_MAX) if cell.driver == "ghz" else 1
-    expected_s = AROUND_S + parts * asked.warmup_s + asked.window_s
+    job = _make_job(endpoint, cell, load, prometheus)
+    cell, phases = job.cell, list[ReplicaPhase]()
+
+    def read_rates() -> dict[str, float]:
+        # A service beside the load has one replica.
+        if prometheus is None or endpoint.service.beside_load:
+            return {}
+        return cluster.read_rates(cell.transport, prometheus)
+
+    parts = math.ceil(load.window_s / PART_S_MAX) if cell.driver == "ghz" else 1
+    expected_s = AROUND_S + parts * load.warmup_s + load.window_s
     try:
-        with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s):
+        with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
+            load_pods.watch = ReplicaWatch(read_rates, show_rates, phases).look
             observed = pods.observe(load_pods, job, endpoint, lambda: None)
     finally:
         cluster.remove(load_pods)
-    limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + load_pods.count_cores(job.load)
+    limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + load_pods.count_cores(load)
     shared_cores = cluster.count_shared_cores()
     conditions = Conditions(host_share=limits / shared_cores if shared_cores else None)
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         record = make_record(replace(job, output=Path(folder) / job.output), observed, conditions)
     notes = []
     if record.server.cpu_s is None:
-        why = endpoint.usage_problem or "an agent did not answer in time"
+        why = endpoint.usage_problem or "an agent did not answer in time, or replicas were replaced"
         notes.append(f"server CPU and memory are missing: {why}")
     if problem := observed[0].metrics_push_problem:
         notes.append(f"live metrics are incomplete: {problem}")
-    return PlainLoad(record, tuple(notes))
+    return PlainLoad(record, tuple(phases), tuple(notes))
 
 
-def _make_job(endpoint: Endpoint, make_cell: Callable[..., Cell], window_s: float, prometheus: str | None) -> Job:
-    """Return the job that a pod does on a service as it is; `make_cell` has the levels that were asked for."""
+def _make_job(endpoint: Endpoint, cell: Cell, load: Load, prometheus: str | None) -> Job:
+    """Return the job that a pod does on a service as it is."""
     service = endpoint.service
-    cell = make_cell(
-        transport=service.transport,
+    own = replace(
+        cell,
         runtime=service.runtime,
+        implementation=service.implementation,
         workers=service.workers,
         threads=service.threads,
         store=service.store,
         store_connections=service.store_connections,
-        codec=TRANSPORTS[service.transport].codecs[0],
-        connection="reopen" if service.runtime in CLOSING_RUNTIMES else "keep",
+        connection="reopen" if service.runtime in CLOSING_RUNTIMES else cell.connection,
         replicas=service.replicas,
         cpu_limit_millicores=service.cpu_limit_millicores,
+        memory_limit_mib=service.memory_limit_mib,
     )
     return Job(
-        cell=cell,
-        load=Load(model="open" if cell.rate_per_s else "closed", warmup_s=_WARMUP_S, window_s=window_s),
+        cell=own,
+        load=load,
         address=endpoint.address,
         seed=random.SystemRandom().randrange(_SEED_MAX),
         id_base=CREATED_FIRST_ID,
@@ -112,7 +127,9 @@ def list_observers(access: Access) -> Iterator[str]:
     for name, address in _OBSERVERS.items():
         inside = find_observer(access, name.lower())
         if inside and access.context == OUR_CONTEXT:
-            yield f"{name}: {address}"
+            # Prometheus' module, which it is built from where its image can't be pulled, has no pages.
+            has_pages = not (IMAGES.parent / "not-pulled" / name.lower()).exists()
+            yield f"{name}: {address}{'' if has_pages else ' (its API alone: no pages)'}"
         elif inside:
             service, _, namespace = str(urlsplit(inside).hostname).partition(".")
             yield f"{name}: kubectl --namespace {namespace} port-forward service/{service} {urlsplit(inside).port}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import Disruption
 from wirebench.model.histogram_file import Window
@@ -43,6 +43,8 @@ class Replica:
     metrics_url: str | None = None
     #: Whether it is in the zone that the load comes from; None where replicas aren't spread over zones.
     in_load_zone: bool | None = None
+    #: Whether its user may replace or remove it during a load; its own counts are lost then, and the load is not.
+    may_go: bool = False
 
     @property
     def relies_on_metrics(self) -> bool:
@@ -96,6 +98,10 @@ class Description:
     shared_cores: int | None = None
 
 
+class LoadLostError(WirebenchError):
+    """A load pod has gone, with what it measured."""
+
+
 class LoadPods(Protocol):
     """Where load comes from if not from this process: pods that each carry out a task (`wirebench.run.load_pod`)."""
 
@@ -108,7 +114,7 @@ class LoadPods(Protocol):
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.
 
         They are placed as the cell says; `meanwhile` is called once, early in the window. Raises WirebenchError if one
-        can't be started, or fails.
+        can't be started, or fails, and LoadLostError if one has gone.
         """
 
     def run_once(

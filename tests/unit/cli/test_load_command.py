@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,19 @@ from wirebench.cli.output import make_console
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.histogram_file import ErrorText
+from wirebench.model.record import Server
 from wirebench.model.scenario import Load
+from wirebench.plan.overrides import Override
+from wirebench.plan.plain_load import plan_load
+from wirebench.run.plain_load import PlainLoad
+from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch
+from wirebench.targets.kubernetes import load as load_module
 from wirebench.targets.kubernetes.deployed import Deployed, read_service
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.workloads import is_rolled_out
-from wirebench.targets.target import Endpoint
+from wirebench.targets.target import Endpoint, LoadLostError
 
 
 @pytest.mark.parametrize(
@@ -45,15 +52,29 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["rest", "--rate", "0"], "'--rate'"),
-        (["rest", "--rate", "abc"], "'--rate'"),
+        (["rest", "--rate", "0"], "--rate 0: factors.rate_per_s: must be at least 1"),
+        (["rest", "--rate", "abc"], "--rate abc: not a rate"),
+        (["rest", "--rate", "100::5"], "--rate 100::5: not a rate"),
+        (["rest", "--rate", "100:5x"], "--rate 100:5x: not a rate"),
+        (["rest", "--rate", "1:9:60"], "--rate 1:9:60: load.ramp_s: the rate would grow for 60 s"),
+        (["rest", "--rate", "1:500000"], "requests in warm-up and window are over"),
+        (["grpc", "--driver", "ghz", "--rate", "1:9"], "ghz takes no schedule of single requests"),
+        (["grpc", "--driver", "ghz", "--connection", "reopen"], "ghz keeps its connections"),
+        (["rest", "--concurrency", "0"], "--concurrency 0: factors.concurrency: must be at least 1"),
+        (["rest", "--replicas", "0"], "--replicas 0: factors.replicas: must be at least 1"),
+        (["rest", "--workers", "65"], "--workers 65: factors.workers: must be at most 64"),
+        (["rest", "--payload", "huge"], "--payload huge: factors.payload: must be one of small,"),
+        (["rest", "--payload", "5"], "--payload 5: factors.payload: users.get has no payload 5"),
+        (["rest", "--payload", "5,6"], "--payload 5,6: a load takes one value"),
+        (["rest", "--operation", "users.grab"], "there is no operation or workload 'users.grab'"),
+        (["rest", "--operation", "ledger.stream_transactions"], "it writes or is a stream"),
+        (["rest", "--placement", "here"], "'here' is not one of 'same-pod'"),
+        (["rest", "--placement", "same-pod", "--replicas", "2"], "has one service to go to, and not 2"),
+        (["rest", "--driver", "oha"], "oha is not in the image of the load pods"),
         (["rest", "--duration", "5x"], "the duration '5x'"),
         (["rest", "--driver", "ghz"], "rest has no driver 'ghz'"),
         (["tcp"], "'tcp'"),
-        (
-            ["grpc", "--operation", "users.create"],
-            "'users.create' is not one of users.get, users.list, ledger.get_balance",
-        ),
+        (["grpc", "--operation", "users.create"], "--operation users.create: it writes or is a stream"),
         (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
     ],
 )
@@ -66,11 +87,17 @@ def test_wrong_usage_is_refused_before_anything_starts(arguments: list[str], sai
     assert step.startswith("next: ")
 
 
-def shown(tmp_path: Path, of: Cell, *notes: str, **changes: Any) -> list[str]:  # noqa: ANN401 - fields of Record
+def shown(
+    tmp_path: Path,
+    of: Cell,
+    *notes: str,
+    phases: tuple[ReplicaPhase, ...] = (),
+    **changes: Any,  # noqa: ANN401 - fields of Record
+) -> list[str]:
     """Return the lines that are printed of a load."""
     run = RunBuilder(cells=[of], blocks=1, record=changes).write(tmp_path)
     text = io.StringIO()
-    print_load(run.records[0], notes, make_console(text))
+    print_load(PlainLoad(run.records[0], phases, ()), notes, make_console(text))
     return text.getvalue().splitlines()
 
 
@@ -101,6 +128,70 @@ def test_failures_are_told_with_their_words(tmp_path: Path) -> None:
     assert any("100 (10.00%): 60 internal, 40 not_found" in line for line in lines)
     assert 5 == sum("internal: \\x1b[2J" in line for line in lines)
     assert any("no request succeeded" in line for line in lines)
+
+
+def test_requests_are_told_by_replica_and_worker(tmp_path: Path) -> None:
+    """A worker without a request is there, too."""
+    server = Server(
+        cpu_us_per_request=100.0,
+        cpu_s=1.0,
+        memory_bytes=None,
+        throttled_periods=None,
+        requests_by_worker={"a/1": 60, "a/2": 40, "b/7": 100},
+        fairness=0.5,
+        requests_by_replica={"a": 100, "b": 100},
+    )
+    lines = shown(tmp_path, cell("rest", replicas=2, workers=2), server=server)
+    assert "  replicas    a: 100 (50%); by worker 60, 40" in lines
+    assert "              b: 100 (50%); by worker 100, 0" in lines
+
+
+def test_replicas_that_came_are_told_with_the_rates_before_and_after(tmp_path: Path) -> None:
+    """Steps of a rollout that were too short for a rate are left out; CPU time of other replicas is unknown."""
+    phases = (
+        ReplicaPhase(0, 20, {"rest-x-a": 99.6}),
+        ReplicaPhase(22, 24, {"rest-x-a": 70, "rest-x-b": 0}),
+        ReplicaPhase(25, 65, {"rest-x-a": 33.4, "rest-x-b": 33.2, "rest-x-c": 33.1}),
+    )
+    lines = shown(tmp_path, cell("rest"), phases=phases)
+    assert "  replicas    0:00 to 0:20: 1 replica: a 100/s" in lines
+    assert "              0:25 to 1:05: 3 replicas: a 33/s, b 33/s, c 33/s" in lines
+    assert "  server CPU  unknown: replicas came or went" in lines
+    assert not any("0:22" in line for line in lines)
+
+
+def test_replicas_are_watched_until_others_are_there() -> None:
+    """Each change begins a phase, which has the last rates that were seen; what can't be read is left out."""
+    seen: list[dict[str, float] | None] = [{"a": 1}, {"a": 2}, None, {}, {"a": 3, "b": 0}, {"a": 2, "b": 2}]
+    shown_rates: list[tuple[Any, int | None]] = []
+    phases: list[ReplicaPhase] = []
+
+    def read() -> dict[str, float]:
+        if (rates := seen.pop(0)) is None:
+            raise WirebenchError("the API server is away")
+        return rates
+
+    moments = itertools.count(100)
+    watch = ReplicaWatch(read, lambda *args: shown_rates.append(args), phases, clock=lambda: next(moments))
+    while seen:
+        watch.look()
+    assert [ReplicaPhase(0, 1, {"a": 2}), ReplicaPhase(2, 3, {"a": 2, "b": 2})] == phases
+    assert [None, None, 1, None] == [before for _, before in shown_rates]
+
+
+def test_a_load_is_planned_as_a_cell_is() -> None:
+    """A steady rate is kept by ghz, which no scenario takes; where the load runs is open unless it is asked for."""
+    rate = Override("--rate 9", ("factors", "rate_per_s"), 9)
+    named = [
+        Override("", ("factors", "transport"), "grpc"),
+        Override("", ("factors", "driver"), "ghz"),
+        Override("", ("factors", "payload"), 7),
+        Override("", ("factors", "operation"), "users.list"),
+    ]
+    planned, asked = plan_load([*named, rate])
+    assert ("open", 9, 7, None) == (asked.model, planned.rate_per_s, planned.payload, planned.placement)
+    planned, asked = plan_load([*named, Override("", ("factors", "placement"), "same-node")])
+    assert ("closed", None, "same-node") == (asked.model, planned.rate_per_s, planned.placement)
 
 
 def test_gates_that_failed_are_told_and_notes_come_last(tmp_path: Path) -> None:
@@ -207,3 +298,19 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
     load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {}, lambda: None)
 
     assert [role if selected else {}] == [each["nodeSelector"] for each in told]
+
+
+def test_a_load_whose_pod_has_gone_ends_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load that is watched isn't waited for to its end, and says that it was lost, which a run may do again."""
+    pod = {"metadata": {"name": "load-1-0"}, "spec": {}, "status": {"phase": "Running"}}
+    answers = {"pods": [[pod], [pod], []]}
+    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_: answers[kind].pop(0) if kind in answers else [])
+    monkeypatch.setattr(Helm, "upgrade", lambda *_: None)
+    monkeypatch.setattr(load_module, "_WATCH_POLL_S", 0.01)
+    access = Access(None, None)
+    looked: list[bool] = []
+    load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, watch=lambda: looked.append(True))
+    loaded = cell("rest")
+    with pytest.raises(LoadLostError, match="its pods have gone"):
+        load_pods.measure(loaded, Load(window_s=60), Endpoint(loaded.service, "rest:5000"), {}, lambda: None)
+    assert [True] == looked

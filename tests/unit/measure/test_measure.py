@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
+from wirebench.errors import WirebenchError
 from wirebench.measure import counters, usage
 from wirebench.measure.cell import Conditions
 from wirebench.measure.counters import (
@@ -109,6 +110,14 @@ def test_a_request_is_waited_for_whose_reply_came_before_its_count(
     replica = Replica("a", "http://127.0.0.1:1")
     assert {"a": {"7": expected}} == count_since([replica], {"a": {"7": 10}}, sent)
     assert {"a": {"7": 6}} == count_since([replica], {"a": {"7": 10}}, 7)
+
+
+def test_a_replica_that_may_go_has_no_counts_when_it_has_gone() -> None:
+    """Its load is told all the same; of one that has to stay, it is an error."""
+    nowhere = "http://127.0.0.1:1"
+    assert {} == count_since([Replica("a", nowhere, may_go=True)], {"a": {"7": 10}}, 7)
+    with pytest.raises(WirebenchError, match="can't read"):
+        count_since([Replica("a", nowhere)], {"a": {"7": 10}}, 7)
 
 
 def test_calls_that_were_not_made_in_time_fail_their_gate(tmp_path: Path) -> None:

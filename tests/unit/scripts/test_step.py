@@ -34,3 +34,16 @@ def test_a_step_prints_whole_lines_where_others_print(environment: dict[str, str
     """Alone it is one line. What the command printed is shown if it fails, and its status is kept."""
     assert (0, good) == run("echo quiet", **environment)
     assert (3, failed) == run("echo why; exit 3", **environment)
+
+
+@pytest.mark.parametrize(
+    ("environment", "printed"),
+    [
+        ({}, "it ... 1 min ... 2 min ... N s\n"),
+        ({"PARALLEL": "yes"}, "it ...\nit: 1 min ...\nit: 2 min ...\nit: N s\n"),
+    ],
+    ids=["alone", "beside others"],
+)
+def test_a_long_step_says_every_minute_that_it_still_runs(environment: dict[str, str], printed: str) -> None:
+    """Minutes of one second each, here; what is counted ends with the step."""
+    assert (0, printed) == run("sleep 2.6", STEP_MINUTE_S="1", **environment)

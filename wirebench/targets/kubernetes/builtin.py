@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import yaml
+
+from wirebench.errors import UsageError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Disruption, Transport
 from wirebench.model.variant import PodSecurity
+from wirebench.system.paths import IMAGES
 from wirebench.targets.kubernetes import secrets, values
 from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, build_selector
 from wirebench.targets.kubernetes.helm import Helm
@@ -38,6 +42,8 @@ class BuiltinServices:
 
     def prepare(self, services: Sequence[ServiceSpec], nodes: Nodes) -> None:
         """Check that nodes have room for each of the services, and the zones that it needs. Raises UsageError."""
+        if any(service.store == "postgres" for service in services):
+            self._check_postgres_image()
         for service in services:
             is_spread = service.traffic_distribution is not None
             nodes.check_room(_sum_cpu_millicores(service), anywhere=is_spread)
@@ -46,6 +52,14 @@ class BuiltinServices:
         self._node_selector = nodes.selector("server")
         self._load_zone = nodes.load_zone
         self._speaks_tls = any(service.tls != "none" for service in services)
+
+    def _check_postgres_image(self) -> None:
+        """Reject a database whose image `make cluster-up` hasn't built; other clusters pull theirs."""
+        values_of_files = [yaml.safe_load(path.read_text()) or {} for path in self._helm.values_files]
+        if IMAGES in self._helm.values_files and not any(
+            "postgres" in each.get("image", {}) for each in values_of_files
+        ):
+            raise UsageError("factors.store: the cluster has no image of PostgreSQL", "make cluster-postgres builds it")
 
     def create_secrets(self) -> None:
         """Create certificates, if a service speaks TLS. Raises WirebenchError."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlencode, urlsplit
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Store, Transport
 from wirebench.targets.kubernetes import namespace, nodes, values
-from wirebench.targets.kubernetes.endpoints import build_endpoint, build_selector, read_agents
+from wirebench.targets.kubernetes.endpoints import (
+    build_endpoint,
+    build_endpoint_beside_load,
+    build_selector,
+    read_agents,
+)
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
@@ -22,6 +30,8 @@ from wirebench.targets.target import Endpoint
 NAMESPACE = "wirebench"
 OBSERVABILITY = "wirebench-observability"
 _SETTLED_TIMEOUT_S = 180.0
+#: Of rates: two scrapes at least, as Prometheus looks every 5 s.
+_RATE_WINDOW = "15s"
 _DEPLOY_HINT = "make deploy installs it"
 
 
@@ -50,9 +60,15 @@ class Deployed:
         if changes:
             self._helm.change(values.SERVICES, {transport: changes})
 
-    def find_endpoint(self, transport: Transport) -> Endpoint:
-        """Wait until a service has all its replicas, and return it. Raises WirebenchError if it doesn't get there."""
+    def find_endpoint(self, transport: Transport, *, beside_load: bool = False) -> Endpoint:
+        """Wait until a service has all its replicas, and return it. Raises WirebenchError if it doesn't get there.
+
+        `beside_load`: return one of its own that is like it, in the pod of the load.
+        """
         service = read_service(transport, self._find_deployment(transport))
+        if beside_load:
+            own = replace(service, replicas=1, beside_load=True)
+            return build_endpoint_beside_load(own, read_agents(self._kubectl))
 
         def are_ready(pods: Sequence[Pod]) -> bool:
             are_all = len(pods) == service.replicas and all(pod.serves for pod in pods)
@@ -60,7 +76,24 @@ class Deployed:
 
         hint = "lower replicas, or make deploy"
         pods = wait_ready(self._kubectl, build_selector(transport), are_ready, hint, _SETTLED_TIMEOUT_S)
-        return build_endpoint(service, pods, NAMESPACE, read_agents(self._kubectl))
+        endpoint = build_endpoint(service, pods, NAMESPACE, read_agents(self._kubectl))
+        return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
+
+    def read_rates(self, transport: Transport, prometheus: str) -> dict[str, float]:
+        """Return the requests/s that each replica has had in the last seconds, by pod, as a Prometheus there says.
+
+        Raises WirebenchError.
+        """
+        address, labels = urlsplit(prometheus), f'namespace="{NAMESPACE}",transport="{transport}"'
+        service, _, namespace_there = str(address.hostname).partition(".")
+        # A replica without requests has no counter, but is there.
+        query = (
+            f"sum by (pod) (rate(wirebench_request_duration_seconds_count{{{labels}}}[{_RATE_WINDOW}]) "
+            f"and on (pod) wirebench_build_info{{{labels}}}) or 0 * max by (pod) (wirebench_build_info{{{labels}}})"
+        )
+        path = f"/api/v1/namespaces/{namespace_there}/services/{service}:{address.port}/proxy/api/v1/query"
+        found = json.loads(self._kubectl.read(f"{path}?{urlencode({'query': query})}"))["data"]["result"]
+        return {each["metric"]["pod"]: float(each["value"][1]) for each in found}
 
     def make_load_pods(self, transport: Transport) -> KubernetesLoadPods:
         """Return what starts load on a service. Raises WirebenchError if another such load is going on."""

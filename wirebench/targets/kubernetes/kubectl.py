@@ -17,6 +17,7 @@ from wirebench.system.processes import ProcessError
 #: The context of `make cluster-up`.
 OUR_CONTEXT = "kind-wirebench"
 _TIMEOUT_S = 30.0
+_READ_TIMEOUT_S = 5.0
 #: An API server may be away for as long as this: it restarts, or a leader is elected.
 _AWAY_S_MAX = 60.0
 _RETRY_PAUSE_S = 1.0
@@ -128,6 +129,10 @@ class Kubectl:
         text = retry_while_unreachable(lambda: self._call(["get", kind, *where, *chosen, "--output=json"]))
         items: list[dict[str, Any]] = json.loads(text)["items"]
         return items
+
+    def read(self, path: str) -> str:
+        """Return what the API server answers to a GET, once and within a few seconds."""
+        return self._call(["get", "--raw", path], timeout_s=_READ_TIMEOUT_S)
 
     def find(self, kind: str, name: str) -> dict[str, Any] | None:
         text = self._run("get", kind, name, "--ignore-not-found", "--output=json")

@@ -17,13 +17,15 @@ from wirebench.targets.kubernetes import values
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Kubectl
 from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless
-from wirebench.targets.target import Endpoint, Task
+from wirebench.targets.target import Endpoint, LoadLostError, Task
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
 #: How long it takes as a rule until it has started, and its end was noticed.
 AROUND_S = 5.0
 _POLL_S = 0.5
+#: How often a load that is watched is looked at: kubectl takes 0.1 s of a core.
+_WATCH_POLL_S = 2.5
 #: What a load pod takes besides its driver.
 _HARNESS_MIB = 256
 #: From a pod that runs to the first request, about; and how far into the window something is done meanwhile.
@@ -48,6 +50,9 @@ class KubernetesLoadPods:
     one_machine: bool = False
     memory_mib: int = 1024
     zone_selector: Mapping[str, str] = field(default_factory=dict)
+    #: Called every few seconds while a load runs, whose pods are then looked at, too. None: the API server is not asked
+    #: meanwhile, which on one machine would take CPU time from what is measured.
+    watch: Callable[[], None] | None = None
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -78,11 +83,10 @@ class KubernetesLoadPods:
             **_describe_endpoints([endpoint]),
         }
 
-        def attend() -> None:
-            # The API server is not asked while the load runs: on one machine that would take CPU time from it.
-            time.sleep(_STARTING_S + load.warmup_s + expected_s * _EARLY)
+        def attend(rest: Callable[[float], None]) -> None:
+            rest(_STARTING_S + load.warmup_s + expected_s * _EARLY)
             meanwhile()
-            time.sleep(expected_s * (1 - _EARLY))
+            rest(expected_s * (1 - _EARLY))
 
         return self._run(cell.service, settings, attend)
 
@@ -104,25 +108,36 @@ class KubernetesLoadPods:
             "activeDeadlineSeconds": round(expected_s + _EXTRA_S),
             **_describe_endpoints(endpoints),
         }
-        (printed,) = self._run(None, settings, lambda: time.sleep(expected_s))
+        (printed,) = self._run(None, settings, lambda rest: rest(expected_s))
         return printed
 
     def _run(
-        self, service: ServiceSpec | None, settings: Mapping[str, Any], attend: Callable[[], None]
+        self,
+        service: ServiceSpec | None,
+        settings: Mapping[str, Any],
+        attend: Callable[[Callable[[float], None]], None],
     ) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
         self.helm.upgrade(self.release, values.build_load_values(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
-        attend()
+        attend(lambda seconds: self._rest(name, count, seconds))
         pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
         return tuple(self.kubectl.read_logs(pod.name, "load") for pod in pods)
+
+    def _rest(self, job: str, count: int, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while self.watch and time.monotonic() < end - _WATCH_POLL_S:
+            time.sleep(_WATCH_POLL_S)
+            self._wait(job, count, end, ("Running", _SUCCEEDED), seen=count)
+            self.watch()
+        time.sleep(max(0.0, end - time.monotonic()))
 
     def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
 
-        Raises WirebenchError if they fail, or are fewer than were `seen` before.
+        Raises WirebenchError if they fail or take too long, LoadLostError if they are fewer than were `seen` before.
         """
         while True:
             pods = self._read_pods(job)
@@ -130,19 +145,19 @@ class KubernetesLoadPods:
             if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
             if len(pods) < seen or time.monotonic() > deadline:
-                self._fail(job, pods)
+                self._fail(job, pods, LoadLostError if len(pods) < seen else WirebenchError)
             seen = len(pods)
             time.sleep(_POLL_S)
 
     def _read_pods(self, job: str) -> list[Pod]:
         return [Pod.read(each) for each in self.kubectl.get("pods", f"batch.kubernetes.io/job-name={job}")]
 
-    def _fail(self, job: str, pods: Sequence[Pod]) -> None:
+    def _fail(self, job: str, pods: Sequence[Pod], kind: type[WirebenchError]) -> None:
         """Raise what the Job says of itself: a pod has gone, or time is up."""
         (found,) = self.kubectl.get("jobs", f"batch.kubernetes.io/job-name={job}") or ({},)
         conditions = found.get("status", {}).get("conditions", ())
         said = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
-        raise WirebenchError(
+        raise kind(
             f"the load's Job {job} has failed: {said or 'its pods have gone, or it took too long'}",
             "see whether the cluster's nodes are well: kubectl describe nodes",
             "\n".join(explain(self.kubectl, pod) for pod in pods),

@@ -42,8 +42,10 @@ def build_service_values(service: ServiceSpec) -> Values:
         "replicas": service.replicas,
         "workers": service.workers,
         "store": service.store,
-        "resources": {"cpu": f"{service.cpu_limit_millicores}m", "memory": f"{service.memory_limit_mib}Mi"},
+        "resources": {"cpu": f"{service.cpu_limit_millicores}m"},
     }
+    if service.memory_limit_mib is not None:
+        values["resources"]["memory"] = f"{service.memory_limit_mib}Mi"
     if service.implementation == "python":
         values["runtime"] = service.runtime
     if service.store == "postgres":
