@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from wirebench.present.live_queries import EVENTS, NAMESPACES, Event
+
 
 @dataclass(frozen=True)
 class Datasource:
@@ -22,26 +24,33 @@ POSTGRESQL = Datasource("postgresql", "grafana-postgresql-datasource", "Results"
 
 #: What a chart needs that not every system has: cAdvisor's figures, a CPU limit of the services, PostgreSQL as store.
 Need = Literal["cadvisor", "cpu-limit", "postgres"]
+#: `lines`, `states` and `heatmap` are over time, `points` too, a point a run; `table` has a row for each set of labels,
+#: and `curve` a line for each transport over its first query, which gives the place, with the others there.
+Kind = Literal["lines", "points", "states", "heatmap", "table", "curve"]
+#: Those that show one value of each series, that of the time range.
+INSTANT: tuple[Kind, ...] = ("table", "curve")
 
 
 @dataclass(frozen=True)
 class Query:
-    """PromQL and the name of each series in the legend; or SQL, whose column `metric` names them.
+    """PromQL and the name of each series in the legend, or of a column; or SQL, whose column `metric` has the names.
 
-    A name begins with the transport where there is one (`{{transport}}`): the colours go by it.
+    A name of series begins with the transport where there is one (`{{transport}}`): the colours go by it.
     """
 
     expr: str
     legend: str = "{{transport}}"
     dashed: bool = False  # what something is compared with: what was asked for, a limit
+    unit: str = ""  # of a column, where it isn't the chart's
 
 
 @dataclass(frozen=True)
 class Chart:
     """One panel. Its description says what it shows, how to read it, and what a bad sign is.
 
-    `lowest` and `highest` bound the axis; `limit` draws a line that should not be crossed; `empty` is what an empty one
-    says.
+    `lowest` and `highest` bound the axis, which reaches to `soft_highest` at least; `limit` draws a line that should
+    not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table;
+    `empty` is what an empty one says.
     """
 
     title: str
@@ -49,10 +58,13 @@ class Chart:
     unit: str
     queries: tuple[Query, ...]
     needs: Need | None = None
-    kind: Literal["lines", "points", "bars", "table"] = "lines"
+    kind: Kind = "lines"
     lowest: float | None = 0
     highest: float | None = None
+    soft_highest: float | None = None
     limit: float | None = None
+    states: tuple[str, ...] = ()
+    sort: tuple[str, ...] = ("transport",)
     empty: str | None = None
 
 
@@ -89,6 +101,7 @@ class Board:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     datasource: Datasource = PROMETHEUS
+    events: tuple[Event, ...] = EVENTS
     time_range: str = "now-15m"
     refresh: str = "10s"
 
@@ -98,18 +111,6 @@ class Board:
             yield from row.charts
 
 
-#: Series that every load tool has; wireload has k6's names.
-LOAD_TOOLS = "k6_vus|ghz_requests_total"
-#: Services that Prometheus scrapes, and load: of a run outside a cluster it gets the load alone.
-_ANY = f'__name__=~"wirebench_build_info|{LOAD_TOOLS}"'
 #: One at a time: figures of two namespaces have nothing to do with each other.
-NAMESPACE = Variable("namespace", "Namespace", values_of(f"{{{_ANY}}}", "namespace"), several=False)
-TRANSPORT = Variable("transport", "Transport", values_of(f'{{{_ANY}, namespace="$namespace"}}', "transport"))
-#: The filter of every query that knows transports.
-CHOSEN = 'namespace="$namespace", transport=~"$transport"'
-
-
-def client_service_time(quantile: float) -> str:
-    """Return the query of a quantile that the recording rules have for k6 and ghz: 0.5, 0.95 or 0.99."""
-    name = "namespace_transport:client_request_duration_seconds:quantile_rate30s"
-    return f'{name}{{{CHOSEN}, quantile="{quantile}"}}'
+NAMESPACE = Variable("namespace", "Namespace", values_of(NAMESPACES, "namespace"), several=False)
+TRANSPORT = Variable("transport", "Transport", values_of(f'{NAMESPACES[:-1]}, namespace="$namespace"}}', "transport"))

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import string
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from grafana_foundation_sdk.builders import bargauge, common, dashboard, prometheus, table, timeseries
+from grafana_foundation_sdk.builders import (
+    common,
+    dashboard,
+    heatmap,
+    prometheus,
+    statetimeline,
+    table,
+    timeseries,
+    xychart,
+)
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.runtime import UnknownDataquery
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models import heatmap as heatmaps
+from grafana_foundation_sdk.models import prometheus as promql
+from grafana_foundation_sdk.models import xychart as curves
 
-from grafana.board import PROMETHEUS, Board, Chart, Datasource, Need, Query, Variable
+from grafana.board import INSTANT, PROMETHEUS, Board, Chart, Datasource, Need, Query, Variable
+from wirebench.present.live_queries import Event
 
 #: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
 COLOURS: Mapping[str, str] = MappingProxyType({"rest": "blue", "grpc": "orange", "socket": "green"})
@@ -33,7 +47,11 @@ _EMPTY: Mapping[Need, str] = MappingProxyType(
         "postgres": "No data: no service uses PostgreSQL",
     }
 )
-_Panel = timeseries.Panel | bargauge.Panel | table.Panel
+#: Of states, by how many there are, from good to bad.
+_STATE_COLOURS = ("green", "yellow", "orange", "red")
+#: Where `wirebench serve` answers unless it is told otherwise.
+_RESULTS_URL = "http://127.0.0.1:8400"
+_Panel = timeseries.Panel | table.Panel | xychart.Panel | heatmap.Panel | statetimeline.Panel
 
 
 def to_json(board: Board) -> str:
@@ -52,12 +70,16 @@ def _dashboard(board: Board) -> models.Dashboard:
         .tooltip(models.DashboardCursorSync.CROSSHAIR)
         .readonly()
         .link(_link_to_the_others())
+        .link(_link_to_results(board))
         .with_variable(
             dashboard.DatasourceVariable("datasource").label(board.datasource.title).type(board.datasource.type)
         )
     )
     for variable in board.variables:
         builder.with_variable(_variable(board.datasource, variable))
+    builder.with_variable(dashboard.TextBoxVariable("results").label("wirebench serve").default_value(_RESULTS_URL))
+    for event in board.events:
+        builder.annotation(_annotation(board.datasource, event))
     number = 0
     for row in board.rows:
         number += 1
@@ -75,6 +97,30 @@ def _link_to_the_others() -> dashboard.DashboardLink:
         .tags([TAG])
         .keep_time(keep_time=True)
         .include_vars(include_vars=True)
+    )
+
+
+def _link_to_results(board: Board) -> dashboard.DashboardLink:
+    """Lead to the run that is chosen: the server knows it by its namespace."""
+    run = "/runs/${namespace}" if board.datasource is PROMETHEUS else ""
+    link = dashboard.DashboardLink("Report").type(models.DashboardLinkType.LINK).url(f"${{results}}{run}")
+    return (
+        link.icon("external link")
+        .tooltip("The run's results and report, by wirebench serve")
+        .target_blank(target_blank=True)
+    )
+
+
+def _annotation(datasource: Datasource, event: Event) -> dashboard.AnnotationQuery:
+    return (
+        dashboard.AnnotationQuery()
+        .name(event.name)
+        .datasource(_chosen(datasource))
+        .enable(enable=True)
+        .icon_color(event.colour)
+        .expr(event.expr)
+        .step("5s")
+        .title_format(event.title)
     )
 
 
@@ -116,12 +162,31 @@ def _panel(datasource: Datasource, chart: Chart) -> _Panel:
     for transport, colour in COLOURS.items():
         colouring = {"mode": _colour_mode(datasource, chart), "fixedColor": colour}
         panel.override_by_regexp(rf"/^{transport}\b/", [_property("color", colouring)])
-    for ref_id, query in zip("ABCD", chart.queries, strict=False):
+    for ref_id, query in zip(string.ascii_uppercase, chart.queries, strict=False):
         panel.with_target(_target(datasource, ref_id, query, chart.kind))
+        if query.unit:
+            panel.override_by_name(query.legend, [_property("unit", query.unit)])
         if query.dashed:
             dashes = {"fill": "dash", "dash": [8, 8]}
             panel.override_by_query(ref_id, [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)])
+    if datasource is PROMETHEUS and chart.kind in INSTANT:
+        for name, settings in _columns_of(chart):
+            panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
     return panel
+
+
+def _columns_of(chart: Chart) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Join the queries' values by their labels into one table, with a column for each query."""
+    names = {
+        f"Value #{ref_id}": query.legend for ref_id, query in zip(string.ascii_uppercase, chart.queries, strict=False)
+    }
+    yield "merge", {}
+    # Of transformed frames all labels are columns, but the values' names have to come from here.
+    hidden = ("Time", "replicas", "workers") if chart.kind == "curve" else ("Time",)
+    yield "organize", {"excludeByName": dict.fromkeys(hidden, True), "renameByName": names}
+    if chart.kind == "curve":
+        yield "sortBy", {"sort": [{"field": chart.queries[0].legend}]}
+        yield "partitionByValues", {"fields": ["transport"], "keepFields": False}
 
 
 def _colour_mode(datasource: Datasource, chart: Chart) -> models.FieldColorModeId:
@@ -130,23 +195,27 @@ def _colour_mode(datasource: Datasource, chart: Chart) -> models.FieldColorModeI
     return models.FieldColorModeId.SHADES if many else models.FieldColorModeId.FIXED
 
 
-def _lines(chart: Chart, calcs: Sequence[str] = ("mean", "max", "lastNotNull")) -> timeseries.Panel:
-    legend = (
-        common.VizLegendOptions()
-        .show_legend(show_legend=True)
-        .display_mode(options.LegendDisplayMode.TABLE)
-        .placement(options.LegendPlacement.BOTTOM)
-        .calcs(list(calcs))
-    )
+def _legend(chart: Chart) -> common.VizLegendOptions:
+    """Say figures in the legend where a chart has few series; more would leave the plot no room."""
+    few = all(query.legend.count("{{") < 2 for query in chart.queries) and chart.kind == "lines"  # noqa: PLR2004
+    mode = options.LegendDisplayMode.TABLE if few else options.LegendDisplayMode.LIST
+    calcs = ["mean", "max", "lastNotNull"] if few else []
+    legend = common.VizLegendOptions().show_legend(show_legend=True).display_mode(mode).calcs(calcs)
+    return legend.placement(options.LegendPlacement.BOTTOM)
+
+
+def _lines(chart: Chart) -> timeseries.Panel:
     tooltip = common.VizTooltipOptions().mode(options.TooltipDisplayMode.MULTI).sort(options.SortOrder.DESCENDING)
     panel = (
         timeseries.Panel()
-        .legend(legend)
+        .legend(_legend(chart))
         .tooltip(tooltip)
         .line_width(2)
         .fill_opacity(5)
         .show_points(options.VisibilityMode.NEVER)
     )
+    if chart.soft_highest is not None:
+        panel.axis_soft_max(chart.soft_highest)
     if chart.limit is not None:
         line = models.Threshold(value=chart.limit, color="red")
         steps = [models.Threshold(value=None, color="transparent"), line]
@@ -157,25 +226,56 @@ def _lines(chart: Chart, calcs: Sequence[str] = ("mean", "max", "lastNotNull")) 
 
 def _points(chart: Chart) -> timeseries.Panel:
     """Draw every value, as they are few, and a line from each to the next of its series; no mean of what isn't one."""
-    panel = _lines(chart, ("min", "max", "lastNotNull"))
-    return panel.show_points(options.VisibilityMode.ALWAYS).span_nulls(span_nulls=True)
+    return _lines(chart).show_points(options.VisibilityMode.ALWAYS).span_nulls(span_nulls=True)
 
 
-def _bars(_chart: Chart) -> bargauge.Panel:
+def _states(chart: Chart) -> statetimeline.Panel:
+    shown = {
+        str(number): models.ValueMappingResult(text=text, color=colour, index=number)
+        for number, (text, colour) in enumerate(zip(chart.states, _STATE_COLOURS, strict=True))
+    }
     return (
-        bargauge.Panel()
-        .orientation(options.VizOrientation.HORIZONTAL)
-        .display_mode(options.BarGaugeDisplayMode.BASIC)
-        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+        statetimeline.Panel()
+        .mappings([models.ValueMap(options=shown)])
+        .show_value(options.VisibilityMode.NEVER)
+        .merge_values(merge_values=True)
+        .legend(_legend(chart))
     )
 
 
-def _table(_chart: Chart) -> table.Panel:
-    return table.Panel().filterable(filterable=True)
+def _heatmap(chart: Chart) -> heatmap.Panel:
+    colour = heatmap.HeatmapColorOptions().mode(heatmaps.HeatmapColorMode.SCHEME).scheme("Blues").steps(64)
+    return (
+        heatmap.Panel()
+        .calculate(calculate=False)
+        .color(colour)
+        .cell_values(heatmap.CellValues().unit(chart.unit).decimals(0))
+        .tooltip(heatmap.HeatmapTooltip().mode(options.TooltipDisplayMode.SINGLE))
+        .hide_legend()
+    )
+
+
+def _table(chart: Chart) -> table.Panel:
+    sort: list[Builder[options.TableSortByFieldState]] = [
+        common.TableSortByFieldState().display_name(name).desc(desc=False) for name in chart.sort
+    ]
+    return table.Panel().filterable(filterable=True).sort_by(sort)
+
+
+def _curve(chart: Chart) -> xychart.Panel:
+    """Draw all columns of a transport over the first of them."""
+    x, *_ = chart.queries
+    return (
+        xychart.Panel()
+        .mapping(curves.SeriesMapping.AUTO)
+        .show(curves.XYShowMode.POINTS_AND_LINES)
+        .legend(_legend(chart))
+        .axis_label(x.legend)
+    )
 
 
 _KINDS: Mapping[str, Callable[[Chart], _Panel]] = MappingProxyType(
-    {"lines": _lines, "points": _points, "bars": _bars, "table": _table}
+    {"lines": _lines, "points": _points, "states": _states, "heatmap": _heatmap, "table": _table, "curve": _curve}
 )
 
 
@@ -184,7 +284,7 @@ def _target(datasource: Datasource, ref_id: str, query: Query, kind: str) -> Bui
         return _Sql(datasource, ref_id, query, "table" if kind == "table" else "time_series")
     chosen = _chosen(datasource)
     target = prometheus.Dataquery().ref_id(ref_id).datasource(chosen).expr(query.expr).legend_format(query.legend)
-    return target.instant() if kind == "bars" else target.range()
+    return target.instant().format(promql.PromQueryFormat.TABLE) if kind in INSTANT else target.range()
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,7 @@ RESULTS = Board(
         _levels("Driver", "driver"),
     ),
     rows=(_SPEED, _TRUST, _FIGURES),
+    events=(),
     datasource=POSTGRESQL,
     time_range="now-90d",
     refresh="5m",

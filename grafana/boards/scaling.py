@@ -2,54 +2,86 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import (
-    CHOSEN,
-    NAMESPACE,
-    TRANSPORT,
-    Board,
-    Chart,
-    Query,
-    Row,
-    Variable,
-    client_service_time,
-    values_of,
-)
+from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
 from wirebench.measure.gates import FAIRNESS_MIN
+from wirebench.present.live_queries import CHOSEN, sum_client_durations
 
-_POD = Variable("replica", "Replica", values_of(f"wirebench_build_info{{{CHOSEN}}}", "pod"))
-_CHOSEN_PODS = f'{CHOSEN}, pod=~"$replica"'
-_BY_SCALE = (
-    " * on (namespace, transport) group_left (replicas, workers)"
-    f" namespace_transport_replicas_workers:wirebench_scale:info{{{CHOSEN}}}"
-)
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"
-_REPLICA = "{{transport}} {{pod}}"
-_RATE_BY_SCALE = f"namespace_transport_replicas_workers:wirebench_requests:rate30s{{{CHOSEN}}}"
 _LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_rate1m{container!="load"}'
 _STORE_WAIT = 'rate(wirebench_store_wait_seconds_{}{{namespace="$namespace"}}[$__rate_interval])'
-_OF_CHOSEN_PODS = (
+_OF_TRANSPORT = (
     " * on (namespace, pod) group_left (transport)"
-    f" max by (namespace, pod, transport) (wirebench_build_info{{{_CHOSEN_PODS}}})"
+    f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}})"
 )
 
+#: By transport, replicas and workers: the middle of the settled rates of the time range, and the number of processes.
+_RATE = (
+    "max by (transport, replicas, workers) (quantile_over_time(0.5,"
+    f" namespace_transport_replicas_workers:wirebench_requests:settled_rate15s{{{CHOSEN}}}[$__range]))"
+)
+_PROCESSES = (
+    "(max by (transport, replicas, workers) (max_over_time("
+    f"namespace_transport_replicas_workers:wirebench_processes:product{{{CHOSEN}}}[$__range])) and {_RATE})"
+)
+_FEWEST = f"min by (transport) ({_PROCESSES})"
+_BASE = f"max by (transport) ({_RATE} and {_PROCESSES} == on (transport) group_left () {_FEWEST})"
+_IDEAL = f"{_PROCESSES} / on (transport) group_left () {_FEWEST}"
+_SPEEDUP = f"{_RATE} / on (transport) group_left () {_BASE}"
+
 _GROWTH = Row(
-    "Do more replicas and workers bring more?",
+    "What do more replicas and workers bring?",
+    (
+        Chart(
+            title="Speed-up, beside the ideal",
+            description="Settled throughput at each number of processes (replicas × workers), over that of the "
+            "fewest; dashed is what as many times the processes would bring at best. The load has to ask for it: use "
+            "a closed one. Bad: a line that leaves the ideal one: see below what is shared badly or used up.",
+            unit="suffix: ×",
+            queries=(
+                Query(_PROCESSES, "processes", unit=units.Short),
+                Query(_SPEEDUP, "speed-up"),
+                Query(_IDEAL, "ideal", dashed=True),
+            ),
+            kind="curve",
+        ),
+        Chart(
+            title="Throughput by replicas × workers",
+            description="Requests a second that services answered, the median of all windows in the time range in "
+            "which neither replicas nor the rate changed. Speed-up is over the fewest processes of the transport, "
+            "efficiency the share of the ideal speed-up. Bad: an efficiency that falls.",
+            unit=units.Short,
+            queries=(
+                Query(_PROCESSES, "processes"),
+                Query(_RATE, "requests/s", unit=units.RequestsPerSecond),
+                Query(_SPEEDUP, "speed-up", unit="suffix: ×"),
+                Query(_IDEAL, "ideal", unit="suffix: ×"),
+                Query(f"({_SPEEDUP}) / ({_IDEAL})", "efficiency", unit=units.PercentUnit),
+            ),
+            kind="table",
+            sort=("transport", "processes"),
+            lowest=None,
+        ),
+    ),
+)
+
+_TIME = Row(
+    "How does it go over time?",
     (
         Chart(
             title="Requests, by replicas × workers",
             description="Requests a second that all replicas answer; a series is one number of replicas and of "
-            "workers in each. Twice the replicas should bring nearly twice the rate, if the load asks for it. Bad: "
-            "the same rate with more replicas: see below what is shared badly or used up.",
+            "workers in each. Bad: the same rate with more replicas.",
             unit=units.RequestsPerSecond,
-            queries=(Query(_RATE_BY_SCALE, _SCALE),),
+            queries=(
+                Query(f"namespace_transport_replicas_workers:wirebench_requests:rate15s{{{CHOSEN}}} > 0", _SCALE),
+            ),
         ),
         Chart(
-            title="Most requests, by replicas × workers",
-            description="The highest rate over 30 s that was seen in the time range at each number of replicas and "
-            "workers: the scaling curve. Bad: bars that stop growing.",
-            unit=units.RequestsPerSecond,
-            queries=(Query(f"max_over_time({_RATE_BY_SCALE}[$__range])", _SCALE),),
-            kind="bars",
+            title="Service time at the client, p99",
+            description="By whichever driver sends the load, from the actual send to the full reply. At the same rate, "
+            "more replicas should lower it. Bad: it stays high while replicas are idle: the load does not reach them.",
+            unit=units.Seconds,
+            queries=(Query(f"histogram_quantile(0.99, {sum_client_durations()})"),),
         ),
         Chart(
             title="Replicas and workers",
@@ -63,31 +95,6 @@ _GROWTH = Row(
                 ),
             ),
         ),
-        Chart(
-            title="Service time at the client, p99, by replicas × workers",
-            description="By load tools, from the actual send to the full reply. At the same rate, more replicas should "
-            "lower it. Bad: it stays high while replicas are idle: the load does not reach them.",
-            unit=units.Seconds,
-            queries=(
-                Query(
-                    f"max by (namespace, transport) ({client_service_time(0.99)})" + _BY_SCALE,
-                    _SCALE,
-                ),
-            ),
-        ),
-        Chart(
-            title="Time in the service, p99, by replicas × workers",
-            description="From the request read to the reply handed over, by buckets of 1, 2 and 5. Bad: it grows "
-            "with workers: they take CPU time or locks from each other.",
-            unit=units.Seconds,
-            queries=(
-                Query(
-                    "histogram_quantile(0.99, sum by (namespace, transport, le)"
-                    f" (rate(wirebench_request_duration_seconds_bucket{{{CHOSEN}}}[$__rate_interval])))" + _BY_SCALE,
-                    _SCALE,
-                ),
-            ),
-        ),
     ),
 )
 
@@ -96,30 +103,33 @@ _FAIRNESS = Row(
     (
         Chart(
             title="Requests per replica",
-            description="Lines should lie on each other. Bad: one replica has all and the others lie at 0, as gRPC's "
-            "few long connections do behind a ClusterIP.",
+            description="A row for each replica; rows of a transport should be alike. Bad: one is dark and the others "
+            "are light, as gRPC's few long connections make them behind a ClusterIP.",
             unit=units.RequestsPerSecond,
-            queries=(Query(f"namespace_transport_pod:wirebench_requests:rate30s{{{_CHOSEN_PODS}}}", _REPLICA),),
+            queries=(Query(f"namespace_transport_pod:wirebench_requests:rate15s{{{CHOSEN}}}", "{{pod}}"),),
+            kind="heatmap",
         ),
         Chart(
             title="Requests per worker",
-            description="Each worker by its process id (0 in Go). Lines should lie on each other. A worker that has "
-            "never had a request has no line. Bad: lines far apart: the kernel spreads connections by chance, and "
-            "few connections are spread badly.",
+            description="A row for each worker by its process id (0 in Go) that has had a request. Bad: rows of a "
+            "replica that differ: the kernel spreads connections by chance, and few connections are spread badly.",
             unit=units.RequestsPerSecond,
             queries=(
-                Query(
-                    f"namespace_transport_pod_worker:wirebench_requests:rate30s{{{_CHOSEN_PODS}}}",
-                    "{{transport}} {{pod}} worker {{worker}}",
-                ),
+                Query(f"namespace_transport_pod_worker:wirebench_requests:rate15s{{{CHOSEN}}}", "{{pod}} {{worker}}"),
             ),
+            kind="heatmap",
         ),
         Chart(
             title="Fairness among replicas",
-            description="Jain's index: 1 is an even share, 1/n is one of n replicas taking all. Bad: below the line, "
-            "which is the limit of wirebench's gate.",
+            description="Jain's index: 1 is an even share, 1/n is one of n replicas taking all. Not while replicas "
+            "come and go. Bad: below the line, which is the limit of wirebench's gate.",
             unit=units.NoUnit,
-            queries=(Query(f"namespace_transport:wirebench_requests:jain_pods_rate30s{{{CHOSEN}}}"),),
+            queries=(
+                Query(
+                    f"namespace_transport:wirebench_requests:jain_pods_rate15s{{{CHOSEN}}}"
+                    " and on (namespace, transport) namespace_transport:wirebench_replicas:steady"
+                ),
+            ),
             highest=1,
             limit=FAIRNESS_MIN,
         ),
@@ -129,7 +139,12 @@ _FAIRNESS = Row(
             "uneven workers. Workers of gunicorn and uvicorn share one listening socket, so that a busy one can get "
             "more: use more connections.",
             unit=units.NoUnit,
-            queries=(Query(f"namespace_transport:wirebench_requests:jain_workers_rate30s{{{CHOSEN}}}"),),
+            queries=(
+                Query(
+                    f"namespace_transport:wirebench_requests:jain_workers_rate15s{{{CHOSEN}}}"
+                    " and on (namespace, transport) namespace_transport:wirebench_replicas:steady"
+                ),
+            ),
             highest=1,
             limit=FAIRNESS_MIN,
         ),
@@ -140,50 +155,41 @@ _LIMITS = Row(
     "What holds it back?",
     (
         Chart(
-            title="CPU per replica",
-            description="Cores in use. Bad: one replica at its limit, others idle.",
-            unit="suffix: cores",
-            queries=(Query(f"namespace_transport_pod:wirebench_cpu_seconds:rate30s{{{_CHOSEN_PODS}}}", _REPLICA),),
-        ),
-        Chart(
-            title="CPU used of the limit",
-            description="Of each replica, by cAdvisor. At 100 % a replica gives what its limit allows and no more: "
+            title="CPU used of the limit, busiest replica",
+            description="By cAdvisor, over a minute. At 100 % a replica gives what its limit allows and no more: "
             "only then is its rate a capacity. Bad: 100 % where none was meant to be full.",
             unit=units.PercentUnit,
-            queries=(Query(f"sum by (namespace, pod) ({_LIMIT_USED})" + _OF_CHOSEN_PODS, _REPLICA),),
+            queries=(Query(f"max by (transport) (sum by (namespace, pod) ({_LIMIT_USED})" + _OF_TRANSPORT + ")"),),
             needs="cadvisor",
             limit=1,
         ),
         Chart(
-            title="CPU throttling",
+            title="CPU throttling, worst replica",
             description="Periods a second in which a replica met its CPU limit and had to wait for the next; a "
             "period is 100 ms, so that 10 is all of them. Bad: anything above 0 when latency matters: a request that "
             "is caught waits for up to 100 ms, and p99 shows it first.",
             unit=units.CountsPerSecond,
             queries=(
                 Query(
-                    'rate(wirebench_cpu_throttled_periods_total{namespace="$namespace"}[$__rate_interval])'
-                    + _OF_CHOSEN_PODS,
-                    _REPLICA,
+                    "max by (transport)"
+                    ' (rate(wirebench_cpu_throttled_periods_total{namespace="$namespace"}[$__rate_interval])'
+                    + _OF_TRANSPORT
+                    + ")",
                 ),
             ),
             needs="cpu-limit",
+            soft_highest=1,
         ),
         Chart(
-            title="Memory per replica",
-            description="What a further replica costs in memory. Bad: growth under a steady load.",
-            unit=units.BytesIEC,
-            queries=(Query('wirebench_memory_bytes{namespace="$namespace"}' + _OF_CHOSEN_PODS, _REPLICA),),
-        ),
-        Chart(
-            title="Waits for a PostgreSQL connection",
+            title="Waits for a PostgreSQL connection, worst replica",
             description="How long an operation waited for a connection of its worker's pool, on average. Bad: it "
             "grows with the load while PostgreSQL is not busy: raise storeConnections.",
             unit=units.Seconds,
             queries=(
                 Query(
-                    f"{_STORE_WAIT.format('sum')} / ({_STORE_WAIT.format('count')} > 0)" + _OF_CHOSEN_PODS,
-                    _REPLICA,
+                    f"max by (transport) ({_STORE_WAIT.format('sum')} / ({_STORE_WAIT.format('count')} > 0)"
+                    + _OF_TRANSPORT
+                    + ")",
                 ),
             ),
             needs="postgres",
@@ -196,6 +202,6 @@ SCALING = Board(
     title="wirebench: scaling",
     description="What more replicas and workers bring, whether they share the work, and what holds them back. On "
     "nodes that are one machine, such as kind's, limits make the curve and nodes do not.",
-    variables=(NAMESPACE, TRANSPORT, _POD),
-    rows=(_GROWTH, _FAIRNESS, _LIMITS),
+    variables=(NAMESPACE, TRANSPORT),
+    rows=(_GROWTH, _TIME, _FAIRNESS, _LIMITS),
 )

@@ -2,25 +2,44 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import CHOSEN, NAMESPACE, TRANSPORT, Board, Chart, Query, Row, client_service_time
+from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
 from wirebench.model.scenario import ERROR_SHARE_MAX
+from wirebench.present.live_queries import (
+    CHOSEN,
+    FIGURES,
+    LATENCIES,
+    Figure,
+    compute_failed_share,
+    count_requests,
+)
 
-_REQUESTS = f"sum by (transport) (namespace_transport_pod:client_requests:rate30s{{{CHOSEN}}})"
+_UNITS = {
+    "1/s": units.RequestsPerSecond,
+    "s": units.Seconds,
+    "cpu s": units.Seconds,
+    "share": units.PercentUnit,
+    "ratio": "suffix: ×",
+}
+_ANSWERED = f"sum by (transport) (rate(wirebench_request_duration_seconds_count{{{CHOSEN}}}[$__rate_interval]))"
+_ERRORS = (
+    "sum by (transport, code)"
+    f' (rate(wirebench_request_duration_seconds_count{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
+)
+_MEANINGS = {
+    "p50": "Half of the requests took less: what the wire and the stack behind it cost.",
+    "p95": "One request in 20 took longer. Bad: far above p50 while the rate is moderate.",
+    "p99": "One request in 100 took longer. Bad: it grows while the rate does not: a queue.",
+}
 
-#: Requests that services have answered: the count of the histogram of their durations.
-_COUNT = "wirebench_request_duration_seconds_count"
-_ANSWERED = f"sum by (transport) (rate({_COUNT}{{{CHOSEN}}}[$__rate_interval]))"
-_ERRORS = f'sum by (transport, code) (rate({_COUNT}{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
 
-
-def _service_time(quantile: float, name: str, description: str) -> Chart:
+def _service_time(figure: Figure) -> Chart:
     return Chart(
-        title=f"Service time, {name}",
-        description=f"{description} From the actual send to the full reply, by load tools; ghz's figures arrive after "
-        "each part of its load; opening a connection is not in it. Under an open load a request may have waited "
-        "before it was sent: that is in wirebench's report.",
+        title=f"Service time, {figure.name}",
+        description=f"{_MEANINGS[figure.name]} From the actual send to the full reply, by whichever driver sends the "
+        "load; those of ghz end 40 s ago. Opening a connection is not in it. Under an open load a request may have "
+        "waited before it was sent: that is in wirebench's report.",
         unit=units.Seconds,
-        queries=(Query(f"max by (transport) ({client_service_time(quantile)})"),),
+        queries=(Query(figure.expr),),
     )
 
 
@@ -30,48 +49,47 @@ def _per_request(metric: str, requests: str) -> Query:
     return Query(f"{rate.format(metric, CHOSEN)} / ({rate.format(requests, CHOSEN)} > 0)")
 
 
-_CLIENT = Row(
-    "What clients see",
+_ANSWER = Row(
+    "Which transport is faster, and what does it cost?",
+    (
+        Chart(
+            title="Transports",
+            description="Of all loads in the time range: requests a second while the rate was settled, service time "
+            "by the merged histograms of all drivers, share of failed requests, and the services' CPU time a request. "
+            "Compare transports under the same load only. Whether one is faster is for wirebench's verdicts.",
+            unit=units.Short,
+            queries=tuple(Query(each.expr, each.name, unit=_UNITS[each.unit]) for each in FIGURES),
+            kind="table",
+            lowest=None,
+        ),
+    ),
+)
+
+_LATENCY = Row("How long do clients wait?", tuple(map(_service_time, LATENCIES)))
+
+_LOAD = Row(
+    "What was sent, and what failed?",
     (
         Chart(
             title="Requests",
-            description="Requests a second, failed ones too. Compare transports at the same number of connections "
-            "only: a closed load sends as fast as replies come. Bad: jumps that nothing in the load explains.",
+            description="Requests a second that clients count, failed ones too. A closed load sends as fast as "
+            "replies come. Bad: jumps that no load, no rollout and no scale explains.",
             unit=units.RequestsPerSecond,
-            queries=(Query(_REQUESTS),),
+            queries=(Query(count_requests()),),
         ),
         Chart(
             title="Failed requests",
             description="Share of requests with an error status or no reply at all. Bad: anything above the line, "
             "which is the limit of wirebench's error gate: a service that fails fast looks fast.",
             unit=units.PercentUnit,
-            queries=(
-                Query(
-                    f"sum by (transport) (namespace_transport_pod:client_failed_requests:rate30s{{{CHOSEN}}})"
-                    f" / ({_REQUESTS} > 0)"
-                ),
-            ),
+            queries=(Query(compute_failed_share()),),
+            soft_highest=0.01,
             limit=ERROR_SHARE_MAX,
-        ),
-        _service_time(0.5, "p50", "Half of the requests took less: what the wire and the stack behind it cost."),
-        _service_time(0.95, "p95", "One request in 20 took longer. Bad: far above p50 while the rate is moderate."),
-        _service_time(0.99, "p99", "One request in 100 took longer. Bad: it grows while the rate does not: a queue."),
-    ),
-)
-
-_SERVICE = Row(
-    "What services see",
-    (
-        Chart(
-            title="Requests answered",
-            description="By the services' own count, whatever sends the load. Bad: less than clients count above.",
-            unit=units.RequestsPerSecond,
-            queries=(Query(_ANSWERED),),
         ),
         Chart(
             title="Errors by code",
-            description="Replies other than ok, by their code, which means the same on all transports. 0 where there "
-            "are no such replies. Bad: internal, unavailable, resource_exhausted.",
+            description="Replies other than ok that services count, by their code, which means the same on all "
+            "transports. 0 where there are no such replies. Bad: internal, unavailable, resource_exhausted.",
             unit=units.RequestsPerSecond,
             queries=(
                 Query(
@@ -80,7 +98,53 @@ _SERVICE = Row(
                     "{{transport}} {{code}}",
                 ),
             ),
+            soft_highest=1,
         ),
+    ),
+)
+
+_COST = Row(
+    "What does it cost?",
+    (
+        Chart(
+            title="Server CPU per request",
+            description="CPU time of all of a service's processes over the requests it answered: the figure that "
+            "decides what a cluster costs. It depends on the load less than latency does. Nearly idle services seem "
+            "dear: their background work is spread over few requests.",
+            unit=units.Seconds,
+            queries=(
+                Query(
+                    "sum by (transport)"
+                    f" (namespace_transport:wirebench_cpu_seconds_per_request:ratio_rate15s{{{CHOSEN}}})"
+                ),
+            ),
+        ),
+        Chart(
+            title="CPU used",
+            description="Cores in use by all replicas. Bad: at the limit, or at the number of cores of the machine: "
+            "then the figures above are those of a service that is full.",
+            unit="suffix: cores",
+            queries=(Query(f"sum by (transport) (namespace_transport_pod:wirebench_cpu_seconds:rate15s{{{CHOSEN}}})"),),
+        ),
+        Chart(
+            title="Memory",
+            description="Resident memory of all replicas. Pages that processes share count in each of them. Bad: "
+            "growth under a steady load.",
+            unit=units.BytesIEC,
+            queries=(
+                Query(
+                    'sum by (transport) (wirebench_memory_bytes{namespace="$namespace"}'
+                    " * on (namespace, pod) group_left (transport)"
+                    f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}}))"
+                ),
+            ),
+        ),
+    ),
+)
+
+_INSIDE = Row(
+    "What happens inside the service, and on the wire?",
+    (
         Chart(
             title="Time in the service, p99",
             description="From the request read to the reply handed over; by buckets of 1, 2 and 5, so coarse. What "
@@ -105,62 +169,17 @@ _SERVICE = Row(
                 ),
             ),
         ),
-    ),
-)
-
-_COST = Row(
-    "What it costs",
-    (
-        Chart(
-            title="Server CPU per request",
-            description="CPU time of all of a service's processes over the requests it answered: the figure that "
-            "decides what a cluster costs. It depends on the load less than latency does. Nearly idle services seem "
-            "dear: their background work is spread over few requests.",
-            unit=units.Microseconds,
-            queries=(
-                Query(
-                    "1e6 * sum by (transport)"
-                    f" (namespace_transport:wirebench_cpu_seconds_per_request:ratio_rate30s{{{CHOSEN}}})"
-                ),
-            ),
-        ),
-        Chart(
-            title="CPU used",
-            description="Cores in use by all replicas. Bad: at the limit, or at the number of cores of the machine: "
-            "then the figures above are those of a service that is full.",
-            unit="suffix: cores",
-            queries=(Query(f"sum by (transport) (namespace_transport_pod:wirebench_cpu_seconds:rate30s{{{CHOSEN}}})"),),
-        ),
-        Chart(
-            title="Memory",
-            description="Resident memory of all replicas. Pages that processes share count in each of them. Bad: "
-            "growth under a steady load.",
-            unit=units.BytesIEC,
-            queries=(
-                Query(
-                    'sum by (transport) (wirebench_memory_bytes{namespace="$namespace"}'
-                    " * on (namespace, pod) group_left (transport)"
-                    f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}}))"
-                ),
-            ),
-        ),
-    ),
-)
-
-_BYTES = Row(
-    "What goes over the wire",
-    (
         Chart(
             title="Sent per request",
-            description="What load tools wrote to their connections for an iteration, which is one request, with "
-            "headers and framing. Bad: far more than the body when bodies are small.",
+            description="What wireload and k6 wrote to their connections for a request, with headers and framing; "
+            "other drivers count no bytes. Bad: far more than the body when bodies are small.",
             unit=units.BytesSI,
             queries=(_per_request("k6_data_sent_total", "k6_iterations_total"),),
         ),
         Chart(
             title="Received per request",
-            description="What load tools read from their connections for an iteration, which is one request, with "
-            "headers and framing.",
+            description="What wireload and k6 read from their connections for a request, with headers and framing; "
+            "other drivers count no bytes.",
             unit=units.BytesSI,
             queries=(_per_request("k6_data_received_total", "k6_iterations_total"),),
         ),
@@ -173,5 +192,5 @@ TRANSPORTS = Board(
     description="REST, gRPC and a plain socket under the same load: speed, errors, cost. It shows what is going on; "
     "whether one is faster is for wirebench's verdicts, which take repetition.",
     variables=(NAMESPACE, TRANSPORT),
-    rows=(_CLIENT, _SERVICE, _COST, _BYTES),
+    rows=(_ANSWER, _LATENCY, _LOAD, _COST, _INSIDE),
 )

@@ -110,9 +110,10 @@ def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Clust
     assert told is not None, stdout
 
     of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", node=~".+", transport="grpc"'
-    counted = values(f'max_over_time(ghz_requests_total{{{of_pod}, code="ok"}}[1m])')
+    durations = f'k6_grpc_req_duration_seconds{{{of_pod}, driver="ghz", status="0"}}'
+    counted = values(f"histogram_count(last_over_time({durations}[1m]))")
     assert int(told[1]) in counted
-    assert values(f'last_over_time(ghz_request_duration_seconds{{{of_pod}, quantile="0.99"}}[1m]) > 0')
+    assert values(f"histogram_quantile(0.99, last_over_time({durations}[1m])) > 0")
 
 
 @pytest.mark.usefixtures("cluster")

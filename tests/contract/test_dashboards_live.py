@@ -7,6 +7,7 @@ without, one is started here.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import re
 import subprocess
@@ -18,16 +19,19 @@ from typing import cast
 
 import pytest
 
-from grafana.board import PROMETHEUS, Board, Chart, Variable
+from grafana.board import INSTANT, PROMETHEUS, Board, Chart, Variable
 from grafana.boards import BOARDS
 from tests.support.prometheus import RULES, Prometheus, started_prometheus
 from tests.support.report_run import cell
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
+from tests.support.web import served
 from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
 from wirebench.model.scenario import Load
+from wirebench.present.live_queries import FIGURES, LATENCIES
+from wirebench.results.index import find_database_url
 from wirebench.system.paths import TOOLS
 
 pytestmark = pytest.mark.slow
@@ -35,7 +39,8 @@ pytestmark = pytest.mark.slow
 CLUSTER_URL = os.environ.get("WIREBENCH_PROMETHEUS_URL")
 CLUSTER_RANGE_S = 15 * 60
 TRANSPORTS = {"rest", "grpc", "socket"}
-LOAD_S = 15
+#: So long that some windows of 15 s hold neither its begin nor its end.
+LOAD_S = 32
 RATE_PER_S = 50
 
 OURS = [board for board in BOARDS if board.datasource is PROMETHEUS]
@@ -105,7 +110,7 @@ def test_a_panel_has_data(prometheus: Prometheus, board: Board, chart: Chart) ->
         pytest.skip(f"not checked for data: {chart.needs} is missing here")
     for query, series in zip(chart.queries, shown, strict=True):
         assert series, query.expr
-        if query.legend.startswith("{{transport}}"):
+        if query.legend.startswith("{{transport}}") or chart.kind in INSTANT:
             assert {labels.get("transport") for labels in series} == TRANSPORTS, query.expr
         for label in re.findall(r"{{(\w+)}}", query.legend):
             assert any(label in labels for labels in series), f"no {label} for the legend of {query.expr}"
@@ -117,6 +122,20 @@ def test_a_variable_has_choices(prometheus: Prometheus, board: Board, variable: 
     assert prometheus.choices(board, variable)
 
 
+def test_serve_shows_the_first_rows(prometheus: Prometheus, tmp_path: Path) -> None:
+    """A row for each transport with all its figures, lines in each plot, and what began in between."""
+    with served(tmp_path, find_database_url(tmp_path), prometheus=prometheus.url) as site:
+        answer = site.ask("/live", (("range", "15m"),))
+    page = gzip.decompress(answer.body).decode()
+    rows = re.findall(r'<tr><th scope="row">(\w+)</th>((?:<td>[^<]+</td>)+)</tr>', page)
+    assert ["REST", "gRPC", "socket"] == [name for name, _ in rows]
+    for _, figures in rows:
+        assert len(FIGURES) == figures.count("<td>")
+        assert "<td>–</td>" not in figures
+    assert 3 * len(LATENCIES) <= page.count('<polyline class="line"') - len(TRANSPORTS)
+    assert {"REST load by k6", "gRPC load by ghz", "socket load by wireload"} <= set(re.findall(r"UTC (.+)</li>", page))
+
+
 only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may have been there before")
 
 
@@ -125,10 +144,12 @@ def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> Non
     """What k6 and wireload have pushed as histograms, and ghz as counts of its window, the services have counted."""
     counted = by_transport(prometheus, "sum by (transport) (wirebench_request_duration_seconds_count)")
     histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_seconds"}[1m]'
-    pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({histograms})))")
+    live = histograms.replace("}", ', driver!="ghz"}')
+    pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({live})))")
     by_wireload = histograms.replace("}", ', driver="wireload"}')
     told = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({by_wireload})))")
-    by_ghz = by_transport(prometheus, "sum by (transport) (last_over_time(ghz_requests_total[1m]))")
+    of_ghz = histograms.replace("}", ', driver="ghz"}')
+    by_ghz = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({of_ghz})))")
 
     assert {"grpc"} == by_ghz.keys()
     assert TRANSPORTS == counted.keys()
@@ -156,9 +177,11 @@ def test_wireload_tells_each_second(prometheus: Prometheus) -> None:
 @only_here
 def test_failures_are_seen_on_all_transports(prometheus: Prometheus) -> None:
     """A status of HTTP, of gRPC and of the socket protocol that says `not found` is a failure, and no other is."""
-    recorded = 'sum by (transport) (namespace_transport_pod:client_{}:rate30s{{driver="k6"}})'
-    failed = by_transport(prometheus, recorded.format("failed_requests"))
-    sent = by_transport(prometheus, recorded.format("requests"))
+    failed = by_transport(
+        prometheus, 'sum by (transport) (namespace_transport_pod:client_failed_requests:rate15s{driver="k6"})'
+    )
+    durations = 'namespace_transport_pod:client_request_duration_seconds:rate15s{driver="k6"}'
+    sent = by_transport(prometheus, f"sum by (transport) (histogram_count({durations}))")
 
     assert TRANSPORTS == failed.keys()
     for transport in TRANSPORTS:

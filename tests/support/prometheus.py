@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grafana.board import Board, Chart, Need, Query, Variable
+from grafana.board import INSTANT, Board, Chart, Need, Query, Variable
 from tests.support.services import HOST, Service, wait_until
 from wirebench.system.paths import ROOT, TOOLS
 
@@ -44,7 +44,7 @@ class Prometheus:
     def chart(self, board: Board, chart: Chart, query: Query) -> list[dict[str, str]]:
         """Return the labels of each series that a chart would show, with everything chosen; NaN is nothing."""
         expr = self._resolved(board, query.expr)
-        if chart.kind == "bars":
+        if chart.kind in INSTANT:
             results = [{**result, "values": [result["value"]]} for result in self.query(expr)]
         else:
             # Steps are counted from the start: the last one is to be the end.

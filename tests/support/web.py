@@ -77,10 +77,10 @@ class Site:
 
 
 @contextlib.contextmanager
-def served(folder: Path, index_url: str) -> Iterator[Site]:
-    """Serve a folder of runs, as `wirebench serve` does, in a thread."""
+def served(folder: Path, index_url: str, prometheus: str = "", grafana: str = "") -> Iterator[Site]:
+    """Serve a folder of runs, as `wirebench serve` does, in a thread; with where live metrics and dashboards are."""
     with listen("127.0.0.1", 0) as listener:
-        server = PageServer(make_app(folder, index_url))
+        server = PageServer(make_app(folder, index_url, prometheus=prometheus, grafana=grafana))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

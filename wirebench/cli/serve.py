@@ -21,27 +21,46 @@ AllowedHosts = Annotated[
 ]
 
 
-def serve(
+def serve(  # noqa: PLR0913 - options
     *,
     host: Annotated[
         str, typer.Option(metavar="ADDR", help="Address to listen on; 0.0.0.0 is all of them.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8400,
     allowed_host: AllowedHosts = None,
+    live: Annotated[bool, typer.Option("--live", help="Show live metrics from Prometheus, at /live.")] = False,
+    prometheus: Annotated[
+        str, typer.Option(metavar="URL", help="Prometheus that --live asks; one with the rules of grafana/rules.")
+    ] = "http://127.0.0.1:9090",
+    grafana: Annotated[
+        str, typer.Option(metavar="URL", help="Grafana with the dashboards, which pages of runs lead to.")
+    ] = "",
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Serve results as pages and as an API, until Ctrl-C.
 
     It serves this machine only, unless --host says otherwise.
     """
+    from wirebench.drivers.metrics_push import parse_base_url, parse_prometheus_url
     from wirebench.results.index import Index, find_database_url
     from wirebench.web import Hosts, PageServer, format_url, listen, make_app
 
+    grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
+    live_url = parse_prometheus_url(prometheus) if live else ""
     url = find_database_url(check_folder(out))
     Index(url).close()  # fail now, not at the first request
     with listen(host, port) as listener:
-        app = make_app(out, url, hosts=Hosts.of(host, listener.getsockname()[0], allowed_host or ()))
-        sys.stdout.write(f"results of {out}/ at {format_url(listener)} (Ctrl-C ends it)\n")
+        app = make_app(
+            out,
+            url,
+            hosts=Hosts.of(host, listener.getsockname()[0], allowed_host or ()),
+            prometheus=live_url,
+            grafana=grafana_url,
+        )
+        address = format_url(listener)
+        sys.stdout.write(f"results of {out}/ at {address} (Ctrl-C ends it)\n")
+        if live:
+            sys.stdout.write(f"live metrics of {live_url} at {address}live\n")
         sys.stdout.flush()
         PageServer(app).run([listener])
     # Threads may still be at work on answers that were cut off, and Python would wait for them.

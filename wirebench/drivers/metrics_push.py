@@ -1,6 +1,6 @@
 """Live metrics: what a load pushes to Prometheus for the dashboards (grafana/README.md).
 
-wireload and k6 push while they run. For ghz, which doesn't, each part of its load is pushed when it has
+wireload and k6 push while they run. For other drivers, which don't, each part of their load is pushed when it has
 ended, to the receiver of the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp/, the JSON form.
 """
 
@@ -11,14 +11,19 @@ import urllib.request
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from wirebench.errors import UsageError
-from wirebench.model.histogram_file import HistogramFile, Window
+import numpy as np
+from numpy.typing import NDArray
 
-QUANTILES = (0.5, 0.95, 0.99)
+from wirebench.errors import UsageError
+from wirebench.model.histogram_file import OK, Window
+
+if TYPE_CHECKING:
+    from wirebench.drivers.per_request import CallArrays
+
 _OTLP = "/api/v1/otlp/v1/metrics"
 REMOTE_WRITE = "/api/v1/write"
 _TIMEOUT_S = 10.0
@@ -34,6 +39,11 @@ _SECOND_NS = 1_000_000_000
 #: Prometheus makes a stale marker of it, so that lines end with the load and not five minutes later.
 _CUMULATIVE = 2
 _NO_VALUE = 1
+#: Each bucket is 9 % wider than the one before, as those of k6 and wireload are.
+_SCALE = 3
+#: How k6 names what it times on each transport, and the status that is a success.
+_NAMES = {"rest": "http", "grpc": "grpc", "socket": "wirebench_socket"}
+_SUCCESS = {"rest": "200", "grpc": "0", "socket": "0"}
 
 
 @dataclass(slots=True)
@@ -47,17 +57,22 @@ class MetricsPush:
     labels: Mapping[str, str]
     problem: str = ""
 
-    def push(self, file: HistogramFile) -> None:
-        """Push what was measured in a window that has ended; what goes wrong is kept in `problem`."""
-        body = json.dumps(to_otlp(file, self.labels)).encode()
+    def push(self, driver: str, operation: str, window: Window, calls: CallArrays) -> None:
+        """Push the requests of a window that has ended; what goes wrong is kept in `problem`."""
+        body = json.dumps(to_otlp(driver, operation, window, calls, self.labels)).encode()
         self.problem = _post(self.url + _OTLP, body, _JSON) or self.problem
 
 
 def parse_prometheus_url(text: str) -> str:
     """Return the base URL of a Prometheus. Raises UsageError."""
+    return parse_base_url(text, "Prometheus")
+
+
+def parse_base_url(text: str, name: str) -> str:
+    """Return the base URL of a server of that name. Raises UsageError."""
     if "@" in text:
-        # Files and messages of a run would repeat it.
-        raise UsageError("the URL of a Prometheus can't have a user or password", "use one that takes pushes without")
+        # Files, pages and messages would repeat it.
+        raise UsageError(f"the URL of a {name} can't have a user or password", "use one that needs none")
     try:
         parts = urlsplit(text)
         is_base = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
@@ -65,7 +80,7 @@ def parse_prometheus_url(text: str) -> str:
     except ValueError:  # of brackets and ports
         is_valid = False
     if not is_valid:
-        raise UsageError(f"{text!r} is not the URL of a Prometheus", "write it like http://127.0.0.1:9090")
+        raise UsageError(f"{text!r} is not the URL of a {name}", "write it like http://127.0.0.1:9090")
     return text.rstrip("/")
 
 
@@ -98,56 +113,53 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> str:
         return f"{url}: {getattr(error, 'reason', '') or error}"
 
 
-def to_otlp(file: HistogramFile, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a driver measured as OTLP metrics: requests by code second by second, and latency quantiles.
+def to_otlp(
+    driver: str, operation: str, window: Window, calls: CallArrays, labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the requests of a window as OTLP: one histogram by outcome, which grows second by second.
 
-    In Prometheus they are `<driver>_requests_total` and `<driver>_request_duration_seconds`. Only successful requests
-    have a latency; the quantiles are those of the whole window, in its every second.
+    In Prometheus it has the name that k6 and wireload give theirs, with the driver as a label. The label `status` is
+    what those have for a success, and otherwise the outcome in the words of docs/histogram-file.md. Calls whose time
+    isn't known are left out.
     """
-    window, driver = file.require_window(), file.driver.name
-    attributes = _build_attributes(labels)
-    total = {"aggregationTemporality": _CUMULATIVE, "isMonotonic": True}
-    metrics = [
-        {"name": f"{driver}.requests", "sum": {**total, "dataPoints": list(_build_counts(file, window, attributes))}},
-        {
-            "name": f"{driver}.request.duration",
-            "unit": "s",
-            "gauge": {"dataPoints": list(_build_latencies(file, window, attributes))},
-        },
-    ]
-    return {"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]}
+    transport = labels["transport"]
+    codes = np.array([code for code, _ in calls.outcomes], dtype=np.str_)[calls.outcome]
+    inside = (calls.ends_unix_ns >= window.start_unix_ns) & (calls.ends_unix_ns < window.end_unix_ns)
+    points: list[dict[str, Any]] = []
+    for code in dict.fromkeys(codes[inside].tolist()):
+        chosen = inside & (codes == code)
+        status = _SUCCESS[transport] if code == OK else code
+        attributes = _build_attributes({**labels, "driver": driver, "name": operation, "status": status})
+        points += _build_points(window, calls.ends_unix_ns[chosen], calls.latencies_ns[chosen], attributes)
+    histogram = {"aggregationTemporality": _CUMULATIVE, "dataPoints": points}
+    metric = {"name": f"k6_{_NAMES[transport]}_req_duration", "unit": "s", "exponentialHistogram": histogram}
+    return {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
 
 
-def _build_counts(file: HistogramFile, window: Window, attributes: list[Any]) -> Iterator[dict[str, Any]]:
-    for each in file.per_second:
-        own = [*attributes, *_build_attributes({"operation": each.operation, "code": each.code})]
-        total = 0
-        for second, time_ns in enumerate(_list_seconds(window)):
-            # A counter's first value is no increase: it begins with 0, at the window's start.
-            total += each.counts[second - 1] if 0 < second <= len(each.counts) else 0
-            yield {"attributes": own, "timeUnixNano": str(time_ns), "asInt": str(total)}
-        yield _build_end(own, window)
-
-
-def _build_latencies(file: HistogramFile, window: Window, attributes: list[Any]) -> Iterator[dict[str, Any]]:
-    histogram = file.merge_histograms("service")
-    if not histogram.count:
-        return
-    for quantile, value_ns in zip(QUANTILES, histogram.compute_quantiles_ns(*QUANTILES), strict=True):
-        own = [*attributes, *_build_attributes({"quantile": str(quantile)})]
-        for time_ns in _list_seconds(window):
-            yield {"attributes": own, "timeUnixNano": str(time_ns), "asDouble": value_ns / 1e9}
-        yield _build_end(own, window)
+def _build_points(
+    window: Window, ends_unix_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], attributes: list[Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the histogram at each second; it begins with nothing, as a counter's first value is no increase."""
+    seconds = np.maximum(latencies_ns, 1) / 1e9
+    buckets = np.ceil(np.log2(seconds) * 2**_SCALE).astype(int) - 1
+    offset = int(buckets.min())
+    for time_ns in _list_seconds(window):
+        so_far = ends_unix_ns < time_ns
+        yield {
+            "attributes": attributes,
+            "timeUnixNano": str(time_ns),
+            "count": str(int(so_far.sum())),
+            "sum": float(seconds[so_far].sum()),
+            "scale": _SCALE,
+            "positive": {"offset": offset, "bucketCounts": np.bincount(buckets[so_far] - offset).tolist()},
+        }
+    # A millisecond after its last value: Prometheus has no times that are finer.
+    yield {"attributes": attributes, "timeUnixNano": str(window.end_unix_ns + 1_000_000), "flags": _NO_VALUE}
 
 
 def _list_seconds(window: Window) -> Iterator[int]:
     yield from range(window.start_unix_ns, window.end_unix_ns, _SECOND_NS)
     yield window.end_unix_ns
-
-
-def _build_end(attributes: list[Any], window: Window) -> dict[str, Any]:
-    """Return the point that ends a series, a millisecond after its last value: Prometheus has none that are finer."""
-    return {"attributes": attributes, "timeUnixNano": str(window.end_unix_ns + 1_000_000), "flags": _NO_VALUE}
 
 
 def _build_attributes(labels: Mapping[str, str]) -> list[dict[str, Any]]:

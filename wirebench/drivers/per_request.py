@@ -139,7 +139,7 @@ class PerRequestDriver(Driver):
                 shutil.rmtree(folder, ignore_errors=True)
             files.append(fold(calls, job.cell.operation, part.warmup_s, part.window_s, driver))
             if job.metrics_push:
-                job.metrics_push.push(files[-1])
+                job.metrics_push.push(self.name, job.cell.operation, files[-1].require_window(), calls)
         return tuple(files)
 
     def _run_part(self, job: Job, part: Part, watch: Callable[[Child], None]) -> CallArrays:

@@ -17,6 +17,7 @@ from wirebench.results.export import MEDIA_TYPES
 from wirebench.web import api, pages
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.guard import Guard, Hosts
+from wirebench.web.pages.live import LiveMetrics
 from wirebench.web.problems import answer_problem, make_problem
 
 _LOOPBACK = Hosts()
@@ -24,8 +25,12 @@ _LOOPBACK = Hosts()
 _GZIP_BYTES_MIN = 1000
 
 
-def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) -> Starlette:
+def make_app(
+    results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK, prometheus: str = "", grafana: str = ""
+) -> Starlette:
     """Return the application over a folder of runs and the index of them.
+
+    `prometheus` is where live metrics are, `grafana` where the dashboards are; empty where there is none.
 
     Endpoints find the runs by `request.app.state.catalogue`. They are plain functions: starlette runs those in threads.
     """
@@ -48,6 +53,8 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK) 
         lifespan=catalogue.follow,
     )
     app.state.catalogue = catalogue
+    app.state.grafana = grafana
+    app.state.live = LiveMetrics(prometheus) if prometheus else None
     return app
 
 

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from wirebench.errors import WirebenchError
 from wirebench.results.index import Filters, Index, IndexUnusableError
 from wirebench.results.runs import DamagedRun, Run, is_run_name, load_run
+from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web.problems import HttpError
 from wirebench.web.watch import FolderWatch
 
@@ -97,6 +98,14 @@ class Catalogue:
         """Return the folder of the run of that name, one that lies in the results folder; None if it isn't there."""
         folder = self.folder / run_id
         return folder if is_run_name(run_id) and (folder / "run.json").is_file() else None
+
+    def find_run_of_namespace(self, namespace: str) -> str | None:
+        """Return the name of the run whose live metrics have this namespace; None if there is none."""
+        if not namespace.startswith("wirebench-"):
+            return None
+        self._check_folder()
+        names = (each.name for each in self.folder.iterdir())
+        return next((name for name in names if is_run_name(name) and name_namespace(name) == namespace), None)
 
     def _has_indexed(self, run_id: str) -> bool:
         """Say whether the index has a run; not while it can't be used: what is known of one run needs no index."""

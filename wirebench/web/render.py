@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse
 from wirebench.present.templates import make_environment
 
 #: The pages that every page leads to.
-NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"))
+NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"), ("Live", "/live"))
 
 #: An address of these pages among words.
 _ADDRESS = re.compile(r"(?<!\S)(/(?!/)[^\s;,]*)")

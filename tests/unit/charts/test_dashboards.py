@@ -23,7 +23,8 @@ from grafana.board import PROMETHEUS, Board, Chart
 from grafana.boards import BOARDS
 from grafana.boards.transports import TRANSPORTS
 from grafana.generate import COLOURS, to_json
-from wirebench.drivers.metrics_push import QUANTILES
+from wirebench.measure.gates import GATES
+from wirebench.present.live_queries import FIGURES, LATENCIES
 from wirebench.system.paths import ROOT
 
 #: What Grafana puts in itself.
@@ -63,6 +64,12 @@ def values_of(key: str, node: object) -> Iterator[object]:
         yield from values_of(key, child)
 
 
+def read_groups() -> dict[str, list[dict[str, Any]]]:
+    """Return the rules by their group."""
+    text = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
+    return {group["name"]: group["rules"] for group in yaml.safe_load(text)["groups"]}
+
+
 def test_generated_files_are_current() -> None:
     """`make dashboards` would change no file, add none and leave none behind."""
     expected = {path_of(board): to_json(board) for board in BOARDS}
@@ -98,7 +105,8 @@ def test_one_datasource(board: Board) -> None:
     found = list(values_of("datasource", dashboard))
     targets = sum(len(panel["targets"]) for panel in panels(board))
     chosen = {"type": board.datasource.type, "uid": "${datasource}"}
-    assert [chosen] * (len(panels(board)) + targets + len(variables) - 1) == found
+    # Of the variables, neither that choice itself nor the address of the results has one.
+    assert [chosen] * (len(panels(board)) + targets + len(variables) - 2 + len(board.events)) == found
     assert {board.uid, "${datasource}"} == set(values_of("uid", dashboard))
 
 
@@ -165,8 +173,7 @@ def test_a_query_names_its_transports_first(board: Board, chart: Chart) -> None:
 @every_chart
 def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
     """Its variables are the dashboard's or Grafana's, and its recorded series are recorded."""
-    rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
-    recorded = {rule["record"] for group in rules["groups"] for rule in group["rules"]}
+    recorded = {rule.get("record") for rules in read_groups().values() for rule in rules}
     known = {variable.name for variable in board.variables} | BUILT_IN
 
     for query in chart.queries:
@@ -184,29 +191,61 @@ def test_every_variable_filters_something(board: Board) -> None:
 
 
 def test_figures_of_clients_are_those_of_every_driver() -> None:
-    """Where transports are compared, ghz's gRPC has a line beside wireload's REST: rules give both the same names.
+    """Where transports are compared, ghz's gRPC has a line beside wireload's REST: rules give both the same names."""
+    live, late = (read_groups()[f"wirebench-{name}"] for name in ("generators", "late-generators"))
+    of_clients = {rule["record"] for rule in live if ":client_" in rule["record"]}
+    assert {rule["record"] for rule in late} == of_clients
+    assert {
+        "namespace_transport_pod:client_request_duration_seconds:rate15s",
+        "namespace_transport_pod:client_failed_requests:rate15s",
+    } == of_clients
 
-    The driver of the other rules is that of their series: wireload and k6 have the same.
-    """
-    rules = yaml.safe_load((ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8"))
-    drivers: dict[str, set[str | None]] = {}
-    for rule in itertools.chain.from_iterable(group["rules"] for group in rules["groups"]):
-        if ":client_" in rule["record"]:
-            drivers.setdefault(rule["record"], set()).add(rule.get("labels", {}).get("driver"))
-    (what_clients_see,) = (row for row in TRANSPORTS.rows if row.title.startswith("What clients see"))
-    shown = " ".join(query.expr for chart in what_clients_see.charts for query in chart.queries)
-    recorded = set(re.findall(r"\w+:\w+:\w+", shown))
-
-    assert {name: {None, "ghz"} for name in recorded} == drivers
-    assert "driver=" not in shown
+    shown = " ".join(figure.expr for figure in (*FIGURES, *LATENCIES))
+    assert of_clients <= set(re.findall(r"\w+:\w+:\w+", shown))
+    assert "driver" not in shown
 
 
-def test_quantiles_at_clients_are_those_that_ghz_tells() -> None:
-    """Panels ask for them by their text."""
-    rules = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
-    asked = {quantile for board in BOARDS for quantile in re.findall(r'quantile=\\"([^"]+)\\"', to_json(board))}
+def test_the_first_rows_are_those_that_serve_shows() -> None:
+    """One source for both: each figure is a column of the one table, each percentile a panel."""
+    table, *latencies = (chart for row in TRANSPORTS.rows[:2] for chart in row.charts)
+    assert [figure.expr for figure in FIGURES] == [query.expr for query in table.queries]
+    assert [[figure.expr] for figure in LATENCIES] == [[query.expr for query in chart.queries] for chart in latencies]
 
-    assert set(map(str, QUANTILES)) == asked == set(re.findall(r'quantile: "([^"]+)"', rules))
+
+@every_board
+def test_what_happens_is_written_into_every_plot(board: Board) -> None:
+    """Scale, new replicas, loads and alerts; of results, whose time is that of runs, none."""
+    shown = {each["name"]: each for each in generated(board)["annotations"].get("list", [])}
+    names = ["Scale", "New replicas", "Load", "Alert"] if board.datasource is PROMETHEUS else []
+    assert names == [name for name, each in shown.items() if each["enable"]]
+    assert all(each["datasource"]["uid"] == "${datasource}" for each in shown.values())
+
+
+@every_board
+def test_dashboards_lead_to_each_other_and_to_the_report(board: Board) -> None:
+    """To the run's, by its namespace, at the address of `wirebench serve` that is written above the dashboard."""
+    others, report = generated(board)["links"]
+    assert (True, True, ["wirebench"]) == (others["keepTime"], others["includeVars"], others["tags"])
+    assert ("${results}/runs/${namespace}" if board.datasource is PROMETHEUS else "${results}") == report["url"]
+
+
+def test_alerts_have_the_limits_of_the_gates() -> None:
+    """What a gate calls unfit is what an alert is of."""
+    alerts = {rule["alert"]: rule["expr"].split() for rule in read_groups()["wirebench-alerts"]}
+    limits = {gate.name: gate.limit for gate in GATES}
+    assert {
+        "WirebenchRequestsFail": [">", limits["error_rate"]],
+        "WirebenchGeneratorFull": [">", limits["generator_cpu"]],
+        "WirebenchGeneratorThrottled": [">", limits["throttled_generator"]],
+        "WirebenchReplicasUnbalanced": ["<", limits["replica_balance"]],
+    } == {name: find_limit(words) for name, words in alerts.items()}
+
+
+def find_limit(words: list[str]) -> list[str | float]:
+    """Return the last comparison with a number that isn't only there to divide by it."""
+    comparisons = [(words[index], words[index + 1]) for index in range(len(words) - 1) if words[index] in ("<", ">")]
+    sign, number = comparisons[-1]
+    return [sign, float(number)]
 
 
 @pytest.mark.parametrize("title", ["Sent per request", "Received per request"])
@@ -235,7 +274,7 @@ def test_metrics_of_services_are_those_that_services_have() -> None:
     exported = {metric.name for metric in collected} | {"wirebench_cpu_throttled_periods"}
     rules = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
     queries = [query.expr for board in BOARDS for chart in board.charts() for query in chart.queries]
-    named = set(re.findall(r"(?<![\w:])wirebench_\w+(?![\w:])", " ".join([rules, *queries])))
+    named = set(re.findall(r"(?<![\w:|])wirebench_\w+(?![\w:])", " ".join([rules, *queries])))
 
     assert {"wirebench_request_duration_seconds_count", "wirebench_workers"} <= named
     assert {re.sub(r"_(total|info|count|sum|bucket)$", "", name) for name in named} <= exported

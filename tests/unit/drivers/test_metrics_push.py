@@ -15,67 +15,70 @@ import numpy as np
 import pytest
 
 from tests.support.jobs import CELL, JOB
-from wirebench.drivers import K6, Ghz, Histogram, HistogramFile
+from wirebench.drivers import K6, Ghz, HistogramFile
 from wirebench.drivers.metrics_push import MetricsPush, check_receivers, parse_prometheus_url, to_otlp
-from wirebench.drivers.per_request import Part
+from wirebench.drivers.per_request import CallArrays, Part
 from wirebench.errors import UsageError
-from wirebench.model.histogram_file import DriverVersion, PerSecond, Series, Window
+from wirebench.model.histogram_file import DriverVersion, Window
 
 LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
 START_NS = 1_790_000_000_250_000_000
 MS = 1_000_000
 
 
-def a_file(window_ms: int = 2500, latencies_ms: tuple[int, ...] = (1, 2, 30)) -> HistogramFile:
-    """Return what ghz measured: a success in the first second, two in the third, a failure in the second."""
-    encoded = Histogram.of_values(np.array(latencies_ms) * MS).encode()
-    return HistogramFile(
-        driver=DriverVersion(name="ghz", version="1"),
-        window=Window(start_unix_ns=START_NS, end_unix_ns=START_NS + window_ms * MS),
-        series=(Series(operation="users.get", code="ok", clock="service", count=3, histogram=encoded),),
-        per_second=(
-            PerSecond(operation="users.get", code="ok", counts=(1, 0, 2)),
-            PerSecond(operation="users.get", code="not_found", counts=(0, 1)),
-        ),
-        requests_total={"ok": 3, "not_found": 1},
-        mismatches=0,
-        dropped_iterations=0,
+WINDOW = Window(start_unix_ns=START_NS, end_unix_ns=START_NS + 2500 * MS)
+#: What ghz measured: a success in the first second, a failure in the second, two successes in the third; and one before
+#: the window.
+CALLS = CallArrays.of(
+    START_NS + MS * np.array([-10, 900, 1500, 2100, 2400]),
+    MS * np.array([5, 1, 7, 2, 30]),
+    [("ok", ""), ("ok", ""), ("not_found", "no such user"), ("ok", ""), ("ok", "")],
+)
+
+
+def told(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
+    """Return the points that Prometheus is told, by status; their attributes as a mapping."""
+    labels = {**LABELS, "transport": transport}
+    ((scope,),) = (
+        each["scopeMetrics"] for each in to_otlp("ghz", "users.get", WINDOW, CALLS, labels)["resourceMetrics"]
     )
-
-
-def told(file: HistogramFile) -> dict[str, list[dict[str, Any]]]:
-    """Return the points that Prometheus is told, by metric; their attributes as a mapping."""
-    ((scope,),) = ([each["scopeMetrics"][0]] for each in to_otlp(file, LABELS)["resourceMetrics"])
-    return {
-        metric["name"]: [
-            {**point, "attributes": {each["key"]: each["value"]["stringValue"] for each in point["attributes"]}}
-            for point in (metric.get("sum") or metric["gauge"])["dataPoints"]
-        ]
-        for metric in scope["metrics"]
-    }
+    (metric,) = scope["metrics"]
+    assert {"grpc": "k6_grpc_req_duration", "rest": "k6_http_req_duration"}[transport] == metric["name"]
+    by_status: dict[str, list[dict[str, Any]]] = {}
+    for point in metric["exponentialHistogram"]["dataPoints"]:
+        attributes = {each["key"]: each["value"]["stringValue"] for each in point["attributes"]}
+        assert {**labels, "driver": "ghz", "name": "users.get"} == {
+            name: value for name, value in attributes.items() if name != "status"
+        }
+        by_status.setdefault(attributes["status"], []).append(point)
+    return by_status
 
 
 def test_requests_are_counted_up_second_by_second_by_outcome() -> None:
-    """A counter begins with 0 at the window's start, is at its end what was counted, and is ended there."""
-    points = told(a_file())["ghz.requests"]
-    by_code = {code: [point for point in points if point["attributes"]["code"] == code] for code in ("ok", "not_found")}
-    assert ["0", "1", "1", "3"] == [point.get("asInt") for point in by_code["ok"][:-1]]
-    assert ["0", "0", "1", "1"] == [point.get("asInt") for point in by_code["not_found"][:-1]]
-    assert [0, 1000, 2000, 2500, 2501] == [
-        (int(point["timeUnixNano"]) - START_NS) // MS for point in by_code["not_found"]
-    ]
-    assert [None] * 4 + [1] == [point.get("flags") for point in by_code["ok"]]
-    assert {**LABELS, "operation": "users.get", "code": "ok"} == by_code["ok"][0]["attributes"]
+    """A histogram begins with nothing at the window's start, is at its end what was counted, and is ended there."""
+    points = told()
+    assert {"0", "not_found"} == points.keys()
+    assert {"200", "not_found"} == told("rest").keys()
+    assert ["0", "1", "1", "3"] == [point["count"] for point in points["0"][:-1]]
+    assert ["0", "0", "1", "1"] == [point["count"] for point in points["not_found"][:-1]]
+    assert [0, 1000, 2000, 2500, 2501] == [(int(point["timeUnixNano"]) - START_NS) // MS for point in points["0"]]
+    assert [None] * 4 + [1] == [point.get("flags") for point in points["0"]]
 
 
-def test_latencies_are_the_quantiles_of_the_window() -> None:
-    """Of successful requests, in seconds, at each second of the window; none where none succeeded."""
-    points = [point for point in told(a_file())["ghz.request.duration"] if point["attributes"]["quantile"] == "0.5"]
-    assert [pytest.approx(0.002, rel=1e-3)] * 4 == [point["asDouble"] for point in points[:-1]]
-    assert 1 == points[-1]["flags"]
-    assert "asDouble" not in points[-1]
-    failed = a_file().model_copy(update={"series": ()})
-    assert [] == told(failed)["ghz.request.duration"]
+def test_each_latency_is_in_its_bucket() -> None:
+    """Bucket n of scale s holds what is longer than 2^(n/2^s) seconds, up to 2^((n+1)/2^s)."""
+    *_, last, _ = told()["0"]
+    assert pytest.approx(0.033) == last["sum"]
+    offset, counts = last["positive"]["offset"], last["positive"]["bucketCounts"]
+    held = [(2 ** ((offset + n) / 8), 2 ** ((offset + n + 1) / 8)) for n, count in enumerate(counts) if count]
+    assert 3 == sum(counts)
+    for latency_s, (low, high) in zip((0.001, 0.002, 0.03), held, strict=True):
+        assert low < latency_s <= high
+
+
+def push(live: MetricsPush) -> None:
+    """Push what ghz measured."""
+    live.push("ghz", "users.get", WINDOW, CALLS)
 
 
 class _Receiver(BaseHTTPRequestHandler):
@@ -115,8 +118,10 @@ def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:
     """Prometheus takes them at its own address of the protocol."""
     with receiver(200) as (url, asked):
         live = MetricsPush(url, LABELS)
-        live.push(a_file())
-    assert [("/api/v1/otlp/v1/metrics", "application/json", to_otlp(a_file(), LABELS))] == asked
+        push(live)
+    assert [
+        ("/api/v1/otlp/v1/metrics", "application/json", to_otlp("ghz", "users.get", WINDOW, CALLS, LABELS))
+    ] == asked
     assert not live.problem
 
 
@@ -124,10 +129,10 @@ def test_a_load_goes_on_without_prometheus() -> None:
     """What was refused, and what didn't answer, is kept to be said, and nothing is raised."""
     with receiver(404) as (url, _):
         live = MetricsPush(url, LABELS)
-        live.push(a_file())
+        push(live)
         assert f"{url}/api/v1/otlp/v1/metrics: 404 Not Found: otlp write receiver is off" == live.problem
     live = MetricsPush(url, LABELS)
-    live.push(a_file())
+    push(live)
     assert "refused" in live.problem
 
 
@@ -196,7 +201,15 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
     program.chmod(0o755)
     monkeypatch.setattr(K6, "path", program)
     output, log, live = tmp_path / "out.json", tmp_path / "k6.log", MetricsPush("http://p:9090", LABELS)
-    a_file().write(output)
+    HistogramFile(
+        driver=DriverVersion(name="k6", version="1"),
+        window=WINDOW,
+        series=(),
+        per_second=(),
+        requests_total={},
+        mismatches=0,
+        dropped_iterations=0,
+    ).write(output)
     K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
     assert [
         "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",

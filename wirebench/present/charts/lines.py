@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -22,6 +22,9 @@ _PERCENTILES = {math.log10(one_in): name for name, one_in in ONE_IN.items()}
 _DESCRIBED = ("p50", "p99")
 _THOUSAND = 1000
 _LIVE_FRAME = PlotFrame(height=130, inset=0)
+_TIMES_FRAME = PlotFrame(height=200, inset=0)
+#: Values that are further apart than this share of the time are no line.
+_GAPS_MIN = 40
 _LIVE_LABELS = {0.0: "now", -float(HISTORY_MAX): "2 min ago"}
 
 
@@ -169,3 +172,29 @@ def draw_live(
         description = f"{low} to {high} {unit}, at last {last}"
     plot = Plot(Scale.linear(values), (-HISTORY_MAX, 0), _LIVE_LABELS, _LIVE_FRAME)
     return Chart(title, unit, plot.draw(f"{title} in the last two minutes", description, series))
+
+
+def draw_times(
+    title: str, unit: str, lines: Mapping[Style, Sequence[Point]], turns: Mapping[float, str], range_s: int
+) -> Chart:
+    """Draw lines over (seconds from now, value) of the last `range_s`; an upright line at each of `turns`.
+
+    A line is broken where values are missing.
+    """
+    values = [value for points in lines.values() for _, value in points]
+    ends = {style.name: format_number(points[-1][1]) for style, points in lines.items() if points}
+    last = "; ".join(f"{name} at last {end} {unit}" for name, end in ends.items())
+    series = [
+        PlotSeries(style, points=part) for style, points in lines.items() for part in _split_at_gaps(points, range_s)
+    ]
+    labels = {0.0: "now", -float(range_s): f"{range_s // 60:,} min ago", -range_s / 2: f"{range_s / 120:g} min ago"}
+    plot = Plot(Scale.linear(values), (-range_s, 0), labels, _TIMES_FRAME)
+    return Chart(title, unit, plot.draw(title, last or "nothing yet", series, turns))
+
+
+def _split_at_gaps(points: Sequence[Point], range_s: int) -> Iterator[Sequence[Point]]:
+    first = 0
+    for index in range(1, len(points) + 1):
+        if index == len(points) or points[index][0] - points[index - 1][0] > range_s / _GAPS_MIN:
+            yield points[first:index]
+            first = index

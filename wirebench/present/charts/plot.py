@@ -119,12 +119,16 @@ class Plot:
             yield text(LEFT - 7, y + 4, label, anchor="end")
 
     def _turns(self, turns: Mapping[float, str]) -> Iterator[Markup]:
-        written = choose_places((self.x(value) for value in sorted(turns, reverse=True)), _LABEL_ROOM)
-        for value, label in turns.items():
+        written = choose_places((self._turn_label(value) for value in sorted(turns, reverse=True)), _LABEL_ROOM)
+        for value, label in sorted(turns.items(), reverse=True):
             x = self.x(value)
             yield line("turn", (x, 0), (x, self._floor))
-            if x in written:
-                yield text(x + 4, TOP - 4, label)
+            if (place := self._turn_label(value)) in written:
+                written.discard(place)
+                yield text(place, TOP - 4, label)
+
+    def _turn_label(self, value: float) -> float:
+        return min(self.x(value) + 4, self.frame.width - _LABEL_ROOM)
 
     def _steps(self, steps: Sequence[LevelChange]) -> Iterator[Markup]:
         written = choose_places((self.x(step.x) for step in reversed(steps)), _LABEL_ROOM)

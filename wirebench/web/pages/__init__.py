@@ -1,4 +1,4 @@
-"""The pages: results as charts, runs, one run, two runs compared, a figure over runs; and the files that they load."""
+"""The pages: results as charts, runs, one run, two compared, a figure over runs, live metrics; and their files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 from wirebench.present import CHARTS_CSS, LOOK_CSS
 from wirebench.web.pages.compare import show_comparison
 from wirebench.web.pages.history import show_history
+from wirebench.web.pages.live import show_live
 from wirebench.web.pages.results import show_results
 from wirebench.web.pages.run import show_report, show_run
 
@@ -26,6 +27,7 @@ def make_routes() -> list[BaseRoute]:
         Route("/runs/{run_id}/report", show_report),
         Route("/compare", show_comparison),
         Route("/history", show_history),
+        Route("/live", show_live),
         Route("/static/look.css", _look),
         Route("/static/charts.css", _charts),
         Mount("/static", StaticFiles(directory=_STATIC)),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
@@ -30,6 +31,7 @@ from wirebench.report import FILE_NAME
 from wirebench.report.page import render as render_report
 from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
 from wirebench.results.runs import load_info, load_run
+from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.histories import read_changed_ns
 from wirebench.web.pages.chapter import LATENCIES_MAX
@@ -48,11 +50,25 @@ _CLOCKS = {"service": "service time", "response": "response time", "gap": "gap b
 
 def show_run(request: Request) -> Response:
     catalogue: Catalogue = request.app.state.catalogue
-    folder = catalogue.run_folder(request.path_params["run_id"])
+    name = request.path_params["run_id"]
+    if run_id := catalogue.find_run_of_namespace(name):  # dashboards know a run by that
+        return RedirectResponse(f"/runs/{quote(run_id)}", HTTPStatus.SEE_OTHER)
+    folder = catalogue.run_folder(name)
     info = load_info(folder)
     if info.status == "running":
         return _show_progress(info, read_progress(folder))
-    return render("run.html.j2", **_gather(folder, read_changed_ns(folder)))
+    changed_ns = read_changed_ns(folder)
+    dashboards = _link_dashboards(request.app.state.grafana, info, changed_ns // 1_000_000)
+    return render("run.html.j2", dashboards=dashboards, **_gather(folder, changed_ns))
+
+
+def _link_dashboards(grafana: str, info: RunInfo, end_unix_ms: int) -> str:
+    """Return the address of the run's live metrics in Grafana; empty without one."""
+    if not grafana:
+        return ""
+    start_unix_ms = round(datetime.fromisoformat(info.started_at).timestamp() * 1000)
+    query = {"var-namespace": name_namespace(info.id), "from": start_unix_ms, "to": end_unix_ms}
+    return f"{grafana}/d/wirebench-transports?{urlencode(query)}"
 
 
 @functools.lru_cache(_RUNS_MAX)

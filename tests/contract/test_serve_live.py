@@ -1,0 +1,242 @@
+"""`wirebench serve --live`: what the page says of a Prometheus that is absent, slow or anything else."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.contract.test_serve import serving
+from tests.support.prometheus import started_prometheus
+from tests.support.report_run import RunBuilder, cell
+from tests.support.web import Answer, served
+from wirebench.present.live_queries import FIGURES
+from wirebench.results.index import find_database_url
+from wirebench.targets.kubernetes.namespace import name_namespace
+from wirebench.web import prometheus as asked
+
+RUN = "20260101T000000Z-quick"
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+def text(answer: Answer) -> str:
+    """Return the page."""
+    is_packed = answer.headers["content-encoding"] == "gzip"
+    return (gzip.decompress(answer.body) if is_packed else answer.body).decode()
+
+
+Reply = Callable[[BaseHTTPRequestHandler, str, dict[str, str]], None]
+
+
+@contextlib.contextmanager
+def answering(reply: Reply) -> Iterator[str]:
+    """Run something at a port that answers in its own way; yield its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            address = urlsplit(self.path)
+            with contextlib.suppress(OSError):
+                reply(self, address.path, {name: value[0] for name, value in parse_qs(address.query).items()})
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **headers: str) -> None:
+    """Answer with these bytes."""
+    handler.send_response(status)
+    for name, value in {"content-length": str(len(body)), **headers}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def succeed(data: object) -> bytes:
+    """Return what Prometheus answers if all is well."""
+    return json.dumps({"status": "success", "data": data}).encode()
+
+
+def redirect(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
+    """Lead somewhere else."""
+    send(handler, b"", 302, location=f"http://{handler.headers['host']}/elsewhere{path}")
+
+
+def flood(handler: BaseHTTPRequestHandler, *_: object) -> None:
+    """Never end."""
+    handler.send_response(200)
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b" " * 65_536)
+
+
+def drip(handler: BaseHTTPRequestHandler, *_: object) -> None:
+    """Send a byte now and then, so that no single wait is long."""
+    handler.send_response(200)
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b" ")
+        time.sleep(0.1)
+
+
+def reject(handler: BaseHTTPRequestHandler, *_: object) -> None:
+    """Reject the question, in words of HTML."""
+    send(handler, json.dumps({"status": "error", "error": HOSTILE}).encode(), 422)
+
+
+def misunderstand(handler: BaseHTTPRequestHandler, *_: object) -> None:
+    """Be something else."""
+    send(handler, b"<html>welcome</html>")
+
+
+def give_other_shapes(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
+    """Be JSON that has values where there should be series."""
+    send(handler, succeed(["ns"] if path.endswith("/values") else {"resultType": "vector", "result": [{"metric": 3}]}))
+
+
+def inject(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str, str]) -> None:
+    """Have labels that somebody has pushed to do harm, and values that are no numbers."""
+    if path.endswith("/values"):
+        send(handler, succeed([HOSTILE]))
+        return
+    assert 'namespace="<img src=x onerror=\\"alert(1)\\">"' in asked_for["query"]
+    series = {"metric": {"transport": HOSTILE, "driver": HOSTILE}}
+    if path.endswith("/query"):
+        send(handler, succeed({"resultType": "vector", "result": [{**series, "value": [1, "NaN"]}]}))
+        return
+    points = [[float(asked_for["start"]), "+Inf"], [float(asked_for["end"]), "0.5"]]
+    send(handler, succeed({"resultType": "matrix", "result": [{**series, "values": points}]}))
+
+
+@pytest.fixture(autouse=True)
+def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "DEADLINE_S", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (redirect, "302 Found"),
+        (flood, "an answer has more than 4,000,000 bytes"),
+        (drip, "no answer within 2 s"),
+        (lambda *_: time.sleep(5), "timed out"),
+        (reject, "422 Unprocessable Entity: &lt;img src=x onerror=&#34;alert(1)&#34;&gt;"),
+        (misunderstand, "its answer is not that of a Prometheus"),
+        (give_other_shapes, "its answer is not that of a Prometheus"),
+        (lambda handler, *_: handler.connection.close(), "127.0.0.1:"),
+    ],
+)
+def test_a_prometheus_that_does_not_answer_as_one_is_a_problem_in_words(
+    tmp_path: Path,
+    reply: Reply,
+    said: str,
+) -> None:
+    """Within the time that a page has, with what to do, whatever is at that address."""
+    with answering(reply) as url, served(tmp_path, find_database_url(tmp_path), prometheus=url) as site:
+        begin_s = time.monotonic()
+        page = site.ask("/live")
+        assert time.monotonic() - begin_s < 10
+        assert HTTPStatus.OK == page.status
+        assert said in text(page)
+        assert "Next: start Prometheus there, or name another by --prometheus URL." in text(page)
+        assert "<img" not in text(page)
+
+
+def test_labels_of_others_stay_text(tmp_path: Path) -> None:
+    """In the page and in PromQL; what is no number is a dash."""
+    with answering(inject) as url, served(tmp_path, find_database_url(tmp_path), prometheus=url) as site:
+        page = text(site.ask("/live"))
+    assert "<img" not in page
+    assert f'<th scope="row">&lt;img src=x onerror=&#34;alert(1)&#34;&gt;</th>{"<td>–</td>" * len(FIGURES)}' in page
+
+
+def test_prometheus_is_asked_once_for_all_who_look(tmp_path: Path) -> None:
+    """However many look at once, and however often their pages look again."""
+    questions: list[str] = []
+
+    def count(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str, str]) -> None:
+        questions.append(path)
+        give_nothing(handler, path, asked_for)
+
+    with answering(count) as url, served(tmp_path, find_database_url(tmp_path), prometheus=url) as site:
+        threads = [threading.Thread(target=site.ask, args=("/live",)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert 1 == sum(path.endswith("/values") for path in questions)
+
+
+def give_nothing(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
+    """Have a namespace, and nothing recorded of it."""
+    kind = "vector" if path.endswith("/query") else "matrix"
+    send(handler, succeed(["ns"] if path.endswith("/values") else {"resultType": kind, "result": []}))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ((), "load the recording rules grafana/rules/wirebench.yaml into Prometheus"),
+        ((("namespace", "other"),), "Prometheus has nothing of the namespace other in this time"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, query: tuple[tuple[str, str], ...], said: str) -> None:
+    """Rules that aren't loaded, or a namespace that isn't there."""
+    with answering(give_nothing) as url, served(tmp_path, find_database_url(tmp_path), prometheus=url) as site:
+        assert said in text(site.ask("/live", query))
+        assert HTTPStatus.BAD_REQUEST == site.ask("/live", (("range", "1y"),)).status
+
+
+def test_a_prometheus_without_load_says_how_to_send_one(tmp_path: Path) -> None:
+    """One that is real, and has just been started."""
+    with (
+        started_prometheus([], tmp_path) as url,
+        served(tmp_path, find_database_url(tmp_path), prometheus=url) as site,
+    ):
+        page = text(site.ask("/live"))
+    assert "Prometheus has seen neither services nor load in this time. Next: send a load" in page
+
+
+def test_the_command_shows_live_metrics_where_it_is_asked_to(tmp_path: Path) -> None:
+    """Without --live the page says how; an address that is none is rejected before anything is served."""
+    with serving(tmp_path) as (_, site):
+        assert HTTPStatus.NOT_FOUND == (answer := site.ask("/live")).status
+        assert "wirebench serve --live --prometheus URL" in text(answer)
+    with serving(tmp_path, "--live", "--prometheus", "http://127.0.0.1:1") as (process, site):
+        assert process.stdout is not None
+        assert f"live metrics of http://127.0.0.1:1 at {site.url}live\n" == process.stdout.readline()
+        assert "http://127.0.0.1:1: [Errno 111] Connection refused" in text(site.ask("/live"))
+    with pytest.raises(AssertionError), serving(tmp_path, "--live", "--prometheus", "file:///etc/passwd"):
+        pass
+
+
+def test_a_run_and_its_dashboards_lead_to_each_other(tmp_path: Path) -> None:
+    """From Grafana by the run's namespace, to Grafana by its namespace and its time."""
+    RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info={"id": RUN}).write(tmp_path)
+    namespace = name_namespace(RUN)
+    with served(tmp_path, find_database_url(tmp_path), grafana="http://127.0.0.1:3000") as site:
+        answer = site.ask(f"/runs/{namespace}")
+        assert (HTTPStatus.SEE_OTHER, f"/runs/{RUN}") == (answer.status, answer.headers["location"])
+        assert HTTPStatus.NOT_FOUND == site.ask("/runs/wirebench-other").status
+        page = text(site.ask(f"/runs/{RUN}"))
+    link = rf'href="http://127.0.0.1:3000/d/wirebench-transports\?var-namespace={namespace}&amp;from=\d{{13}}&amp;to=\d{{13}}"'
+    assert re.search(link, page)
+    with served(tmp_path, find_database_url(tmp_path)) as site:
+        assert "wirebench-transports" not in text(site.ask(f"/runs/{RUN}"))

@@ -1,0 +1,124 @@
+"""What the first rows of the dashboard *transports* ask Prometheus: of Grafana, and of `wirebench serve --live`.
+
+PromQL with Grafana's variables in it; grafana/rules/wirebench.yaml records what it reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: The filter of every query that knows transports.
+CHOSEN = 'namespace="$namespace", transport=~"$transport"'
+#: Series that loads have, whatever the driver.
+LOADS = "k6_vus|k6_.+_req_duration_seconds"
+#: Services that Prometheus scrapes, and load: of a run outside a cluster it gets the load alone.
+NAMESPACES = f'{{__name__=~"wirebench_build_info|{LOADS}"}}'
+_REST = 'namespace="$namespace", transport="rest"'
+_DURATIONS = "namespace_transport_pod:client_request_duration_seconds:rate15s"
+_CPU = "namespace_transport_pod:wirebench_cpu_seconds:rate15s"
+_ANSWERED = "namespace_transport_pod:wirebench_requests:rate15s"
+_FAILED = "namespace_transport_pod:client_failed_requests:rate15s"
+
+Unit = Literal["1/s", "s", "cpu s", "share", "ratio"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of each transport: its name, and the query that gives it."""
+
+    name: str
+    unit: Unit
+    expr: str
+
+
+def sum_client_durations(selector: str = CHOSEN, modifier: str = "") -> str:
+    """Return the query of all clients' requests by transport: a histogram, per second."""
+    return f"sum by (transport) ({_DURATIONS}{{{selector}}}{modifier})"
+
+
+def count_requests(selector: str = CHOSEN, modifier: str = "") -> str:
+    return f"histogram_count({sum_client_durations(selector, modifier)})"
+
+
+def compute_failed_share() -> str:
+    return f"sum by (transport) ({_FAILED}{{{CHOSEN}}}) / ({count_requests()} > 0)"
+
+
+def _average_settled_rate(selector: str) -> str:
+    """Leave out windows that hold the begin or the end of a load, as they understate it."""
+    rate, before = count_requests(selector), count_requests(selector, " offset 5s")
+    return f"avg_over_time(({rate} and abs({rate} / ({before} > 0) - 1) < 0.1)[$__range:5s])"
+
+
+def _merge_latencies(quantile: float, selector: str) -> str:
+    """Merge the histograms of the time range: quantiles are never averaged."""
+    return f"histogram_quantile({quantile}, sum by (transport) (sum_over_time({_DURATIONS}{{{selector}}}[$__range])))"
+
+
+def _divide_failures(selector: str) -> str:
+    failed = f"sum by (transport) (sum_over_time({_FAILED}{{{selector}}}[$__range]))"
+    return f"{failed} / (sum_over_time({count_requests(selector)}[$__range:5s]) > 0)"
+
+
+def _divide_cpu(selector: str) -> str:
+    """Count CPU time while there are requests: background work between loads is nobody's."""
+    cpu, answered = (f"sum by (transport) ({name}{{{selector}}})" for name in (_CPU, _ANSWERED))
+    return f"sum_over_time(({cpu} and {answered} > 0)[$__range:5s]) / (sum_over_time({answered}[$__range:5s]) > 0)"
+
+
+def _make_figures(selector: str) -> tuple[Figure, ...]:
+    return (
+        Figure("requests/s", "1/s", _average_settled_rate(selector)),
+        *(Figure(f"p{100 * quantile:g}", "s", _merge_latencies(quantile, selector)) for quantile in (0.5, 0.95, 0.99)),
+        Figure("failed", "share", _divide_failures(selector)),
+        Figure("CPU a request", "cpu s", _divide_cpu(selector)),
+    )
+
+
+def _list_figures() -> tuple[Figure, ...]:
+    """Return each figure with what it is of REST's; no share of nothing for failures."""
+    figures = []
+    for figure, of_rest in zip(_make_figures(CHOSEN), _make_figures(_REST), strict=True):
+        figures.append(figure)
+        if figure.unit != "share":
+            expr = f"({figure.expr}) / on () group_left () sum without (transport) ({of_rest.expr})"
+            figures.append(Figure(f"{figure.name} ÷ REST", "ratio", expr))
+    return tuple(figures)
+
+
+#: First row: each transport's figures over the time range, under load.
+FIGURES = _list_figures()
+#: Second row: what clients wait, over time.
+LATENCIES = tuple(
+    Figure(f"p{100 * quantile:g}", "s", f"histogram_quantile({quantile}, {sum_client_durations()})")
+    for quantile in (0.5, 0.95, 0.99)
+)
+
+_SCALE = f"max by (transport, replicas, workers) (namespace_transport_replicas_workers:wirebench_scale:info{{{CHOSEN}}}"
+_REPLICAS = f"max by (transport, pod) (wirebench_build_info{{{CHOSEN}}}"
+_LOADS = f"count by (transport, driver) ({_DURATIONS}{{{CHOSEN}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What begins at some time: a query with a value at that time, and how it is called, by its labels."""
+
+    name: str
+    title: str
+    expr: str
+    colour: str
+
+
+#: A point at the begin of each.
+EVENTS = (
+    Event("Scale", "{{transport}} {{replicas}} × {{workers}}", f"{_SCALE}) unless {_SCALE} offset 10s)", "purple"),
+    Event(
+        "New replicas",
+        "{{transport}} new replicas",
+        f"count by (transport) ({_REPLICAS}) unless {_REPLICAS} offset 10s))",
+        "blue",
+    ),
+    Event("Load", "{{transport}} load by {{driver}}", f"{_LOADS}) unless {_LOADS} offset 10s)", "green"),
+    Event("Alert", "{{alertname}} {{transport}}", 'ALERTS{alertstate="firing", namespace="$namespace"}', "red"),
+)
