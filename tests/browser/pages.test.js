@@ -20,6 +20,7 @@ const PAGES = {
   choice: "/compare",
   comparison: `/compare?base=${BASE}&head=${HEAD}`,
   history: "/history?scenario=quick",
+  live: "/live",
 };
 
 const text = (locator) => locator.innerText();
@@ -174,6 +175,29 @@ test("on a phone a history begins with its newest run, and its legend keeps its 
   await page.waitForFunction(() => document.querySelector(".plot .column text.scale").getBoundingClientRect().left >= 0);
   const swatch = await page.locator(".legend .swatch").first().boundingBox();
   assert.equal(swatch.width, 34);
+});
+
+test("live metrics of two transports stand beside each other, and follow Prometheus", async (t) => {
+  const page = await site.open(t, "/");
+  await page.getByRole("link", { name: "Live" }).click();
+  const rows = page.getByRole("region", { name: /Which transport is faster/ }).locator("tbody tr");
+  assert.deepEqual(await rows.locator("th").allInnerTexts(), ["REST", "gRPC"]);
+  assert.match(await text(rows.nth(1)), /4\.00 ms/);
+  assert.deepEqual(await page.locator(".plot .line").count(), 6);
+  assert.match(await page.locator(".plot").first().textContent(), /REST 2 × 1/);
+  await page.evaluate(() => document.querySelector("[data-live=table] tbody").remove());
+  await rows.first().waitFor(); // the next look has brought it back
+  await choice(page, "Namespace").selectOption("other");
+  await choice(page, "Time range").selectOption("5m");
+  await page.getByRole("button", { name: "Show" }).click();
+  assert.equal(new URL(page.url()).search, "?namespace=other&range=5m");
+  assert.match(await text(page.locator("caption")), /Namespace other, last 5m/);
+});
+
+test("live metrics without Prometheus say what is wrong and what to do", async (t) => {
+  const page = await site.open(t, "/live", { at: "empty" });
+  assert.match(await text(page.locator("[data-live=problem]")), /127\.0\.0\.1:1: .*refused.*Next: start Prometheus/);
+  assert.equal(await page.locator(".plot").count(), 3);
 });
 
 test("HTML and SQL in names stay text", async (t) => {

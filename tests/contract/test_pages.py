@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from tests.support.web import Answer, served
+from tests.support.web import served
 from wirebench.results.index import find_database_url
 
 RUN = "20260101T000000Z-quick"
@@ -24,19 +23,13 @@ def write_run(folder: Path, name: str = RUN, **info: object) -> None:
     RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=1, samples=20, info={"id": name, **info}).write(folder)
 
 
-def text(answer: Answer) -> str:
-    """Return the page."""
-    is_packed = answer.headers["content-encoding"] == "gzip"
-    return (gzip.decompress(answer.body) if is_packed else answer.body).decode()
-
-
 def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None:
     """It is rendered for the answer, and may run and load nothing; pages keep their own policy."""
     write_run(tmp_path)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         report = site.ask(f"/runs/{RUN}/report")
         assert HTTPStatus.OK == report.status
-        assert "wirebench report" in text(report)
+        assert "wirebench report" in report.text
         assert report.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
         page = site.ask(f"/runs/{RUN}")
         assert page.headers["content-security-policy"].startswith("default-src 'self'")
@@ -71,11 +64,11 @@ def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
         write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z", **info)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", len(infos))
-        page = text(site.ask("/compare", {"head": "20260104T000000Z-quick"}))
+        page = site.ask("/compare", {"head": "20260104T000000Z-quick"}).text
         chosen = re.findall(r'<option value="([^"]+)" selected>', page)
         assert ["20260101T000000Z-quick", "20260104T000000Z-quick"] == chosen
         assert ["quick", "other"] * 2 == re.findall(r'<optgroup label="(.+)">', page)
-        page = text(site.ask("/compare", {"base": chosen[0], "head": chosen[1]}))
+        page = site.ask("/compare", {"base": chosen[0], "head": chosen[1]}).text
         assert '<p class="eyebrow">Comparison of two runs</p>' in page
 
 
@@ -89,7 +82,7 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
             (run.folder / "records" / f"{record.id}.json").write_text(noisy.model_dump_json())
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
-        page = text(site.ask("/compare", {"base": base, "head": head}))
+        page = site.ask("/compare", {"base": base, "head": head}).text
     intervals = re.findall(r'<line class="interval" x1="(.+?)" y1=".+?" x2="(.+?)"', page)
     first, last = re.findall(r'<path class="cut" d="M(\d+) ', page)
     assert [(first, last)] == [(low, high) for low, high in intervals if low == first or high == last]
@@ -119,8 +112,8 @@ def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -
         answer = site.ask(path)
         assert status == answer.status
         assert "text/html; charset=utf-8" == answer.headers["content-type"]
-        assert word in text(answer)
-        assert '<a href="/">All results</a>' in text(answer)
+        assert word in answer.text
+        assert '<a href="/">All results</a>' in answer.text
 
 
 @pytest.mark.parametrize("prefix", ["", "/api/v1"])
@@ -131,8 +124,8 @@ def test_where_runs_are_on_the_server_is_not_told(tmp_path: Path, prefix: str) -
     with served(tmp_path, find_database_url(tmp_path)) as site:
         answer = site.ask(f"{prefix}/runs/{RUN}")
         assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
-        assert f"{RUN}/run.json" in text(answer)
-        assert str(tmp_path) not in text(answer)
+        assert f"{RUN}/run.json" in answer.text
+        assert str(tmp_path) not in answer.text
 
 
 def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
@@ -144,7 +137,7 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
         for path in ("/", f"/runs/{RUN}", "/compare"):
-            page = text(site.ask(path))
+            page = site.ask(path).text
             assert "&lt;script&gt;alert(1)" in page
             assert "<script>alert" not in page
             assert "\" onload='x" not in page
@@ -155,19 +148,19 @@ def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
     write_run(tmp_path)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
-        assert f'href="/runs/{RUN}/report"' in text(site.ask("/"))
+        assert f'href="/runs/{RUN}/report"' in site.ask("/").text
         shutil.rmtree(tmp_path / RUN)
-        page = text(site.ask("/"))
+        page = site.ask("/").text
         assert "was removed, or is elsewhere" in page
         assert f'href="/runs/{RUN}/report"' not in page
         answer = site.ask(f"/runs/{RUN}")
         assert HTTPStatus.NOT_FOUND == answer.status
-        assert f'<a href="/?run_id={RUN}">' in text(answer)
+        assert f'<a href="/?run_id={RUN}">' in answer.text
         refusal = site.ask(f"/api/v1/runs/{RUN}")
         assert HTTPStatus.NOT_FOUND == refusal.status
         assert refusal.json["error"]["hint"].endswith(f"/api/v1/results?run_id={RUN}")
         notice = "All runs of quick with such a cell were removed from the folder, or are elsewhere: "
-        assert notice in text(site.ask("/history"))
+        assert notice in site.ask("/history").text
 
 
 def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
@@ -178,12 +171,12 @@ def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 3)
         shutil.rmtree(tmp_path / names[1])
-        page = text(site.ask("/compare", {"head": names[2]}))
+        page = site.ask("/compare", {"head": names[2]}).text
         assert [names[0], names[2]] == re.findall(r'<option value="([^"]+)" selected>', page)
         assert names[1] not in page
         answer = site.ask("/compare", {"base": names[1], "head": names[2]})
         assert HTTPStatus.NOT_FOUND == answer.status
-        assert "was removed, or is elsewhere" in text(answer)
+        assert "was removed, or is elsewhere" in answer.text
 
 
 def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
@@ -195,7 +188,7 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
         site.until("/runs", 2)
         answer = site.ask("/compare", {"base": names[0], "head": names[1]})
         assert HTTPStatus.OK == answer.status
-        page = text(answer)
+        page = answer.text
         assert f'<p class="alert" role="note">No cell of {names[1]} is in {names[0]}: their factors differ.' in page
         assert list(names) == re.findall(r'<option value="([^"]+)" selected>', page)
         assert HTTPStatus.BAD_REQUEST == site.ask("/api/v1/compare", {"base": names[0], "head": names[1]}).status
@@ -209,15 +202,15 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
         RunBuilder(cells, 1, samples=20, gates=lambda *_: (passed(), GENERATOR_GATE), info=info).write(tmp_path)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
-        page = text(site.ask("/history"))
+        page = site.ask("/history").text
         assert "<h1>gRPC users.get, 16 connections</h1>" in page
         assert 2 == page.count('<tr><th scope="row">')
         assert '<td class="text">generator CPU</td>' in page
         assert "2 cores: changes of level take 8 runs that can be compared: there are 0.</li>" in page
         assert "Left out of the search: 2 runs with failed gates, or still running." in page
-        page = text(site.ask("/history", {"cell": "rest users", "metric": "p99"}))
+        page = site.ask("/history", {"cell": "rest users", "metric": "p99"}).text
         assert "<h1>REST users.get, 16 connections</h1>" in page
-        assert "quick has no cell streams" in text(site.ask("/history", {"cell": "streams"}))
+        assert "quick has no cell streams" in site.ask("/history", {"cell": "streams"}).text
         assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "mean"}).status
 
 
@@ -238,7 +231,7 @@ def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice:
         site.until("/runs", 1)
         answer = site.ask("/history", asked)
         assert HTTPStatus.OK == answer.status
-        page = text(answer)
+        page = answer.text
         assert f'<p class="alert" role="note">{notice}' in page
         assert '<select name="scenario">' in page
         assert '<option value="gap"' not in page or "metric" not in asked
@@ -253,7 +246,7 @@ def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.Monk
         write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 2)
-        page = text(site.ask("/history"))
+        page = site.ask("/history").text
         assert "These are the newest 1 of 2 runs" in page
         assert "20260102T000000Z-quick</a></span></th>" in page
         assert "20260101T000000Z-quick</a></span></th>" not in page
@@ -264,11 +257,11 @@ def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
     write_run(tmp_path)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
-        assert text(site.ask("/history")) == text(site.ask("/history"))
-        assert '<span class="badge incomplete">' not in text(site.ask("/history"))
+        assert site.ask("/history").text == site.ask("/history").text
+        assert '<span class="badge incomplete">' not in site.ask("/history").text
         shutil.rmtree(tmp_path / RUN)
         write_run(tmp_path, status="incomplete", reason="interrupted")
-        assert '<span class="badge incomplete">incomplete</span>' in text(site.ask("/history"))
+        assert '<span class="badge incomplete">incomplete</span>' in site.ask("/history").text
 
 
 def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
@@ -276,7 +269,7 @@ def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
     write_run(tmp_path)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
-        whole, part = (text(site.ask("/", asked)) for asked in ({}, {"protocol": "rest"}))
+        whole, part = (site.ask("/", asked).text for asked in ({}, {"protocol": "rest"}))
     of_whole_run = "The whole run, of whose 2 cells 1 is shown, comes to this:"
     assert (False, True) == (of_whole_run in whole, of_whole_run in part)
     assert "Fewer than 3 blocks have no interval, so that nothing is concluded" in whole
@@ -291,7 +284,7 @@ def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
         (told,) = site.get(f"/runs/{RUN}")["summary"]
         assert told.startswith("fortio measured ")
         for path in ("/", f"/runs/{RUN}"):
-            page = text(site.ask(path))
+            page = site.ask(path).text
             assert "fortio measured " in page
             assert "nothing to compare" not in page
 
@@ -310,7 +303,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
         compared = site.get("/compare", base="20251231T000000Z-quick", head=RUN)
         assert {"withheld"} == {cell["verdict"] for cell in compared["changes"]}
         assert any("as a run is still running" in remark for remark in compared["remarks"])
-        page = text(site.ask("/"))
+        page = site.ask("/").text
         assert "Its report" not in page
         assert "#gates" not in page
 
@@ -320,7 +313,7 @@ def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
     write_run(tmp_path, status="incomplete", reason="it was interrupted (SIGINT)", cells=6, blocks=4)
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
-        chapter = text(site.ask("/")).partition('<section class="chapter"')[2]
+        chapter = site.ask("/").text.partition('<section class="chapter"')[2]
         assert '<span class="badge incomplete">' in chapter.partition("</p>")[0]
         assert "2 of 24 windows measured: it was interrupted (SIGINT)" in chapter
 
@@ -331,17 +324,17 @@ def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
         write_run(tmp_path, f"20260101T0000{number:02}Z-{'a' * 170}")
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 26)
-        (older,) = re.findall(r'<a href="([^"]*)#runs" rel="next">Older', text(site.ask("/")))
+        (older,) = re.findall(r'<a href="([^"]*)#runs" rel="next">Older', site.ask("/").text)
         answer = site.ask(older.replace("&amp;", "&"))
         assert HTTPStatus.OK == answer.status
-        assert "20260101T000000Z" in text(answer)
+        assert "20260101T000000Z" in answer.text
 
 
 def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
     """With the way to its figures; and its machine is described in words."""
     write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
     with served(tmp_path, find_database_url(tmp_path)) as site:
-        page = text(site.ask(f"/runs/{RUN}"))
+        page = site.ask(f"/runs/{RUN}").text
         assert "<h3>Latency by percentile</h3>" in page
         assert f'href="/?run_id={RUN}">Figures' in page
         assert 'href="/history?scenario=quick"' in page
@@ -355,7 +348,7 @@ def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
     run = RunBuilder(cells=cells, blocks=1, samples=20).write(tmp_path).info.id
     with served(tmp_path, find_database_url(tmp_path)) as site:
         site.until("/runs", 1)
-        for page in map(text, map(site.ask, ("/", f"/runs/{run}"))):
+        for page in (site.ask(path).text for path in ("/", f"/runs/{run}")):
             assert 6 == page.count("<small>service time, ms</small>")
             assert f'<a href="/runs/{run}/report">The report</a> has 6 more: users.get, 7 connections; ' in page
             assert "<small>over connections</small>" in page
@@ -372,7 +365,7 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
         site.ask("/api/v1/results")  # once the index has both
         compared = f"/compare?base={RUN}&head=20260102T000000Z-quick"
         for address in ("/", f"/runs/{RUN}", f"/runs/{RUN}/report", "/history", compared):
-            page = re.sub(r"<(style|script).*?</\1>", "", text(site.ask(address)), flags=re.DOTALL)
+            page = re.sub(r"<(style|script).*?</\1>", "", site.ask(address).text, flags=re.DOTALL)
             assert "flask-v1" in page, address
             assert "None" not in page.replace("None: every measurement passed all its gates", ""), address
         rows = site.ask("/api/v1/results").json["results"]
@@ -388,7 +381,7 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
             {run["run_id"] for run in site.get("/runs", variant="flask-v1", until="2026-01-01")["runs"]},
             site.get("/results", variant="flask-v3")["total"],
         )
-        page = text(site.ask("/", {"variant": "flask-v1"}))
+        page = site.ask("/", {"variant": "flask-v1"}).text
         assert '<option value="flask-v1" selected>' in page
         found = site.ask("/api/v1/runs/" + RUN).json
         assert "flask-v2" in found["comparisons"][0]["sentence"]

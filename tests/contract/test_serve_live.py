@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.contract.test_serve import serving
+from tests.support.fake_prometheus import Reply, answering, send, succeed
 from tests.support.prometheus import started_prometheus
 from tests.support.report_run import RunBuilder, cell
-from tests.support.web import Answer, served
+from tests.support.web import served
 from wirebench.present.live_queries import FIGURES
 from wirebench.results.index import find_database_url
 from wirebench.targets.kubernetes.namespace import name_namespace
@@ -27,51 +24,6 @@ from wirebench.web import prometheus as asked
 
 RUN = "20260101T000000Z-quick"
 HOSTILE = '<img src=x onerror="alert(1)">'
-
-
-def text(answer: Answer) -> str:
-    """Return the page."""
-    is_packed = answer.headers["content-encoding"] == "gzip"
-    return (gzip.decompress(answer.body) if is_packed else answer.body).decode()
-
-
-Reply = Callable[[BaseHTTPRequestHandler, str, dict[str, str]], None]
-
-
-@contextlib.contextmanager
-def answering(reply: Reply) -> Iterator[str]:
-    """Run something at a port that answers in its own way; yield its URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            address = urlsplit(self.path)
-            with contextlib.suppress(OSError):
-                reply(self, address.path, {name: value[0] for name, value in parse_qs(address.query).items()})
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-
-
-def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **headers: str) -> None:
-    """Answer with these bytes."""
-    handler.send_response(status)
-    for name, value in {"content-length": str(len(body)), **headers}.items():
-        handler.send_header(name, value)
-    handler.end_headers()
-    handler.wfile.write(body)
-
-
-def succeed(data: object) -> bytes:
-    """Return what Prometheus answers if all is well."""
-    return json.dumps({"status": "success", "data": data}).encode()
 
 
 def redirect(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
@@ -154,15 +106,15 @@ def test_a_prometheus_that_does_not_answer_as_one_is_a_problem_in_words(
         page = site.ask("/live")
         assert time.monotonic() - begin_s < 10
         assert HTTPStatus.OK == page.status
-        assert said in text(page)
-        assert "Next: start Prometheus there, or name another by --prometheus URL." in text(page)
-        assert "<img" not in text(page)
+        assert said in page.text
+        assert "Next: start Prometheus there, or name another by --prometheus URL." in page.text
+        assert "<img" not in page.text
 
 
 def test_labels_of_others_stay_text(tmp_path: Path) -> None:
     """In the page and in PromQL; what is no number is a dash."""
     with answering(inject) as url, served(tmp_path, find_database_url(tmp_path), prometheus=url) as site:
-        page = text(site.ask("/live"))
+        page = site.ask("/live").text
     assert "<img" not in page
     assert f'<th scope="row">&lt;img src=x onerror=&#34;alert(1)&#34;&gt;</th>{"<td>–</td>" * len(FIGURES)}' in page
 
@@ -200,7 +152,7 @@ def give_nothing(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) 
 def test_what_is_missing_is_named(tmp_path: Path, query: tuple[tuple[str, str], ...], said: str) -> None:
     """Rules that aren't loaded, or a namespace that isn't there."""
     with answering(give_nothing) as url, served(tmp_path, find_database_url(tmp_path), prometheus=url) as site:
-        assert said in text(site.ask("/live", query))
+        assert said in site.ask("/live", query).text
         assert HTTPStatus.BAD_REQUEST == site.ask("/live", (("range", "1y"),)).status
 
 
@@ -210,7 +162,7 @@ def test_a_prometheus_without_load_says_how_to_send_one(tmp_path: Path) -> None:
         started_prometheus([], tmp_path) as url,
         served(tmp_path, find_database_url(tmp_path), prometheus=url) as site,
     ):
-        page = text(site.ask("/live"))
+        page = site.ask("/live").text
     assert "Prometheus has seen neither services nor load in this time. Next: send a load" in page
 
 
@@ -218,11 +170,11 @@ def test_the_command_shows_live_metrics_where_it_is_asked_to(tmp_path: Path) -> 
     """Without --live the page says how; an address that is none is rejected before anything is served."""
     with serving(tmp_path) as (_, site):
         assert HTTPStatus.NOT_FOUND == (answer := site.ask("/live")).status
-        assert "wirebench serve --live --prometheus URL" in text(answer)
+        assert "wirebench serve --live --prometheus URL" in answer.text
     with serving(tmp_path, "--live", "--prometheus", "http://127.0.0.1:1") as (process, site):
         assert process.stdout is not None
         assert f"live metrics of http://127.0.0.1:1 at {site.url}live\n" == process.stdout.readline()
-        assert "http://127.0.0.1:1: [Errno 111] Connection refused" in text(site.ask("/live"))
+        assert "http://127.0.0.1:1: [Errno 111] Connection refused" in site.ask("/live").text
     with pytest.raises(AssertionError), serving(tmp_path, "--live", "--prometheus", "file:///etc/passwd"):
         pass
 
@@ -235,8 +187,8 @@ def test_a_run_and_its_dashboards_lead_to_each_other(tmp_path: Path) -> None:
         answer = site.ask(f"/runs/{namespace}")
         assert (HTTPStatus.SEE_OTHER, f"/runs/{RUN}") == (answer.status, answer.headers["location"])
         assert HTTPStatus.NOT_FOUND == site.ask("/runs/wirebench-other").status
-        page = text(site.ask(f"/runs/{RUN}"))
+        page = site.ask(f"/runs/{RUN}").text
     link = rf'href="http://127.0.0.1:3000/d/wirebench-transports\?var-namespace={namespace}&amp;from=\d{{13}}&amp;to=\d{{13}}"'
     assert re.search(link, page)
     with served(tmp_path, find_database_url(tmp_path)) as site:
-        assert "wirebench-transports" not in text(site.ask(f"/runs/{RUN}"))
+        assert "wirebench-transports" not in site.ask(f"/runs/{RUN}").text

@@ -38,8 +38,15 @@ class Answer:
     @property
     def json(self) -> Any:  # noqa: ANN401 - as it was read
         """The body, which is JSON."""
-        is_packed = self.headers["content-encoding"] == "gzip"
-        return orjson.loads(gzip.decompress(self.body) if is_packed else self.body)
+        return orjson.loads(self._unpack())
+
+    @property
+    def text(self) -> str:
+        """The body, which is text."""
+        return self._unpack().decode()
+
+    def _unpack(self) -> bytes:
+        return gzip.decompress(self.body) if self.headers["content-encoding"] == "gzip" else self.body
 
 
 @dataclass(frozen=True)

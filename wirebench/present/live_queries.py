@@ -62,7 +62,7 @@ def _divide_failures(selector: str) -> str:
 
 
 def _divide_cpu(selector: str) -> str:
-    """Count CPU time while there are requests: background work between loads is nobody's."""
+    """Count CPU time while there are requests: background work between loads is no request's."""
     cpu, answered = (f"sum by (transport) ({name}{{{selector}}})" for name in (_CPU, _ANSWERED))
     return f"sum_over_time(({cpu} and {answered} > 0)[$__range:5s]) / (sum_over_time({answered}[$__range:5s]) > 0)"
 

@@ -119,16 +119,13 @@ class Plot:
             yield text(LEFT - 7, y + 4, label, anchor="end")
 
     def _turns(self, turns: Mapping[float, str]) -> Iterator[Markup]:
-        written = choose_places((self._turn_label(value) for value in sorted(turns, reverse=True)), _LABEL_ROOM)
-        for value, label in sorted(turns.items(), reverse=True):
-            x = self.x(value)
-            yield line("turn", (x, 0), (x, self._floor))
-            if (place := self._turn_label(value)) in written:
-                written.discard(place)
-                yield text(place, TOP - 4, label)
-
-    def _turn_label(self, value: float) -> float:
-        return min(self.x(value) + 4, self.frame.width - _LABEL_ROOM)
+        # What begins close to the right end is written further left; of several there, the last one.
+        last = self.frame.width - _LABEL_ROOM
+        labels = {min(self.x(value) + 4, last): label for value, label in sorted(turns.items())}
+        for value in turns:
+            yield line("turn", (self.x(value), 0), (self.x(value), self._floor))
+        for place in sorted(choose_places(sorted(labels, reverse=True), _LABEL_ROOM)):
+            yield text(place, TOP - 4, labels[place])
 
     def _steps(self, steps: Sequence[LevelChange]) -> Iterator[Markup]:
         written = choose_places((self.x(step.x) for step in reversed(steps)), _LABEL_ROOM)
