@@ -29,7 +29,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
-from tests.support.web import TIMEOUT_S, Site, description, served
+from tests.support.web import TIMEOUT_S, Site, description, served, serving
 from wirebench.results.index import URL_VARIABLE, find_database_url
 from wirebench.web import server
 
@@ -41,22 +41,6 @@ END_S = 10.0
 def write_run(folder: Path, name: str = RUN, **info: object) -> None:
     """Write a small run."""
     RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info={"id": name, **info}).write(folder)
-
-
-@contextlib.contextmanager
-def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], Site]]:
-    """Run the command until it says where it is."""
-    command = [sys.executable, "-m", "wirebench.cli", "serve", "--port", "0", "--out", str(folder), *arguments]
-    with subprocess.Popen(
-        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line.startswith(f"results of {folder}/ at http://127.0.0.1:"), line
-            yield process, Site(line.split()[4])
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

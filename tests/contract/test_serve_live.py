@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.test_serve import serving
 from tests.support.fake_prometheus import Reply, answering, send, succeed
 from tests.support.prometheus import started_prometheus
 from tests.support.report_run import RunBuilder, cell
-from tests.support.web import served
+from tests.support.web import served, serving
 from wirebench.present.live_queries import FIGURES
 from wirebench.results.index import find_database_url
 from wirebench.targets.kubernetes.namespace import name_namespace

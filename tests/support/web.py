@@ -6,6 +6,9 @@ import contextlib
 import functools
 import gzip
 import http.client
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -95,6 +98,22 @@ def served(folder: Path, index_url: str, prometheus: str = "", grafana: str = ""
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], Site]]:
+    """Run the command until it says where it is."""
+    command = [sys.executable, "-m", "wirebench.cli", "serve", "--port", "0", "--out", str(folder), *arguments]
+    with subprocess.Popen(
+        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith(f"results of {folder}/ at http://127.0.0.1:"), line
+            yield process, Site(line.split()[4])
+        finally:
+            process.kill()
 
 
 @functools.cache

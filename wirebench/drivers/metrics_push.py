@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import OK, Window
-
-if TYPE_CHECKING:
-    from wirebench.drivers.per_request import CallArrays
 
 _OTLP = "/api/v1/otlp/v1/metrics"
 REMOTE_WRITE = "/api/v1/write"
@@ -46,6 +43,18 @@ _NAMES = {"rest": "http", "grpc": "grpc", "socket": "wirebench_socket"}
 _SUCCESS = {"rest": "200", "grpc": "0", "socket": "0"}
 
 
+@dataclass(frozen=True, slots=True)
+class TimedRequests:
+    """Requests of an operation around a window; the arrays are of shape (requests,), times in nanoseconds."""
+
+    driver: str
+    operation: str
+    window: Window
+    ends_unix_ns: NDArray[np.int64]
+    latencies_ns: NDArray[np.int64]
+    codes: NDArray[np.str_]
+
+
 @dataclass(slots=True)
 class MetricsPush:
     """A Prometheus that takes remote writes and OTLP, and what the load's series are labelled with.
@@ -57,9 +66,9 @@ class MetricsPush:
     labels: Mapping[str, str]
     problem: str = ""
 
-    def push(self, driver: str, operation: str, window: Window, calls: CallArrays) -> None:
+    def push(self, requests: TimedRequests) -> None:
         """Push the requests of a window that has ended; what goes wrong is kept in `problem`."""
-        body = json.dumps(to_otlp(driver, operation, window, calls, self.labels)).encode()
+        body = json.dumps(to_otlp(requests, self.labels)).encode()
         self.problem = _post(self.url + _OTLP, body, _JSON) or self.problem
 
 
@@ -113,24 +122,22 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> str:
         return f"{url}: {getattr(error, 'reason', '') or error}"
 
 
-def to_otlp(
-    driver: str, operation: str, window: Window, calls: CallArrays, labels: Mapping[str, str]
-) -> dict[str, Any]:
+def to_otlp(requests: TimedRequests, labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the requests of a window as OTLP: one histogram by outcome, which grows second by second.
 
     In Prometheus it has the name that k6 and wireload give theirs, with the driver as a label. The label `status` is
-    what those have for a success, and otherwise the outcome in the words of docs/histogram-file.md. Calls whose time
-    isn't known are left out.
+    what those have for a success, and otherwise the outcome in the words of docs/histogram-file.md.
     """
-    transport = labels["transport"]
-    codes = np.array([code for code, _ in calls.outcomes], dtype=np.str_)[calls.outcome]
-    inside = (calls.ends_unix_ns >= window.start_unix_ns) & (calls.ends_unix_ns < window.end_unix_ns)
+    transport, window, ends = labels["transport"], requests.window, requests.ends_unix_ns
+    inside = (ends >= window.start_unix_ns) & (ends < window.end_unix_ns)
     points: list[dict[str, Any]] = []
-    for code in dict.fromkeys(codes[inside].tolist()):
-        chosen = inside & (codes == code)
+    for code in dict.fromkeys(requests.codes[inside].tolist()):
+        chosen = inside & (requests.codes == code)
         status = _SUCCESS[transport] if code == OK else code
-        attributes = _build_attributes({**labels, "driver": driver, "name": operation, "status": status})
-        points += _build_points(window, calls.ends_unix_ns[chosen], calls.latencies_ns[chosen], attributes)
+        attributes = _build_attributes(
+            {**labels, "driver": requests.driver, "name": requests.operation, "status": status}
+        )
+        points += _build_points(window, ends[chosen], requests.latencies_ns[chosen], attributes)
     histogram = {"aggregationTemporality": _CUMULATIVE, "dataPoints": points}
     metric = {"name": f"k6_{_NAMES[transport]}_req_duration", "unit": "s", "exponentialHistogram": histogram}
     return {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}

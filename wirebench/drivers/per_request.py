@@ -22,6 +22,7 @@ import orjson
 from numpy.typing import NDArray
 
 from wirebench.drivers.driver import Driver, Job
+from wirebench.drivers.metrics_push import TimedRequests
 from wirebench.errors import WirebenchError
 from wirebench.model.application import Operation
 from wirebench.model.histogram import Histogram
@@ -139,7 +140,9 @@ class PerRequestDriver(Driver):
                 shutil.rmtree(folder, ignore_errors=True)
             files.append(fold(calls, job.cell.operation, part.warmup_s, part.window_s, driver))
             if job.metrics_push:
-                job.metrics_push.push(self.name, job.cell.operation, files[-1].require_window(), calls)
+                window = files[-1].require_window()
+                timed = (calls.ends_unix_ns, calls.latencies_ns, calls.codes)
+                job.metrics_push.push(TimedRequests(self.name, job.cell.operation, window, *timed))
         return tuple(files)
 
     def _run_part(self, job: Job, part: Part, watch: Callable[[Child], None]) -> CallArrays:
@@ -211,6 +214,10 @@ class CallArrays:
     mismatches: int = 0
     dropped: int = 0
 
+    @property
+    def codes(self) -> NDArray[np.str_]:
+        return np.array([code for code, _ in self.outcomes], dtype=np.str_)[self.outcome]
+
     @classmethod
     def of(
         cls, ends_unix_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], outcomes: Iterable[Outcome]
@@ -279,7 +286,7 @@ _Times = NDArray[np.int64]
 
 def _add_untimed(calls: CallArrays, start_ns: int) -> tuple[_Times, _Times, _Times, NDArray[np.str_]]:
     """Return ends, latencies, response times and codes of all calls; those of unknown time come last."""
-    codes = np.array([code for code, _ in calls.outcomes], dtype=np.str_)[calls.outcome]
+    codes = calls.codes
     responses = calls.latencies_ns if calls.responses_ns is None else calls.responses_ns
     counts = list(calls.untimed.values())
     nothing = np.zeros(sum(counts), dtype=np.int64)

@@ -16,8 +16,8 @@ import pytest
 
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6, Ghz, HistogramFile
-from wirebench.drivers.metrics_push import MetricsPush, check_receivers, parse_prometheus_url, to_otlp
-from wirebench.drivers.per_request import CallArrays, Part
+from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_prometheus_url, to_otlp
+from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import DriverVersion, Window
 
@@ -29,19 +29,20 @@ MS = 1_000_000
 WINDOW = Window(start_unix_ns=START_NS, end_unix_ns=START_NS + 2500 * MS)
 #: What ghz measured: a success in the first second, a failure in the second, two successes in the third; and one before
 #: the window.
-CALLS = CallArrays.of(
-    START_NS + MS * np.array([-10, 900, 1500, 2100, 2400]),
-    MS * np.array([5, 1, 7, 2, 30]),
-    [("ok", ""), ("ok", ""), ("not_found", "no such user"), ("ok", ""), ("ok", "")],
+REQUESTS = TimedRequests(
+    driver="ghz",
+    operation="users.get",
+    window=WINDOW,
+    ends_unix_ns=START_NS + MS * np.array([-10, 900, 1500, 2100, 2400]),
+    latencies_ns=MS * np.array([5, 1, 7, 2, 30]),
+    codes=np.array(["ok", "ok", "not_found", "ok", "ok"]),
 )
 
 
 def told(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
     """Return the points that Prometheus is told, by status; their attributes as a mapping."""
     labels = {**LABELS, "transport": transport}
-    ((scope,),) = (
-        each["scopeMetrics"] for each in to_otlp("ghz", "users.get", WINDOW, CALLS, labels)["resourceMetrics"]
-    )
+    ((scope,),) = (each["scopeMetrics"] for each in to_otlp(REQUESTS, labels)["resourceMetrics"])
     (metric,) = scope["metrics"]
     assert {"grpc": "k6_grpc_req_duration", "rest": "k6_http_req_duration"}[transport] == metric["name"]
     by_status: dict[str, list[dict[str, Any]]] = {}
@@ -78,7 +79,7 @@ def test_each_latency_is_in_its_bucket() -> None:
 
 def push(live: MetricsPush) -> None:
     """Push what ghz measured."""
-    live.push("ghz", "users.get", WINDOW, CALLS)
+    live.push(REQUESTS)
 
 
 class _Receiver(BaseHTTPRequestHandler):
@@ -119,9 +120,7 @@ def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:
     with receiver(200) as (url, asked):
         live = MetricsPush(url, LABELS)
         push(live)
-    assert [
-        ("/api/v1/otlp/v1/metrics", "application/json", to_otlp("ghz", "users.get", WINDOW, CALLS, LABELS))
-    ] == asked
+    assert [("/api/v1/otlp/v1/metrics", "application/json", to_otlp(REQUESTS, LABELS))] == asked
     assert not live.problem
 
 
