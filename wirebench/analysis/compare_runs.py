@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
-from wirebench.analysis.machine_speed import check_machine_speed
 from wirebench.analysis.pair import (
     CellPair,
     Verdict,
@@ -21,8 +21,7 @@ from wirebench.analysis.series import OVERLOADED
 from wirebench.analysis.significance import FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
-from wirebench.model.metric import METRICS, Metric
-from wirebench.model.record import Gate
+from wirebench.model.metric import Metric
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
 
@@ -39,11 +38,6 @@ class CellChange(CellPair):
 
     p_value: float | None = None
     regressed: bool = False
-
-    def unfit(self, metric: str) -> tuple[Gate, ...]:
-        """Return the failed gates that this metric depends on, the machine's speed among them."""
-        ratio = self.ratios.get(metric)
-        return _find_failed_gates(self.baseline, self.subject, METRICS[metric], ratio, self.margin)
 
     @property
     def tested_ratio(self) -> Ratio | None:
@@ -75,6 +69,13 @@ class RunComparison:
         """The cells that are slower beyond the margin."""
         return tuple(change for change in self.changes if change.regressed)
 
+    @property
+    def reference_ratio(self) -> float | None:
+        """How much longer a fixed piece of work took beside head's windows; None if that isn't known of any cell."""
+        both = [(change.subject.reference_us(), change.baseline.reference_us()) for change in self.changes]
+        ratios = [head_us / base_us for head_us, base_us in both if head_us and base_us]
+        return statistics.geometric_mean(ratios) if ratios else None
+
     def with_verdict(self, *verdicts: Verdict) -> tuple[CellChange, ...]:
         return tuple(change for change in self.changes if change.verdict in verdicts)
 
@@ -83,7 +84,8 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
     """Compare two runs by their cells of equal factors, of which both must have one. Raises UsageError.
 
     Each cell is judged by `metric`, or else by what its load has it judged by. Their blocks don't pair: a ratio is that
-    of the geometric means of both sides, with Welch's interval.
+    of the geometric means of both sides, with Welch's interval. Verdicts hold whether figures follow the machine's own
+    speed or not.
     """
     if base.info.id == head.info.id:
         raise UsageError(
@@ -130,17 +132,10 @@ def _change(
         baseline=base,
         metric=metric,
         ratios=measured,
-        failed_gates=_find_failed_gates(base, head, metric, measured.get(metric.name), margin),
+        failed_gates=find_failed_gates(base, head, metric, measured.get(metric.name), margin),
         margin=margin,
         reasons=reasons,
     )
-
-
-def _find_failed_gates(
-    base: CellSummary, head: CellSummary, metric: Metric, ratio: Ratio | None, margin: float | None
-) -> tuple[Gate, ...]:
-    speed = check_machine_speed(base, head, metric)
-    return (*find_failed_gates(base, head, metric, ratio, margin), *([speed] if speed else []))
 
 
 def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:

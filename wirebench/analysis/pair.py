@@ -77,11 +77,16 @@ def compute_paired_ratio(baseline: CellSummary, subject: CellSummary, metric: Me
 
 
 def compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
-    """Return the ratio of two cells whose blocks have nothing to do with each other."""
-    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
-    if not (of_baseline and of_subject):
+    """Return the ratio of two cells whose blocks have nothing to do with each other.
+
+    How far a figure follows the machine's own speed isn't known: the ratio allows for figures that do in proportion.
+    """
+    sides = [list(cell.by_block(metric).values()) for cell in (subject, baseline)]
+    if not all(sides):
         return None
-    return unpaired_ratio(list(of_subject.values()), list(of_baseline.values()))
+    ratio = unpaired_ratio(*sides)
+    at_one_speed = [cell.by_block_at_one_speed(metric) for cell in (subject, baseline)]
+    return ratio.allow_for(unpaired_ratio(*at_one_speed)) if all(at_one_speed) else ratio
 
 
 def find_failed_gates(

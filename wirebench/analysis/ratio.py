@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,10 @@ class Ratio:
     `low` and `high` bound it with 95 % confidence, at every look together where a run is looked at several times.
     `blocks` are those that pair, or the fewer of both sides. `log_error` is the standard error of the logarithm, with
     its degrees of freedom. All but estimate and blocks are None for fewer than `BLOCKS_MIN` blocks.
+
+    What holds has to hold for `alternative` as well: the ratio under another assumption. The bounds hold both
+    intervals, and p-values are the greater ones (R. L. Berger: Multiparameter hypothesis testing and acceptance
+    sampling, Technometrics 24, 1982).
     """
 
     estimate: float
@@ -33,6 +37,14 @@ class Ratio:
     blocks: int
     log_error: float | None
     degrees_of_freedom: float | None
+    alternative: Ratio | None = None
+
+    def allow_for(self, alternative: Ratio) -> Ratio:
+        """Return the ratio with an alternative of as many blocks."""
+        if self.low is None or self.high is None or alternative.low is None or alternative.high is None:
+            return self
+        bounds = {"low": min(self.low, alternative.low), "high": max(self.high, alternative.high)}
+        return replace(self, **bounds, alternative=alternative)
 
     def p_value(self, bound: float, *, below: bool) -> float:
         """Return the chance of a ratio that far below the bound (or else above it), were the true one at the bound.
@@ -43,10 +55,11 @@ class Ratio:
 
         if self.log_error is None or self.degrees_of_freedom is None:
             return 1.0
+        least = self.alternative.p_value(bound, below=below) if self.alternative else 0.0
         distance = (math.log(self.estimate) - math.log(bound)) * (-1 if below else 1)
         if self.log_error == 0:
-            return 0.0 if distance > 0 else 1.0
-        return float(stdtr(self.degrees_of_freedom, -distance / self.log_error))
+            return least if distance > 0 else 1.0
+        return max(least, float(stdtr(self.degrees_of_freedom, -distance / self.log_error)))
 
     @property
     def p_difference(self) -> float:
@@ -66,7 +79,11 @@ class Ratio:
             return math.inf
         degrees = self.degrees_of_freedom * (blocks - 1) / (self.blocks - 1)
         error = self.log_error * math.sqrt(self.blocks / blocks)
-        return (compute_t_quantile(degrees, 1 - level / 2) + compute_t_quantile(degrees, POWER)) * error
+        reach = (compute_t_quantile(degrees, 1 - level / 2) + compute_t_quantile(degrees, POWER)) * error
+        if self.alternative is None:
+            return reach
+        apart = abs(math.log(self.estimate) - math.log(self.alternative.estimate))
+        return max(reach, apart + self.alternative.reach(level, blocks))
 
     def detectable(self, level: float) -> float:
         """Return the least ratio over 1 that as many blocks find in 80 % of runs, tested two-sidedly at this level."""

@@ -79,6 +79,20 @@ class CellSummary:
         figures = ((record.block, metric.of(record)) for record in self.records)
         return {block: figure for block, figure in figures if figure is not None and figure > 0}
 
+    def by_block_at_one_speed(self, metric: Metric) -> list[float]:
+        """Return the blocks' figures, were all measured while a fixed piece of work took 1 µs.
+
+        None if it isn't known how long that took beside each.
+        """
+        speeds = {record.block: record.reference_us for record in self.records}
+        if not all(speeds.values()):
+            return []
+        return [
+            figure * took_us if metric.higher_is_better else figure / took_us
+            for block, figure in self.by_block(metric).items()
+            if (took_us := speeds[block])
+        ]
+
     def typical(self, metric: Metric) -> float | None:
         """Return the geometric mean of the blocks' figures, which ratios of cells are of; None without any."""
         figures = list(self.by_block(metric).values())

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from wirebench.analysis.change_points import LevelChange, LineChanges, compute_level
-from wirebench.analysis.machine_speed import is_another_speed
 from wirebench.analysis.ratio import LEVEL
 from wirebench.model.labels import pluralise
 from wirebench.model.metric import Metric
 from wirebench.present.numbers import format_number
-from wirebench.present.sentences import format_estimate
+from wirebench.present.sentences import describe_machine_speed, format_estimate
 
 #: So many characters tell a version from another.
 VERSION_LENGTH = 12
@@ -31,9 +30,8 @@ def describe_level_change(change: LevelChange, metric: Metric) -> str:
     before, after = map(format_number, (compute_level(change.before), compute_level(change.after)))
     unit = f" {metric.unit_label}" if metric.unit_label else ""
     runs = f"{pluralise(len(change.before), 'run')} before, {len(change.after)} after"
-    machine = ""
-    if (machine_ratio := change.reference_ratio) and is_another_speed(machine_ratio):
-        machine = f" The machine took {format_estimate(machine_ratio)} the time for a fixed piece of work, too."
+    speed = describe_machine_speed(change.reference_ratio)
+    machine = f" {speed}, too." if speed else ""
     return (
         f"{name_direction(change, metric)} since {change.first.run.id} "
         f"({change.first.version[:VERSION_LENGTH]}): {format_estimate(change.ratio)} the {metric.label}, "

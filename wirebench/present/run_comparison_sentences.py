@@ -15,6 +15,7 @@ from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.sentences import (
     describe_correction,
     describe_detectable_ratio,
+    describe_machine_speed,
     explain_withheld,
     format_interval,
     format_ratios,
@@ -127,6 +128,8 @@ def list_caveats(found: RunComparison) -> Iterator[str]:
             named = [describe_common_factors(cell.factors) for cell in cells[:_NAMED_MAX]]
             more = [f"{len(cells) - _NAMED_MAX} more"] if len(cells) > _NAMED_MAX else []
             yield f"Only in {name}: {'; '.join((*named, *more))}."
+    if speed := describe_machine_speed(found.reference_ratio):
+        yield f"{speed} in head. Verdicts hold whether figures follow the machine's speed or not; intervals are wider."
     for each in found.differences:
         yield describe_difference(each)
 

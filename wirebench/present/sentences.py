@@ -34,6 +34,8 @@ _BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
 
 #: What two drivers of one cell are compared by.
 INSTRUMENT_METRICS = ("throughput", "p50", "p99")
+#: A machine whose speeds lie within it is as good as equally fast.
+_SPEED_DIFFERENCE_TOLD = 1.05
 
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("faster", "faster in"),
@@ -228,11 +230,16 @@ def explain_withheld(failed: Iterable[Gate]) -> str:
     if instruments := by_name.pop("instrument", []):
         error_ms = max(gate.limit for gate in instruments)
         reasons = [f"the driver's own error there is up to {error_ms:.2g} ms, so that the difference may be its own"]
-    if speeds := by_name.pop("machine_speed", []):
-        reasons.append(f"the machine itself was {speeds[0].value * 100:.0f} % slower in one of the runs")
     if by_name:
         reasons.insert(0, f"failed gates: {', '.join(map(name_gate, by_name))}")
     return "; ".join(reasons)
+
+
+def describe_machine_speed(reference_ratio: float | None) -> str:
+    """Say how much longer the machine took for a fixed piece of work; nothing if about as long, or not known."""
+    if reference_ratio is None or max(reference_ratio, 1 / reference_ratio) <= _SPEED_DIFFERENCE_TOLD:
+        return ""
+    return f"The machine took {format_estimate(reference_ratio)} the time for a fixed piece of work"
 
 
 def format_interval(ratio: Ratio) -> str:
