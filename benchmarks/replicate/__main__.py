@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 from benchmarks.replicate.page import write_page
 from benchmarks.replicate.studies import RUNS_FOLDER, STUDIES, Condition, Study, measure
-from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, read_rows
+from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, list_runs, read_rows
 from wirebench.cli import EXIT_INTERRUPTED
 from wirebench.cli.output import print_error
 from wirebench.errors import WirebenchError
@@ -18,16 +21,40 @@ from wirebench.results.runs import Run, load_run
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 
 _RUNS_MAX = 1000
+_MINUTES_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A study under a condition: how many runs there are, and how many there are to be."""
+
+    study: Study
+    condition: Condition
+    done: int
+    wanted: int
+
+    @property
+    def run_s(self) -> float:
+        """About how long a run takes."""
+        return STUDIES[self.study].estimate_s(self.condition)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure what is missing, and write the page; return the exit status."""
     options = _parse(arguments)
+    ends = time.monotonic() + 60 * options.minutes
     try:
         with handle_interrupts(STOPPING):
-            for condition in options.conditions:
-                for study in options.studies:
-                    _repeat(study, condition, options.runs)
+            while jobs := _list_jobs(read_rows(), options):
+                left_s = sum((job.wanted - job.done) * job.run_s for job in jobs)
+                job = choose_job(jobs, ends - time.monotonic())
+                if job is None:
+                    print(f"time is up; what is left takes about {format_duration(left_s)}", file=sys.stderr)
+                    break
+                number = f"run {job.done + 1} of {job.wanted}"
+                left = f"about {format_duration(left_s)} left"
+                print(f"{job.study}, {job.condition}: {number}; {left}", file=sys.stderr, flush=True)
+                _measure(job)
     except WirebenchError as error:
         print_error(error)
         return error.exit_status
@@ -52,40 +79,45 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         help="busy: something else loads the machine; cluster: the one of `make cluster-up` (default: quiet busy)",
     )
     parser.add_argument("--runs", type=int, help="how many of each are there in the end (default: what claims need)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run that would end later")
     options = parser.parse_args(arguments)
     if options.runs is not None and not 0 <= options.runs <= _RUNS_MAX:
         parser.error(f"--runs must be from 0 to {_RUNS_MAX}")
+    if not (0 < options.minutes <= _MINUTES_MAX or options.minutes == math.inf):
+        parser.error(f"--minutes must be over 0, and at most {_MINUTES_MAX}")
     return options
 
 
-def _repeat(study: Study, condition: Condition, runs: int | None) -> None:
-    """Measure runs until there are so many, and keep the verdicts of each as soon as it ends."""
-    plan = STUDIES[study]
-    if condition == "cluster" and study != "quick":
-        return
-    wanted = plan.runs if runs is None else runs
-    done = _list_runs(read_rows(), study, condition)
-    if left := max(0, wanted - len(done)):
-        print(f"{study}, {condition}: {left} runs, about {format_duration(left * plan.run_s)}", file=sys.stderr)
-    for number in range(len(done), wanted):
-        print(f"{study}, {condition}: run {number + 1} of {wanted}", file=sys.stderr, flush=True)
-        run = measure(study, condition, number)
-        rows = list(find_verdicts(study, condition, run))
-        # `slower` compares within a run only; clusters have no quiet runs to be compared with.
-        earlier = number - plan.every if condition == "quiet" else number
-        if study != "slower" and condition != "cluster" and (quiet := _find_quiet(study, earlier)):
-            rows += compare_repeats(study, condition, quiet, run)
-        add_rows(rows)
+def _list_jobs(rows: Sequence[Row], options: argparse.Namespace) -> list[Job]:
+    """Return what has runs left."""
+    jobs = []
+    for condition in options.conditions:
+        for study in options.studies:
+            planned = STUDIES[study].count_runs(condition)
+            wanted = planned if options.runs is None or not planned else options.runs
+            jobs.append(Job(study, condition, len(list_runs(rows, study, condition)), wanted))
+    return [job for job in jobs if job.done < job.wanted]
 
 
-def _list_runs(rows: Sequence[Row], study: Study, condition: Condition) -> list[str]:
-    """Return the ids of the runs of a study under a condition, in their order."""
-    return list(dict.fromkeys(row.run for row in rows if (row.study, row.condition) == (study, condition)))
+def choose_job(jobs: Sequence[Job], left_s: float) -> Job | None:
+    """Return what has the smallest share of its runs, of those whose next run ends in time; None if none does."""
+    return min((job for job in jobs if job.run_s <= left_s), key=lambda job: job.done / job.wanted, default=None)
+
+
+def _measure(job: Job) -> None:
+    """Measure the next run, and keep its verdicts."""
+    run = measure(job.study, job.condition, job.done)
+    rows = list(find_verdicts(job.study, job.condition, run))
+    # `slower` compares within a run only; clusters have no quiet runs to be compared with.
+    earlier = job.done - STUDIES[job.study].every if job.condition == "quiet" else job.done
+    if job.study != "slower" and job.condition != "cluster" and (quiet := _find_quiet(job.study, earlier)):
+        rows += compare_repeats(job.study, job.condition, quiet, run)
+    add_rows(rows)
 
 
 def _find_quiet(study: Study, number: int) -> Run | None:
     """Return the quiet run of a number; None if there is none, or its folder is gone."""
-    ids = _list_runs(read_rows(), study, "quiet")
+    ids = list_runs(read_rows(), study, "quiet")
     folder = RUNS_FOLDER / ids[number] if 0 <= number < len(ids) else None
     return load_run(folder) if folder and folder.is_dir() else None
 

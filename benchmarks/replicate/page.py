@@ -8,11 +8,12 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 from jinja2 import Template
 
-from benchmarks.replicate.studies import BUSY_SHARES, SLOWER_PERCENT, STUDIES
-from benchmarks.replicate.verdicts import JUDGED, VERDICTS, Row
+from benchmarks.replicate.studies import BUSY_SHARES, SLOWER_PERCENT, STUDIES, Condition
+from benchmarks.replicate.verdicts import JUDGED, VERDICTS, Row, list_runs
 from wirebench.analysis.ratio import CONFIDENCE
 from wirebench.model.metric import METRICS
 from wirebench.present.charts import file as chart_file
@@ -25,28 +26,31 @@ from wirebench.system.files import write_atomic
 from wirebench.system.paths import ROOT
 
 PAGE = ROOT / "docs" / "replication.md"
-PICTURE = VERDICTS.with_name("same.svg")
+PICTURE = VERDICTS.with_name("copies.svg")
 _TEMPLATE = Template(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"), keep_trailing_newline=True)
-#: Rows of the fourth were compared before there was the gate `machine_speed`.
-_CONDITIONS = ("quiet", "busy", "quiet / quiet", "quiet / quiet before the gate", "busy / quiet", "cluster")
+#: Rows of the fourth were compared before verdicts had to hold at any speed of the machine.
+_CONDITIONS = ("quiet", "busy", "quiet / quiet", "quiet / quiet with an earlier rule", "busy / quiet", "cluster")
+#: What is compared with itself: studies, and their names in the table.
+_COPIES = {"copies": "four copies", "same": "two copies, an earlier design"}
+_MARGIN = 0.05
 _LEAST_RATIO, _MOST_RATIO = 0.5, 2.0
 _FRAME = PlotFrame(width=900, height=320)
 
 
 def write_page(rows: Sequence[Row]) -> Path:
     """Write the page and its picture, and return where."""
-    same = [row for row in rows if row.study == "same" and row.condition == "quiet" and row.metric == "throughput"]
+    copies = [row for row in rows if row.study in _COPIES and row.condition == "quiet" and row.metric == "throughput"]
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    if has_picture := any(row.low for row in same):
-        _draw(same)
+    if has_picture := any(row.low for row in copies):
+        _draw(copies)
     page = _TEMPLATE.render(
         runs=len({row.run for row in rows if "/" not in row.condition}),
         commits=sorted({row.commit or "unknown" for row in rows}),
         days=sorted({f"{row.run[:4]}-{row.run[4:6]}-{row.run[6:8]}" for row in rows}),
-        studies=STUDIES,
+        progress=[*_tabulate_progress(rows)],
         busy_shares=[f"{share:.0%}".replace("%", " %") for share in BUSY_SHARES],
         picture=f"{PICTURE.parent.name}/{PICTURE.name}" if has_picture else "",
-        same=_make_table(_tabulate_false_alarms(rows)),
+        copies=_make_table(_tabulate_false_alarms(rows)),
         slower=_make_table(_tabulate_slow_downs(rows)),
         quick=_make_table(_tabulate_contradictions(rows)),
         carried=_make_table(_tabulate_targets(rows)),
@@ -55,8 +59,19 @@ def write_page(rows: Sequence[Row]) -> Path:
     return PAGE
 
 
+def _tabulate_progress(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
+    """Yield each study under each condition: its runs, how many there are to be, and how long they take."""
+    for condition, (study, plan) in itertools.product(get_args(Condition), STUDIES.items()):
+        if wanted := plan.count_runs(condition):
+            each_s = plan.estimate_s(condition)
+            done = len(list_runs(rows, study, condition))
+            yield f"`{study}`", condition, str(done), str(wanted), f"{each_s / 60:.1f}", f"{wanted * each_s / 3600:.1f}"
+
+
 def find_right_verdict(metric: str, truth: float) -> str:
     """Return the verdict that a true ratio should get."""
+    if truth == 1:
+        return "equivalent"
     return "faster" if (truth > 1) == METRICS[metric].higher_is_better else "slower"
 
 
@@ -92,8 +107,8 @@ def _tabulate_false_alarms(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
         "withheld",
     )
     # Services that `quick` compares within a run do differ.
-    known = [row for row in rows if row.study == "same" or "/" in row.condition]
-    for study, name in (("same", "the same service"), ("quick", "`quick`")):
+    known = [row for row in rows if row.study in _COPIES or "/" in row.condition]
+    for study, name in (*_COPIES.items(), ("quick", "`quick`")):
         for condition, label, found in _select(known, study):
             verdicts = Counter(row.verdict for row in found)
             judged = [row for row in found if row.verdict != "withheld"]
@@ -131,10 +146,11 @@ def _tabulate_slow_downs(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
         "equivalent",
         "inconclusive",
         "withheld",
+        "interval within 5 %",
     )
     for condition, label, found in _select(rows, "slower"):
         for percent in SLOWER_PERCENT:
-            own = [row for row in found if row.truth and f"slower-by-{percent} / as-it-is" in row.comparison]
+            own = [row for row in found if row.truth and row.comparison.endswith(f"slower-by-{percent} / as-it-is")]
             if not own:
                 continue
             truth = own[0].truth or 1.0
@@ -143,7 +159,9 @@ def _tabulate_slow_downs(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
             verdicts = Counter(row.verdict for row in own)
             right = verdicts.pop(find_right_verdict(own[0].metric, truth), 0)
             wrong = verdicts["faster"] + verdicts["slower"]
-            counts = (len(own), right, wrong, *(verdicts[name] for name in ("equivalent", "inconclusive", "withheld")))
+            others = (verdicts[name] for name in ("equivalent", "inconclusive", "withheld"))
+            within = sum((row.low or 0) > 1 / (1 + _MARGIN) and (row.high or 9) < 1 + _MARGIN for row in own)
+            counts = (len(own), right, wrong, *others, within)
             yield condition, label, f"{percent} %", f"{format_number(truth)}×", measured, *map(str, counts)
 
 

@@ -24,8 +24,8 @@ JUDGED = ("throughput", "p99", "cpu")
 class Row(FrozenModel):
     """One comparison by one metric. `run` is its id; of two runs that were compared, both.
 
-    `truth` is the true ratio, where it is known. `low` and `high` bound `ratio` with 95 % confidence; they are empty
-    where there is no figure.
+    The study `same` is an earlier design of `copies`. `truth` is the true ratio, where it is known. `low` and `high`
+    bound `ratio` with 95 % confidence; they are empty where there is no figure.
     """
 
     study: str
@@ -71,7 +71,7 @@ def _judge_by(metric: Metric, comparisons: Sequence[Comparison], margin: float) 
 
 def _find_truth(study: Study, metric: str, comparison: Comparison) -> float | None:
     """Return the true ratio by server CPU; that by requests/s is its reciprocal where the server is the bottleneck."""
-    if study == "same":
+    if study == "copies":
         return 1.0
     if study == "quick" or metric == "p99":
         return None
@@ -94,6 +94,11 @@ def read_rows() -> list[Row]:
         return []
     with VERDICTS.open(encoding="utf-8", newline="") as file:
         return [Row.model_validate({name: text or None for name, text in row.items()}) for row in csv.DictReader(file)]
+
+
+def list_runs(rows: Iterable[Row], study: Study, condition: Condition) -> list[str]:
+    """Return the ids of the runs of a study under a condition, in their order."""
+    return list(dict.fromkeys(row.run for row in rows if (row.study, row.condition) == (study, condition)))
 
 
 def add_rows(rows: Iterable[Row]) -> None:

@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from benchmarks.replicate import page, verdicts
+from benchmarks.replicate.__main__ import Job, choose_job, main
 from benchmarks.replicate.page import bound_share, find_right_verdict, write_page
+from benchmarks.replicate.studies import SLOWER_PERCENT
 from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, read_rows
 from tests.support.report_run import RunBuilder, cell
+from wirebench.plan import read_scenario
+from wirebench.run.target_options import TargetOptions, plan_for_target
+from wirebench.system.paths import ROOT
 
 ROW = Row(
-    study="same",
+    study="copies",
     condition="quiet",
-    run="20261123T120000Z-same",
+    run="20261123T120000Z-copies",
     commit="abc",
     comparison="users.get, 1 connection: rest-b / rest-a",
     metric="throughput",
@@ -32,7 +37,7 @@ ROW = Row(
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write nothing into docs/."""
     monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "replication" / "verdicts.csv")
-    monkeypatch.setattr(page, "PICTURE", tmp_path / "replication" / "same.svg")
+    monkeypatch.setattr(page, "PICTURE", tmp_path / "replication" / "copies.svg")
     monkeypatch.setattr(page, "PAGE", tmp_path / "replication.md")
 
 
@@ -77,11 +82,62 @@ def test_the_interval_of_a_share_is_exact() -> None:
 
 @pytest.mark.parametrize(
     ("metric", "truth", "verdict"),
-    [("throughput", 0.91, "slower"), ("throughput", 1.1, "faster"), ("cpu", 1.1, "slower"), ("cpu", 0.91, "faster")],
+    [
+        ("throughput", 0.91, "slower"),
+        ("throughput", 1.1, "faster"),
+        ("cpu", 1.1, "slower"),
+        ("cpu", 0.91, "faster"),
+        ("cpu", 1.0, "equivalent"),
+    ],
 )
 def test_the_right_verdict_of_a_known_difference(metric: str, truth: float, verdict: str) -> None:
-    """More requests/s are better, more CPU a request is worse."""
+    """More requests/s are better, more CPU a request is worse, and a copy is equivalent."""
     assert verdict == find_right_verdict(metric, truth)
+
+
+def test_runs_take_turns_and_end_in_time() -> None:
+    """The study with the smallest share of its runs is next, if its run ends before time is up."""
+    copies, slower = Job("copies", "quiet", done=9, wanted=27), Job("slower", "busy", done=10, wanted=20)
+    assert copies == choose_job([slower, copies], math.inf)
+    assert slower == choose_job([slower, Job("copies", "quiet", done=20, wanted=27)], math.inf)
+    assert copies == choose_job([slower, copies], copies.run_s)
+    assert slower.run_s > copies.run_s
+    assert copies == choose_job([Job("slower", "busy", done=0, wanted=20), copies], copies.run_s)
+    assert choose_job([slower, copies], copies.run_s - 1) is None
+    assert choose_job([], math.inf) is None
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf2", "1e9"])
+def test_a_time_that_is_none_is_rejected(minutes: str) -> None:
+    """Before anything is measured."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--minutes", minutes])
+    assert 2 == ended.value.code
+
+
+def test_the_page_says_what_is_left() -> None:
+    """How many runs of each study there are, are to be, and how long they take."""
+    text = write_page([change(run=f"run-{number}") for number in range(3)]).read_text()
+    assert "| `copies` | quiet | 3 | 27 |" in text
+    assert "| `quick` | cluster | 0 | 3 |" in text
+    assert "| `copies` | cluster" not in text
+
+
+def test_rows_of_an_earlier_design_stay() -> None:
+    """They have a row of their own, and are no runs of the present design."""
+    text = write_page([ROW, change(study="same", run="earlier")]).read_text()
+    assert "| quiet, two copies, an earlier design | requests/s | 1 |" in text
+    assert "| `copies` | quiet | 1 | 27 |" in text
+
+
+@pytest.mark.parametrize("study", ["copies", "slower"])
+def test_studies_are_scenarios_that_can_be_planned(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of their services has copies, and what slows one down is known."""
+    for percent in SLOWER_PERCENT:
+        monkeypatch.setenv(f"LOOP_{percent}", "10")
+    scenario = read_scenario(ROOT / "benchmarks" / "replicate" / f"{study}.yaml")
+    plan = plan_for_target(scenario, TargetOptions())
+    assert {"copies": 16, "slower": 5}[study] == len(plan.cells)
 
 
 def test_false_alarms_are_those_of_what_was_judged() -> None:
@@ -89,7 +145,7 @@ def test_false_alarms_are_those_of_what_was_judged() -> None:
     rows = [*[ROW] * 18, change(verdict="slower", low=0.8, high=0.9), change(run="another", verdict="withheld")]
     text = write_page(rows).read_text()
     shares = "19 | 1 | 5.3 % (0.1 %–26.0 %) | 1 | 1 | 100.0 % (2.5 %–100.0 %)"
-    assert f"| quiet, the same service | requests/s | 20 | {shares} | 0 | 1 |" in text
+    assert f"| quiet, four copies | requests/s | 20 | {shares} | 0 | 1 |" in text
     assert "interval misses 1" in page.PICTURE.read_text()
 
 
@@ -102,7 +158,7 @@ def test_slow_downs_are_found_missed_or_reversed() -> None:
     rows = [slow.model_copy(update={"verdict": verdict}) for verdict in verdicts]
     rows.append(slow.model_copy(update={"metric": "p99", "truth": None, "verdict": "slower"}))
     text = write_page(rows).read_text()
-    assert "| quiet | requests/s | 10 % | 0.909× | 0.900× | 5 | 2 | 1 | 1 | 1 | 0 |" in text
+    assert "| quiet | requests/s | 10 % | 0.909× | 0.900× | 5 | 2 | 1 | 1 | 1 | 0 | 0 |" in text
     assert "| quiet | p99" not in text
 
 
