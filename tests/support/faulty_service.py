@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 #: What is right until so many requests were answered: those before the load, which verify the service.
 SOUND_REQUESTS = 200
+_PAUSED = threading.Lock()
 RIGHT, WRONG = (200, {"name": "right"}), (200, {"name": "wrong"})
 
 
@@ -23,6 +26,19 @@ def answer_slowly(_: int) -> tuple[int, object]:
 def answer_ever_slower(number: int) -> tuple[int, object]:
     """Answer each request 0.1 ms later than the one before."""
     time.sleep(0.0001 * number)
+    return RIGHT
+
+
+@functools.cache
+def _pause() -> None:
+    time.sleep(5)
+
+
+def answer_after_a_pause(number: int) -> tuple[int, object]:
+    """Answer nobody for 5 s, once."""
+    if number > SOUND_REQUESTS:
+        with _PAUSED:
+            _pause()
     return RIGHT
 
 
@@ -40,6 +56,7 @@ FAULTS: dict[str, Callable[[int], tuple[int, object]]] = {
     "none": lambda _: RIGHT,
     "slow": answer_slowly,
     "slower": answer_ever_slower,
+    "paused": answer_after_a_pause,
     "errors": fail_at_times,
     "wrong": answer_wrongly,
     #: One connection is served until it closes.
