@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from benchmarks.replicate.page import write_page
-from benchmarks.replicate.studies import RUNS_FOLDER, STUDIES, Condition, Study, measure
+from benchmarks.replicate.studies import PLANS, RUNS_FOLDER, Condition, Study, count_runs_between, measure
 from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, list_runs, read_rows
 from wirebench.cli import EXIT_INTERRUPTED
 from wirebench.cli.output import print_error
@@ -36,7 +36,7 @@ class Job:
     @property
     def run_s(self) -> float:
         """About how long a run takes."""
-        return STUDIES[self.study].estimate_s(self.condition)
+        return PLANS[self.study, self.condition].run_s
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make replicate", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--studies", nargs="+", choices=STUDIES, default=[*STUDIES], help="only these")
+    parser.add_argument("--studies", nargs="+", choices=get_args(Study), default=get_args(Study), help="only these")
     conditions = get_args(Condition)
     parser.add_argument(
         "--conditions",
@@ -91,10 +91,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _list_jobs(rows: Sequence[Row], options: argparse.Namespace) -> list[Job]:
     """Return what has runs left."""
     jobs = []
-    for condition in options.conditions:
-        for study in options.studies:
-            planned = STUDIES[study].count_runs(condition)
-            wanted = planned if options.runs is None or not planned else options.runs
+    for (study, condition), plan in PLANS.items():
+        if study in options.studies and condition in options.conditions:
+            wanted = plan.runs if options.runs is None else options.runs
             jobs.append(Job(study, condition, len(list_runs(rows, study, condition)), wanted))
     return [job for job in jobs if job.done < job.wanted]
 
@@ -109,7 +108,7 @@ def _measure(job: Job) -> None:
     run = measure(job.study, job.condition, job.done)
     rows = list(find_verdicts(job.study, job.condition, run))
     # `slower` compares within a run only; clusters have no quiet runs to be compared with.
-    earlier = job.done - STUDIES[job.study].every if job.condition == "quiet" else job.done
+    earlier = job.done - count_runs_between(job.study) if job.condition == "quiet" else job.done
     if job.study != "slower" and job.condition != "cluster" and (quiet := _find_quiet(job.study, earlier)):
         rows += compare_repeats(job.study, job.condition, quiet, run)
     add_rows(rows)

@@ -8,11 +8,10 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 from jinja2 import Template
 
-from benchmarks.replicate.studies import BUSY_SHARES, SLOWER_PERCENT, STUDIES, Condition
+from benchmarks.replicate.studies import BUSY_SHARES, PLANS, SLOWER_PERCENT
 from benchmarks.replicate.verdicts import JUDGED, VERDICTS, Row, list_runs
 from wirebench.analysis.ratio import CONFIDENCE
 from wirebench.model.metric import METRICS
@@ -61,11 +60,10 @@ def write_page(rows: Sequence[Row]) -> Path:
 
 def _tabulate_progress(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
     """Yield each study under each condition: its runs, how many there are to be, and how long they take."""
-    for condition, (study, plan) in itertools.product(get_args(Condition), STUDIES.items()):
-        if wanted := plan.count_runs(condition):
-            each_s = plan.estimate_s(condition)
-            done = len(list_runs(rows, study, condition))
-            yield f"`{study}`", condition, str(done), str(wanted), f"{each_s / 60:.1f}", f"{wanted * each_s / 3600:.1f}"
+    for (study, condition), plan in PLANS.items():
+        counts = (len(list_runs(rows, study, condition)), plan.runs)
+        took = (f"{plan.run_s / 60:.1f}", f"{plan.runs * plan.run_s / 3600:.1f}")
+        yield f"`{study}`", condition, *map(str, counts), *took
 
 
 def find_right_verdict(metric: str, truth: float) -> str:

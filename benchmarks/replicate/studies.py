@@ -39,30 +39,29 @@ _BURST_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """How often a study is repeated, about how long a run takes, and after how many runs the same cells come again."""
+    """How many runs of a study there are to be under a condition, and about how long each takes."""
 
     runs: int
     run_s: float
-    every: int = 1
-    #: In a cluster each cell has its own services, and a run takes several times as long.
-    cluster_runs: int = 0
-    cluster_run_s: float = 0.0
-
-    def count_runs(self, condition: Condition) -> int:
-        """Return how many runs the claims need."""
-        return self.cluster_runs if condition == "cluster" else self.runs
-
-    def estimate_s(self, condition: Condition) -> float:
-        """Return about how long a run takes."""
-        return self.cluster_run_s if condition == "cluster" else self.run_s
 
 
-STUDIES: dict[Study, StudyPlan] = {
+#: On a busy machine there are to be no more false verdicts; that takes fewer runs than to find differences.
+PLANS: dict[tuple[Study, Condition], StudyPlan] = {
     # 24 comparisons a run: more than 400 are judged if gates withhold a third.
-    "copies": StudyPlan(27, 65, every=len(_SERVICES)),
-    "slower": StudyPlan(20, 150),
-    "quick": StudyPlan(20, 110, cluster_runs=3, cluster_run_s=900),
+    ("copies", "quiet"): StudyPlan(27, 65),
+    ("slower", "quiet"): StudyPlan(20, 170),
+    ("quick", "quiet"): StudyPlan(20, 110),
+    ("copies", "busy"): StudyPlan(27, 65),
+    ("slower", "busy"): StudyPlan(10, 170),
+    ("quick", "busy"): StudyPlan(10, 110),
+    # Each cell has services of its own there.
+    ("quick", "cluster"): StudyPlan(3, 900),
 }
+
+
+def count_runs_between(study: Study) -> int:
+    """Return after how many runs the same cells come again."""
+    return len(_SERVICES) if study == "copies" else 1
 
 
 def measure(study: Study, condition: Condition, number: int) -> Run:
