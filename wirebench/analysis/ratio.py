@@ -43,8 +43,8 @@ class Ratio:
         """Return the ratio with an alternative of as many blocks."""
         if self.low is None or self.high is None or alternative.low is None or alternative.high is None:
             return self
-        bounds = {"low": min(self.low, alternative.low), "high": max(self.high, alternative.high)}
-        return replace(self, **bounds, alternative=alternative)
+        low, high = min(self.low, alternative.low), max(self.high, alternative.high)
+        return replace(self, low=low, high=high, alternative=alternative)
 
     def p_value(self, bound: float, *, below: bool) -> float:
         """Return the chance of a ratio that far below the bound (or else above it), were the true one at the bound.

@@ -73,6 +73,28 @@ def test_the_unpaired_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 925 <= covered <= 975
 
 
+@pytest.mark.parametrize("follows", [0.0, 0.5, 1.0])
+def test_intervals_cover_however_far_figures_follow_the_machines_speed(follows: float) -> None:
+    """Of two runs whose machine is 20 % faster or slower; without an alternative they miss most."""
+    random = np.random.default_rng(4)
+    plain, allowed = 0, 0
+    for _ in range(400):
+        speeds = np.exp([random.normal(random.normal(0, 0.2), 0.03, 4) for _ in range(2)])
+        figures = np.exp(random.normal(0, 0.05, (2, 4))) * speeds**follows
+        ratio = unpaired_ratio(*figures.tolist())
+        both = ratio.allow_for(unpaired_ratio(*(figures / speeds).tolist()))
+        plain += holds(ratio)
+        allowed += holds(both)
+        assert both.p_difference >= ratio.p_difference
+    assert allowed >= 0.93 * 400
+    assert follows == 0 or plain < 0.6 * 400
+
+
+def holds(ratio: Ratio) -> bool:
+    """Return whether an interval holds a ratio of 1."""
+    return ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high
+
+
 def test_unpaired_blocks_that_agree_leave_no_uncertainty() -> None:
     """Blocks without a spread have an interval of no width, and a p-value of 0 or 1."""
     ratio = unpaired_ratio([2, 2, 2], [4, 4, 4])
