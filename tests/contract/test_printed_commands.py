@@ -25,17 +25,20 @@ pytestmark = [all_cores, pytest.mark.slow, needs_tools]
 TIMEOUT_S = 240
 PORTS = (5000, 8000, 8400, 9000, 50051)
 #: Files that readers bring themselves.
-PROTO = """\
+SCHEMAS = {
+    "shop.proto": """\
 syntax = "proto3";
 package shop;
 service Catalog { rpc GetItem(Item) returns (Item); }
 message Item { int32 id = 1; }
-"""
-OPENAPI = """\
+""",
+    "openapi.yaml": """\
 openapi: 3.0.3
 info: {title: Shop, version: '1'}
 paths: {/items: {get: {responses: {200: {description: all}}}}}
-"""
+""",
+    "protos/none.proto": "",
+}
 
 
 def is_free(port: int) -> bool:
@@ -76,20 +79,20 @@ class Project:
                 shutil.copy2(ROOT / name, folder / name)
         for name in (".venv", ".tools"):
             (folder / name).symlink_to(ROOT / name)
-        for path in (folder / "scenarios").glob("**/*.yaml"):
+        for path in (folder / "scenarios/quick.yaml", folder / "scenarios/replay.yaml"):
             path.write_text(shorten(path.read_text("utf-8")), "utf-8")
+        for name, text in SCHEMAS.items():
+            (folder / "schemas" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "schemas" / name).write_text(text, "utf-8")
+        (folder / "schemas/.venv").symlink_to(ROOT / ".venv")
         readme = (ROOT / "README.md").read_text("utf-8")
         mine = re.findall(r"(?ms)^```yaml\n(question: .+?)^```", readme)[0]
         files = {
             "mine.yaml": shorten(mine),
-            "shop.proto": PROTO,
-            "protos/none.proto": "",
-            "shop.yaml": OPENAPI,
             "topic.json": "[0.1, 0.2, 0.4]",
-            "budget.yaml": (folder / "docs/examples/budget.yaml").read_text("utf-8"),
+            "budget.yaml": "budgets: [{max: {errors: 0}}]",
         }
         for name, text in files.items():
-            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, "utf-8")
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")},
@@ -162,7 +165,7 @@ def find_rule_of(command: str) -> str:
 
 
 @pytest.mark.parametrize("command", select_commands(Place.HERE), ids=str)
-def test_a_printed_command_does_what_it_says(command: Printed, project: Project) -> None:
+def test_a_printed_command_does_what_it_says(command: Printed, project: Project, tmp_path: Path) -> None:
     """It ends with success; one that serves says that it is ready, and ends when asked."""
     rule = command.rule
     assert rule is not None
@@ -174,6 +177,10 @@ def test_a_printed_command_does_what_it_says(command: Printed, project: Project)
         if rule.until:
             running.enter_context(project.serving(command.text, rule.until))
         else:
-            folder = project.folder / "BASE" if command.text.startswith("find ") else None
+            folder = project.folder
+            if command.text.startswith("find "):
+                folder /= "BASE"
+            elif " init " in command.text:
+                folder = shutil.copytree(folder / "schemas", tmp_path / "schemas", symlinks=True)
             status, printed = project.run(command.text, folder)
             assert status in rule.statuses, printed

@@ -91,6 +91,8 @@ RULES = (
     Rule(r"curl -s .*cursor=….*", Place.PARSED, "the cursor of an earlier reply"),
     Rule(r"curl -s .*", Place.HERE, needs=(SERVE,)),
     Rule(WIREBENCH + r"(check|compare|reproduce) .*", Place.HERE, statuses=(0, 1)),
+    # 2: on a busy machine, and in short windows, gates fail.
+    Rule(WIREBENCH + r"size .*", Place.HERE, statuses=(0, 2)),
     Rule(r"(make (bench|example-podinfo|help)|python |find |sqlite3 |eval |" + WIREBENCH + r").*", Place.HERE),
 )  # fmt: skip
 
