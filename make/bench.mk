@@ -3,7 +3,7 @@
 ##@ Measure
 .PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy coverage replicate
 # What wireload drives alone needs no other driver, and quick no other tool.
-bench: setup$(if $(findstring --driver wireload,$(subst =, ,$(ARGS))),-wireload,$(if $(filter %quick.yaml quick,$(SCENARIO)),-quick)) ## run SCENARIO and say what the measurements support
+bench: setup$(if $(findstring --driver wireload,$(subst =, ,$(ARGS))),-wireload,$(if $(filter %quick.yaml quick,$(SCENARIO)),-quick)) ## run SCENARIO, and report what differs
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 

@@ -110,7 +110,7 @@ def _burn(share: float, core: int) -> None:
 
 @functools.cache
 def compute_iterations() -> dict[int, int]:
-    """Return how many iterations of the busy loop make a request dearer by so many percent of its CPU time."""
+    """Return how many iterations of the busy loop add so many percent to the CPU time of a request."""
     iteration_ns = float(subprocess.check_output([TOOLS / "bare-go", "loop"], text=True))
     os.environ |= {f"LOOP_{percent}": "0" for percent in SLOWER_PERCENT}
     overrides: Sequence[Override] = [parse_assignment("factors.variant=as-it-is"), parse_assignment("blocks=10")]
@@ -119,6 +119,6 @@ def compute_iterations() -> dict[int, int]:
     cpu_us = sorted(cost for record in run.records if (cost := METRICS["cpu"].of(record)))
     if not cpu_us:
         raise WirebenchError(f"{run.info.id}: server CPU is missing", "see the run's notes")
-    # The median: other programs make some windows dearer, and none cheaper.
+    # The median: other programs make some windows slower, and none faster.
     request_ns = 1e3 * cpu_us[len(cpu_us) // 2]
     return {percent: round(percent / 100 * request_ns / iteration_ns) for percent in SLOWER_PERCENT}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.printed_commands import COMMANDS, Place, Printed, select_commands
+from tests.support.printed_commands import Place, Printed, select_commands
 from tests.support.runs import all_cores, needs_tools
 from wirebench.system.paths import ROOT
 
@@ -89,7 +90,7 @@ class Project:
         mine = re.findall(r"(?ms)^```yaml\n(question: .+?)^```", readme)[0]
         files = {
             "mine.yaml": shorten(mine),
-            "topic.json": "[0.1, 0.2, 0.4]",
+            "topic.json": json.dumps([number / 5 for number in range(40)]),
             "budget.yaml": "budgets: [{max: {errors: 0}}]",
         }
         for name, text in files.items():
@@ -157,13 +158,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
-def find_rule_of(command: str) -> str:
-    """Return what a printed command prints when it serves."""
-    (found,) = (each for each in COMMANDS if each.text == command)
-    assert found.rule is not None
-    return found.rule.until
-
-
 @pytest.mark.parametrize("command", select_commands(Place.HERE), ids=str)
 def test_a_printed_command_does_what_it_says(command: Printed, project: Project, tmp_path: Path) -> None:
     """It ends with success; one that serves says that it is ready, and ends when asked."""
@@ -173,7 +167,9 @@ def test_a_printed_command_does_what_it_says(command: Printed, project: Project,
         pytest.skip("nc is not installed")
     with contextlib.ExitStack() as running:
         for other in rule.needs:
-            running.enter_context(project.serving(other, find_rule_of(other)))
+            other_rule = Printed(other, "").rule
+            assert other_rule is not None
+            running.enter_context(project.serving(other, other_rule.until))
         if rule.until:
             running.enter_context(project.serving(command.text, rule.until))
         else:

@@ -1,4 +1,4 @@
-"""The histogram file: what every driver hands back for one cell. docs/histogram-file.md describes it."""
+"""The histogram file: what every driver returns for one cell. docs/histogram-file.md describes it."""
 
 from __future__ import annotations
 

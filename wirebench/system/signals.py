@@ -15,7 +15,7 @@ _STDERR = 2
 
 
 class Interrupted(BaseException):
-    """Somebody asked us to stop (Ctrl-C or `kill`); not an Exception, so that nothing swallows it."""
+    """The program was asked to stop (Ctrl-C or `kill`); not an Exception, so that nothing swallows it."""
 
 
 @contextlib.contextmanager

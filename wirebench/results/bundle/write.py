@@ -116,7 +116,7 @@ def list_members(run: Run) -> Iterator[_Source]:
 
 
 def _make_run_json(run: Run) -> Path | bytes:
-    """Return run.json; of a run that was killed, with that said: elsewhere its process id is somebody else's."""
+    """Return run.json; that of a killed run is marked, because its process id means another process elsewhere."""
     path = run.folder / RUN
     if RunInfo.model_validate_json(path.read_bytes()) == run.info:
         return path

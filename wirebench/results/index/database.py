@@ -77,7 +77,7 @@ class Database:
             yield connection
 
     def is_lost(self) -> bool:
-        """Say whether somebody has removed the file, or put another one in its place. Raises IndexUnusableError."""
+        """Return whether the file was removed or replaced. Raises IndexUnusableError."""
         with self._translate_errors():
             return self._identify() != self._file
 

@@ -10,7 +10,7 @@ from wirebench.results.index import url as urls
 from wirebench.results.index.database import Database, IndexUnusableError
 
 READER = "reader"
-#: What a query of somebody's may take of the server that runs come in by.
+#: Limits of a reader's query, on the server that runs are also written to.
 _STATEMENT_TIMEOUT = "30s"
 _CONNECTIONS_MAX = 20
 

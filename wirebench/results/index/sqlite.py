@@ -22,7 +22,7 @@ _MAGIC = b"SQLite format 3\0"
 
 
 def prepare(connection: sqlite3.Connection, _record: object) -> None:
-    """Let readers read while somebody writes, and rows refer to rows that are there."""
+    """Let readers read during a write, and rows refer to rows that are there."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last records may have to be caught up
     connection.execute("PRAGMA foreign_keys = ON")
@@ -59,7 +59,7 @@ def is_for_an_index(path: Path) -> bool:
 def move_aside_if_damaged(path: Path) -> Path | None:
     """Give a database that SQLite can't read, if it is one, a name that is free, and return it: FILE.damaged.
 
-    What was never a database is somebody's, and stays. Raises sqlite3.Error, OSError.
+    A file that never was a database stays. Raises sqlite3.Error, OSError.
     """
     if not path.is_file() or _is_whole(path) or not is_for_an_index(path):
         return None

@@ -42,7 +42,7 @@ def parse(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise UsageError(f"the URL of the index ({URL_VARIABLE}) is none", hint) from None
+        raise UsageError(f"the URL of the index ({URL_VARIABLE}) is invalid", hint) from None
     if parsed.drivername not in _DRIVERS:
         raise UsageError(f"the index can't be in a database of the kind that {URL_VARIABLE} names", hint)
     if not parsed.database or parsed.database == ":memory:":

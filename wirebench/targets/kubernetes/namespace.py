@@ -51,7 +51,7 @@ def check_no_other_run(kubectl: Kubectl) -> None:
 
 
 def check_no_load(kubectl: Kubectl) -> None:
-    """Raise WirebenchError if somebody loads what is deployed: that would take CPU time from a measurement."""
+    """Raise WirebenchError if a plain load runs on what is deployed: that would take CPU time from a measurement."""
     of_runs = {each["metadata"]["name"] for each in kubectl.get("namespaces", LABEL, namespaced=False)}
     for job in kubectl.get("jobs", "app.kubernetes.io/component=load", namespaced=False):
         name, where = job["metadata"]["name"], job["metadata"]["namespace"]

@@ -1,4 +1,4 @@
-"""The filters as a form whose answer is an address: what is shown can be sent to somebody else."""
+"""The filters as a form whose answer is an address, so that a view can be shared."""
 
 from __future__ import annotations
 
