@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"crypto/tls"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -21,8 +22,10 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 	faults := map[transport.Class]func(protocol, net.Conn, *bufio.Reader){
 		transport.Closed: func(protocol, net.Conn, *bufio.Reader) {},
 		transport.Reset:  func(_ protocol, c net.Conn, _ *bufio.Reader) { reset(c) },
-		transport.CutShort: func(p protocol, c net.Conn, _ *bufio.Reader) {
+		transport.CutShort: func(p protocol, c net.Conn, r *bufio.Reader) {
 			_, _ = c.Write(p.cutReply())
+			_ = c.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, r) // What it hasn't read would have the kernel reset the connection.
 		},
 		transport.Garbage: func(_ protocol, c net.Conn, r *bufio.Reader) {
 			_, _ = c.Write([]byte("\xff\xff\xff this is no reply of any protocol\r\n\r\n"))
@@ -46,6 +49,23 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 				expectOnly(t, measure(t, load), class)
 			})
 		}
+	}
+}
+
+// TestAReplyThatStopsHalfwayTimesOut tells a server that is stuck from one that has closed the connection.
+func TestAReplyThatStopsHalfwayTimesOut(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, func(c net.Conn) {
+				r := bufio.NewReader(c)
+				_ = p.readRequest(r)
+				_, _ = c.Write(p.cutReply())
+				_, _ = io.Copy(io.Discard, r) // Until the client has had enough.
+			})
+			load := p.load(address, 100*time.Millisecond)
+			load.Timeout = 100 * time.Millisecond
+			expectOnly(t, measure(t, load), transport.Timeout)
+		})
 	}
 }
 

@@ -44,7 +44,7 @@ func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
 	}
 	f.payload = f.payload[:header.Length]
 	if _, err := io.ReadFull(f.reader, f.payload); err != nil {
-		return header, nil, io.ErrUnexpectedEOF
+		return header, nil, err
 	}
 	return header, f.payload, nil
 }

@@ -70,8 +70,7 @@ func (c *H2C) Call(item func([]byte) bool) (transport.Reply, error) {
 	} else {
 		reply, err = c.receiveStream(item)
 	}
-	// Of a long reply in place of a stream, only the start is read.
-	reply.Close = c.connection.IsSpent() || !c.connection.Ended()
+	reply.Close = reply.Close || c.connection.IsSpent()
 	return reply, err
 }
 

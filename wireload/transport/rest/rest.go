@@ -36,7 +36,9 @@ var _ transport.Client = (*Client)(nil)
 
 // New returns a client of a service at host:port. It tells the server so if it is to `reopen` its connection.
 func New(host string, reopen bool) *Client {
-	return &Client{host: host, reopen: reopen, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
+	made := &Client{host: host, reopen: reopen, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
+	made.response.Header.SetNoDefaultContentType(true)
+	return made
 }
 
 // Prepare writes the request's lines and body.
@@ -70,7 +72,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	}
 	out = append(out, "\r\n"...)
 	c.out = append(out, r.Body...)
-	c.response.SkipBody = r.Method == "HEAD"
+	c.response.SkipBody = r.Method == "HEAD" || r.Stream
 	c.expected = r.Status
 	return nil
 }
@@ -104,16 +106,21 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	if _, err := c.reader.Peek(1); err != nil {
 		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
 	}
-	if item != nil {
-		return c.readStream(item, writeError)
-	}
 	if err := c.readFinal(); err != nil {
 		return transport.Reply{}, failRead(err)
 	}
-	if c.reader.Buffered() > 0 { // It would be taken for the reply to the next request.
+	reply := c.answer()
+	if item != nil {
+		var err error
+		if reply, err = c.readStream(item); err != nil {
+			return reply, err
+		}
+	}
+	if c.reader.Buffered() > 0 && !reply.Close { // It would be taken for the reply to the next request.
 		return transport.Reply{}, transport.NewGarbage("the server sent more than its reply")
 	}
-	return c.answer(writeError), nil
+	reply.Close = reply.Close || c.response.ConnectionClose() || writeError != nil
+	return reply, nil
 }
 
 // readFinal reads a reply; those of status 1xx before it say nothing of the request's end (RFC 9110, 15.2).
@@ -135,9 +142,8 @@ func failRead(err error) error {
 	return transport.FailedCall(err, true)
 }
 
-func (c *Client) answer(writeError error) transport.Reply {
+func (c *Client) answer() transport.Reply {
 	reply := newReply(c.response.StatusCode(), c.expected, c.response.Body())
-	reply.Close = c.response.ConnectionClose() || writeError != nil
 	reply.IsGzipped = string(c.response.Header.ContentEncoding()) == gzipEncoding
 	return reply
 }

@@ -29,7 +29,7 @@ func callScripted(t testing.TB, reply string, item func([]byte) bool) (transport
 	connection := &scripted{}
 	connection.said.Reset([]byte(reply))
 	client.Open(connection)
-	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/")}); err != nil {
+	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: item != nil}); err != nil {
 		t.Fatal(err)
 	}
 	return client.Call(item)
@@ -58,11 +58,14 @@ func TestAHeaderWithALineBreakIsNotSent(t *testing.T) {
 	}
 }
 
+// TestALongHeaderIsNotQuoted has a server whose header may have no end.
 func TestALongHeaderIsNotQuoted(t *testing.T) {
-	var failure *transport.Failure
-	_, err := callScripted(t, "HTTP/1.1 200 OK\r\nSet-Cookie: "+strings.Repeat("s3cret", 2000)+"\r\n\r\n", nil)
-	if !errors.As(err, &failure) || failure.Class != transport.Garbage || failure.Message != "the reply's header is longer than 8192 bytes" {
-		t.Errorf("got %v", err)
+	for _, item := range []func([]byte) bool{nil, func([]byte) bool { return true }} {
+		var failure *transport.Failure
+		_, err := callScripted(t, "HTTP/1.1 200 OK\r\nSet-Cookie: "+strings.Repeat("s3cret", 2000), item)
+		if !errors.As(err, &failure) || failure.Class != transport.Garbage || failure.Message != "the reply's header is longer than 8192 bytes" {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
@@ -177,6 +180,45 @@ func TestAStreamEndsWithItsMark(t *testing.T) {
 	}
 }
 
+func TestAStreamLeavesItsConnectionReady(t *testing.T) {
+	events, other := "data: 1\n\nevent: end\ndata: {}\n\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	for name, each := range map[string]struct {
+		reply string
+		code  histogram.Code
+		last  bool
+	}{
+		"chunks":       {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n1e\r\n" + events + "\r\n0\r\nX: 1\r\n\r\n", histogram.OK, false},
+		"length":       {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 30\r\n\r\n" + events, histogram.OK, false},
+		"hints":        {"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 30\r\n\r\n" + events, histogram.OK, false},
+		"rejected":     {"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", histogram.NotFound, false},
+		"long":         {"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("n", 100_000), histogram.NotFound, true},
+		"not modified": {"HTTP/1.1 304 Not Modified\r\n\r\n", histogram.CodeOfHTTP(304), false},
+	} {
+		client, connection := New("service:1", false), &scripted{}
+		client.Open(connection)
+		asked := request.Request{Method: "GET", Path: []byte("/"), Stream: true}
+		if err := client.Prepare(&asked); err != nil {
+			t.Fatal(err)
+		}
+		connection.said.Reset([]byte(each.reply))
+		reply, err := client.Call(func([]byte) bool { return true })
+		if err != nil || reply.Code != each.code || reply.Close != each.last {
+			t.Errorf("%s: got %+v, %v", name, reply, err)
+		}
+		if each.last {
+			continue
+		}
+		asked.Stream = false
+		if err := client.Prepare(&asked); err != nil {
+			t.Fatal(err)
+		}
+		connection.said.Reset([]byte(other))
+		if reply, err = client.Call(nil); err != nil || reply.Code != histogram.OK {
+			t.Errorf("%s: the next request got %+v, %v", name, reply, err)
+		}
+	}
+}
+
 func FuzzReply(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n0\r\n\r\n", false)
 	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false)
@@ -199,7 +241,7 @@ func fuzzReplies(f *testing.F, client transport.Client) {
 	connection, asked := &scripted{}, request.Request{Method: "GET", Path: []byte("/")}
 	f.Fuzz(func(t *testing.T, reply string, streamed bool) {
 		var item func([]byte) bool
-		if streamed {
+		if asked.Stream = streamed; streamed {
 			item = func([]byte) bool { return true }
 		}
 		connection.said.Reset([]byte(reply))

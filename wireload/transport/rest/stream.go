@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httputil"
 	"strconv"
 
 	"wirebench.dev/wireload/event"
@@ -17,18 +18,34 @@ const (
 	eventStream = "text/event-stream"
 	// An error's reply is an envelope of a hundred bytes.
 	errorBytesMax = 64 << 10
+	// fasthttp's length of a body in chunks.
+	chunked = -1
 )
 
-// readStream reads a reply of Server-Sent Events to its end mark.
-func (c *Client) readStream(item func([]byte) bool, writeError error) (transport.Reply, error) {
-	response, err := http.ReadResponse(c.reader, nil)
-	if err != nil {
-		return transport.Reply{}, transport.FailedCall(err, true)
+// readStream reads the body of a reply of Server-Sent Events to its end mark.
+func (c *Client) readStream(item func([]byte) bool) (transport.Reply, error) {
+	header := &c.response.Header
+	reply, err := readStream(header.StatusCode(), string(header.ContentType()), c.body(), item)
+	if err == nil && !reply.Close && header.ContentLength() == chunked {
+		if err := header.ReadTrailer(c.reader); err != nil {
+			return transport.Reply{}, failRead(err)
+		}
 	}
-	defer func() { _ = response.Body.Close() }()
-	reply, err := readStream(response.StatusCode, response.Header.Get("Content-Type"), response.Body, item)
-	reply.Close = response.Close || writeError != nil
 	return reply, err
+}
+
+// body returns what follows the header of a reply.
+func (c *Client) body() io.Reader {
+	status, length := c.response.StatusCode(), c.response.Header.ContentLength()
+	switch {
+	case status == http.StatusNoContent || status == http.StatusNotModified:
+		return http.NoBody
+	case length == chunked:
+		return httputil.NewChunkedReader(c.reader)
+	case length >= 0:
+		return io.LimitReader(c.reader, int64(length))
+	}
+	return c.reader
 }
 
 func readStream(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
@@ -83,7 +100,7 @@ func rejected(status int, body io.Reader) (transport.Reply, error) {
 	if message == "" {
 		message = "HTTP status " + strconv.Itoa(status)
 	}
-	return transport.Reply{Code: code, Message: message, Body: text}, nil
+	return transport.Reply{Code: code, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
 }
 
 func messageIn(text []byte) string {
