@@ -132,6 +132,16 @@ def test_a_calibration_that_cannot_be_kept_is_used_all_the_same(
         assert run.records[0].instrument is not None
 
 
+def test_a_folder_that_cannot_be_written_is_an_error_before_anything_is_measured(file: Path) -> None:
+    """In one line and a next step."""
+    file.parent.write_text("a file")
+    command = [str(WIREBENCH), "calibrate", "--driver", "wireload", "--transport", "socket"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert 1 == done.returncode
+    assert "" == done.stdout
+    assert re.fullmatch(f"error: can't write {file.parent}: .*\nnext: .*\n", done.stderr)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["calibrate", "run"])
 def test_ctrl_c_leaves_neither_process_nor_file(

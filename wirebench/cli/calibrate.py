@@ -15,7 +15,7 @@ from wirebench.cli.target import make_target_options
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import climb_ladder, estimate_duration_s, list_transports, write_undisturbed
-from wirebench.measure.calibration import Fingerprint, Point, read_calibration, write_calibration
+from wirebench.measure.calibration import Fingerprint, Point, prepare_folder, read_calibration, write_calibration
 from wirebench.measure.environment import find_warnings
 from wirebench.measure.gates import INTERFERENCE_MAX
 from wirebench.measure.usage import Interference
@@ -67,26 +67,27 @@ def calibrate(
     options = make_target_options(target, {}, cluster=cluster)
     in_cluster = options.kind == "kubernetes"
     pairs = _choose_in_cluster(driver or [], transport or []) if in_cluster else _choose(driver or [], transport or [])
+    prepare_folder()
     path = None
     with handle_interrupts(STOPPING), _open_load_pods(options) if in_cluster else _open_this_machine() as climb:
         pair_s = sum(estimate_duration_s(name) for name, _ in pairs) / len(pairs) + in_cluster * AROUND_S
         left = TimeLeft(len(pairs), pair_s)
         _note(f"about {format_duration(left.compute_s())}")
         sys.stdout.write(_ROW.format(*_HEADINGS))
-        failed: list[str] = []
+        failed: dict[str, str] = {}
         try:
             for done, (name, spoken) in enumerate(pairs, start=1):
                 try:
                     path = climb(name, spoken)
                 except WirebenchError as error:
-                    failed.append(f"{name} {spoken} ({error.message})")
+                    failed[f"{name} {spoken} ({error.message})"] = error.hint
                 left.count_done(done)
                 _note(f"{done}/{len(pairs)}: {name} {spoken}; {format_duration(left.compute_s())} left")
         except Interrupted:
             _note(f"{path} has what was complete" if path else "nothing was kept")
             raise
     if failed:
-        raise WirebenchError(f"not calibrated: {', '.join(failed)}", "run it again while nothing else runs here")
+        raise WirebenchError(f"not calibrated: {', '.join(failed)}", "; ".join(dict.fromkeys(failed.values())))
     _note(f"{path} is written; `wirebench doctor` shows it")
 
 

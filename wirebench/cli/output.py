@@ -20,7 +20,7 @@ from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.table import print_table
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_gate, pluralise
-from wirebench.present.caveats import describe_calibration, describe_disturbances
+from wirebench.present.caveats import describe_calibrated_load, describe_calibration, describe_disturbances
 from wirebench.present.escape import escape_controls
 from wirebench.present.remarks import (
     describe_capacities,
@@ -131,7 +131,7 @@ def print_run(run: Run, console: Console) -> None:
     for warning in (
         *describe_pauses(run),
         *describe_disturbances(run),
-        *filter(None, [describe_calibration(run), describe_few_blocks(comparisons)]),
+        *filter(None, [describe_calibration(run), describe_calibrated_load(run), describe_few_blocks(comparisons)]),
         *_describe_failed_gates(cells),
         *_describe_errors(cells),
     ):

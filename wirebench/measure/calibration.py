@@ -8,6 +8,7 @@ import hashlib
 import math
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ FULL_CONNECTIONS = 16
 _RATE_TOLERANCE = 1.1
 #: The share of its rate that an open load reaches, if the driver keeps up; the window is short.
 _KEPT_UP = 0.95
+#: More than a calibration takes on disk.
+_FILE_BYTES = 256 << 10
 #: Begins the names of files of load pods.
 _LOAD_POD = "load-pod"
 
@@ -250,12 +253,20 @@ def read_calibration(conditions: Fingerprint, versions: Mapping[Driver, str] | N
     return current, f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
 
 
-def write_calibration(calibration: Calibration) -> Path:
-    path = locate_calibration(calibration.conditions)
+def prepare_folder() -> None:
+    """Make the folder of calibrations. Raises WirebenchError if nothing can be kept there, as on a full disk."""
+    folder = _find_folder()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_FILE_BYTES))
     except OSError as error:
-        raise make_write_error(path.parent, error) from error
+        raise make_write_error(folder, error) from error
+
+
+def write_calibration(calibration: Calibration) -> Path:
+    prepare_folder()
+    path = locate_calibration(calibration.conditions)
     write_atomic(path, calibration.model_dump_json(indent=2))
     return path
 

@@ -12,12 +12,19 @@ from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
 from wirebench.results.runs import Run
 
+#: Loads that are not calibrated: the factor, and its level where it makes no difference.
+_LARGER_ERRORS = {
+    "TLS": ("tls", "none"),
+    "reopened connections": ("connection", "keep"),
+    "other payloads": ("payload", None),
+    "a proxy": ("delay_ms", None),
+}
 _WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
 
 
 def list_caveats(run: Run) -> tuple[str, ...]:
     """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
-    calibration = filter(None, [describe_calibration(run)])
+    calibration = filter(None, [describe_calibration(run), describe_calibrated_load(run)])
     return (*run.info.notes, *calibration, *describe_pauses(run), *describe_disturbances(run))
 
 
@@ -37,6 +44,23 @@ def describe_calibration(run: Run) -> str:
     return (
         f"the drivers' error and ceiling are known coarsely in {where}, measured once and in a hurry at the start of "
         f"{when}; `wirebench calibrate{option}` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
+    )
+
+
+def describe_calibrated_load(run: Run) -> str:
+    """Say which of the run's loads may have a larger error than was calibrated; nothing if none has a known error."""
+    found = {
+        kind: None
+        for cell in summarise(run.records)
+        if any(cell.instrument_error_ms(METRICS[name]) for name in ("p50", "p99"))
+        for kind, (factor, plain) in _LARGER_ERRORS.items()
+        if cell.factors.get(factor) not in (plain, None)
+    }
+    if not found:
+        return ""
+    own = " or ".join(found)
+    return (
+        f"the drivers' error is that of small requests in plain text on kept connections: with {own} it may be larger"
     )
 
 

@@ -122,8 +122,8 @@ func (j *Job) validate() error {
 	switch {
 	case len(j.Addresses) == 0:
 		return fmt.Errorf("addresses are missing")
-	case j.Concurrency < 1:
-		return fmt.Errorf("concurrency must be at least 1")
+	case j.Concurrency < 1 || max(j.Concurrency, j.ConcurrencyMax) > connectionsMax:
+		return fmt.Errorf("concurrency must be at least 1, and concurrency_max and it at most %d", connectionsMax)
 	case j.WindowS <= 0 || j.WarmupS < 0 || j.TimeoutS <= 0:
 		return fmt.Errorf("window_s and timeout_s must be positive, and warmup_s not negative")
 	case j.RatePerS < 0 || j.Calls < 0 || j.WarmupCalls < 0 || j.SpawnRatePerS < 0 || j.CheckEvery < 0:

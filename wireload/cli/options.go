@@ -26,6 +26,9 @@ import (
 	"wirebench.dev/wireload/variable"
 )
 
+// connectionsMax bounds the memory that connections take before the first request is sent.
+const connectionsMax = 100_000
+
 // options are the flags of rest, grpc and socket.
 type options struct {
 	connections, connectionsMax, calls int
@@ -141,12 +144,12 @@ func (o *options) parse(arguments []string) ([]string, error) {
 
 func (o *options) validate() error {
 	switch {
-	case o.connections < 1:
-		return misused("-c must be at least 1")
+	case o.connections < 1 || max(o.connections, o.connectionsMax) > connectionsMax:
+		return misused("-c must be at least 1, and --max-connections and it at most %d", connectionsMax)
 	case o.duration <= 0 || o.timeout <= 0 || o.warmup < 0:
 		return misused("-d and --timeout must be positive, and --warmup not negative")
-	case o.rate < 0 || o.calls < 0:
-		return misused("--rate and -n must not be negative")
+	case o.rate < 0 || o.calls < 0 || o.cores < 0:
+		return misused("--rate, -n and --cores must not be negative")
 	case o.rate > 0 && o.calls > 0 || o.rate > 0 && o.arrivals != "" || o.calls > 0 && o.arrivals != "":
 		return misused("-n, --rate and --arrivals exclude each other")
 	case o.connectionsMax != 0 && (o.connectionsMax < o.connections || o.rate == 0 && o.arrivals == ""):
@@ -266,6 +269,8 @@ func (o *options) request(transportName string, others []string) (*constant, str
 	call := method
 	if transportName == "socket" {
 		call = o.call
+	} else if service, name, ok := strings.Cut(method, "/"); !ok || service == "" || name == "" {
+		return nil, "", misused("%q is not a method like package.Service/Method", method)
 	}
 	if transportName == "grpc" || o.codec == "protobuf" {
 		if body, err = o.encode(call, body); err != nil {
@@ -327,6 +332,9 @@ func (o *options) restRequest(others []string, headers []request.Header, body []
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
 		return nil, "", misused("%q is not a URL like http://127.0.0.1:5000/path", others[0])
 	}
+	if target.User != nil {
+		return nil, "", misused("a user in the URL is not sent: write --header 'Authorization: ...'")
+	}
 	if o.overTLS && target.Scheme == "http" {
 		return nil, "", misused("--tls is for grpc and socket: write https:// in the URL")
 	}
@@ -336,6 +344,9 @@ func (o *options) restRequest(others []string, headers []request.Header, body []
 		address += map[bool]string{false: ":80", true: ":443"}[o.overTLS]
 	}
 	method := o.method
+	if strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, "", misused("-X %q is not an HTTP method", method)
+	}
 	if method == "" {
 		method = "GET"
 		if len(body) > 0 {

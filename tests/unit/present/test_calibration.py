@@ -14,7 +14,7 @@ from wirebench.analysis.summary import summarise
 from wirebench.cli.output import make_console, print_run
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Instrument
-from wirebench.present.caveats import describe_calibration, list_caveats
+from wirebench.present.caveats import describe_calibrated_load, describe_calibration, list_caveats
 from wirebench.report.page import render
 from wirebench.results.export import make_table, write_table
 from wirebench.results.index import Filters, Index
@@ -50,6 +50,22 @@ def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run, capsys: 
     assert f"! {said}\n" in capsys.readouterr().out
     assert said.replace("'", "&#39;") in render(run)
     assert said in list_caveats(run)
+
+
+def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is said of others, nor where no error is known."""
+    known = COARSE.model_copy(update={"p99_error_ms": (0.1, 0.2)})
+    cells = [cell("rest", tls="server"), cell("grpc", tls="server"), cell("socket", connection="reopen")]
+    run = RunBuilder(cells=cells, samples=50, record={"instrument": known}).write(tmp_path)
+    said = describe_calibrated_load(run)
+    assert said.endswith("on kept connections: with TLS or reopened connections it may be larger")
+    print_run(run, make_console())
+    assert f"! {said}\n" in capsys.readouterr().out
+    assert said in list_caveats(run)
+    plain = [each for each in run.records if each.factors["tls"] == "none" and each.factors["connection"] == "keep"]
+    assert "" == describe_calibrated_load(dataclasses.replace(run, records=tuple(plain)))
+    unknown = tuple(each.model_copy(update={"instrument": COARSE}) for each in run.records)
+    assert "" == describe_calibrated_load(dataclasses.replace(run, records=unknown))
 
 
 def test_cells_with_a_coarse_calibration_are_named(run: Run) -> None:
