@@ -66,7 +66,7 @@ RULES = (
     Rule(r"make dashboards", Place.ELSEWHERE, "tests/unit/charts/test_dashboards.py"),
     Rule(r"go -C k6/extension test .*|make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
     Rule(r"make (undeploy|cluster-clean|cluster-metrics|deploy RESULTS=yes)", Place.PARSED, "others need the cluster"),
-    Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*)", Place.PARSED, "a quarter of an hour each"),
+    Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*)", Place.PARSED, "minutes or hours"),
     Rule(WIREBENCH + r".*(--target kubernetes|--context NAME).*|" + WIREBENCH + r"send .*", Place.ELSEWHERE,
          "tests/cluster/test_run.py tests/cluster/test_results.py"),
     Rule(r"make (load-.*|prometheus grafana|results)", Place.CLUSTER),

@@ -39,7 +39,7 @@ _POINTS_MAX, _EVENTS_MAX = 180, 40
 _STEP_S_MIN = 5
 #: Values of one event are no further apart.
 _EVENT_APART_S = 15.0
-#: A label is whatever a reader has pushed.
+#: A label is whatever a load tool pushed.
 _LABEL_CHARACTERS_MAX = 80
 #: Of what Prometheus has: by how much a figure is multiplied, and in which unit it is then.
 _SHOWN: Mapping[Unit, tuple[float, str]] = {
