@@ -87,7 +87,7 @@ PLAIN = {
     r"anew": "again, rebuild",
     r"(taken?|takes) in": "import",
     r"(go|goes|gone|went) on": "continue, resume, is running",
-    r"nobody|whoever": "name who",
+    r"(?-i:[Nn]obody)|whoever": "name who",  # not http.NoBody
     r"(held|hold|holds) against": "compare",
     r"lets? go of": "release",
     r"by hand of": "by",
