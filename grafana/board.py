@@ -35,7 +35,7 @@ INSTANT: tuple[Kind, ...] = ("table", "curve")
 class Query:
     """PromQL and the name of each series in the legend, or of a column; or SQL, whose column `metric` has the names.
 
-    A name of series begins with the transport where there is one (`{{transport}}`): the colours go by it.
+    The colours go by the transport in a name of series (`{{transport}}`), which it begins with.
     """
 
     expr: str

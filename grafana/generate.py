@@ -152,7 +152,8 @@ def _variable(datasource: Datasource, variable: Variable) -> dashboard.QueryVari
 def _panel(datasource: Datasource, chart: Chart) -> _Panel:
     panel = _KINDS[chart.kind](chart)
     panel.title(chart.title).description(chart.description).datasource(_chosen(datasource)).unit(chart.unit)
-    panel.color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
+    by_name, by_place = models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME, models.FieldColorModeId.PALETTE_CLASSIC
+    panel.color_scheme(dashboard.FieldColor().mode(by_place if chart.kind == "curve" else by_name))
     if chart.lowest is not None:
         panel.min(chart.lowest)
     if chart.highest is not None:
@@ -161,18 +162,26 @@ def _panel(datasource: Datasource, chart: Chart) -> _Panel:
         panel.no_value(empty)
     for transport, colour in COLOURS.items():
         colouring = {"mode": _colour_mode(datasource, chart), "fixedColor": colour}
-        panel.override_by_regexp(rf"/^{transport}\b/", [_property("color", colouring)])
+        panel.override_by_regexp(rf"/\b{transport}\b/", [_property("color", colouring)])
+    _add_queries(panel, datasource, chart)
+    return panel
+
+
+def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
     for ref_id, query in zip(string.ascii_uppercase, chart.queries, strict=False):
         panel.with_target(_target(datasource, ref_id, query, chart.kind))
         if query.unit:
             panel.override_by_name(query.legend, [_property("unit", query.unit)])
         if query.dashed:
             dashes = {"fill": "dash", "dash": [8, 8]}
-            panel.override_by_query(ref_id, [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)])
+            look = [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)]
+            if chart.kind == "curve":  # its queries have become columns
+                panel.override_by_regexp(rf"/^{query.legend}\b/", look)
+            else:
+                panel.override_by_query(ref_id, look)
     if datasource is PROMETHEUS and chart.kind in INSTANT:
         for name, settings in _columns_of(chart):
             panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
-    return panel
 
 
 def _columns_of(chart: Chart) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -263,7 +272,7 @@ def _table(chart: Chart) -> table.Panel:
 
 
 def _curve(chart: Chart) -> xychart.Panel:
-    """Draw all columns of a transport over the first of them."""
+    """Draw all columns of a transport over the first of them; such a panel knows no palette by name."""
     x, *_ = chart.queries
     return (
         xychart.Panel()

@@ -21,6 +21,7 @@ from wirebench_services.settings import RestSettings, read_settings
 from grafana.__main__ import GENERATED, path_of
 from grafana.board import PROMETHEUS, Board, Chart
 from grafana.boards import BOARDS
+from grafana.boards.scaling import SCALING
 from grafana.boards.transports import TRANSPORTS
 from grafana.generate import COLOURS, to_json
 from wirebench.measure.gates import GATES
@@ -142,14 +143,29 @@ def test_every_panel_explains_itself(board: Board) -> None:
 
 @every_board
 def test_transports_have_the_same_colours_everywhere(board: Board) -> None:
-    """Each panel gives each transport its colour, by what a series' name begins with."""
+    """Each panel gives each transport its colour, by the transport in a series' name."""
     for panel in panels(board):
         colours = {
             override["matcher"]["options"]: override["properties"][0]["value"]["fixedColor"]
             for override in panel["fieldConfig"]["overrides"]
-            if override["matcher"]["id"] == "byRegexp"
+            if override["matcher"]["id"] == "byRegexp" and override["properties"][0]["id"] == "color"
         }
-        assert {rf"/^{transport}\b/": colour for transport, colour in COLOURS.items()} == colours
+        assert {rf"/\b{transport}\b/": colour for transport, colour in COLOURS.items()} == colours
+
+
+def test_a_curve_is_drawn_over_its_first_query() -> None:
+    """Its queries become columns, by transport: what is ideal is dashed by its column, as Grafana forgets its query.
+
+    An XY chart has no colours by name, only by place or fixed ones.
+    """
+    (curve,) = (panel for panel in panels(SCALING) if panel["type"] == "xychart")
+    names = [transformation["id"] for transformation in curve["transformations"]]
+    assert ["merge", "organize", "sortBy", "partitionByValues"] == names
+    columns = curve["transformations"][1]["options"]["renameByName"]
+    assert {"Value #A": "processes", "Value #B": "speed-up", "Value #C": "ideal"} == columns
+    assert "palette-classic" == curve["fieldConfig"]["defaults"]["color"]["mode"]
+    dashed = [each["matcher"] for each in curve["fieldConfig"]["overrides"] if "lineStyle" in json.dumps(each)]
+    assert [{"id": "byRegexp", "options": r"/^ideal\b/"}] == dashed
 
 
 def test_what_is_chosen_is_text_in_sql() -> None:
