@@ -49,8 +49,9 @@ class Chart:
     """One panel. Its description says what it shows, how to read it, and what a bad sign is.
 
     `lowest` and `highest` bound the axis, which reaches to `soft_highest` at least; `limit` draws a line that should
-    not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table;
-    `empty` is what an empty one says.
+    not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table,
+    `links` where the values of a column lead to, below the address of `wirebench serve`; `empty` is what an empty one
+    says.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Chart:
     limit: float | None = None
     states: tuple[str, ...] = ()
     sort: tuple[str, ...] = ("transport",)
+    links: tuple[tuple[str, str], ...] = ()
     empty: str | None = None
 
 

@@ -179,6 +179,9 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
                 panel.override_by_regexp(rf"/^{query.legend}\b/", look)
             else:
                 panel.override_by_query(ref_id, look)
+    for column, address in chart.links:
+        link = {"title": "Report", "url": f"${{results}}/{address}", "targetBlank": True}
+        panel.override_by_name(column, [_property("links", [link])])
     if datasource is PROMETHEUS and chart.kind in INSTANT:
         for name, settings in _columns_of(chart):
             panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
@@ -272,15 +275,9 @@ def _table(chart: Chart) -> table.Panel:
 
 
 def _curve(chart: Chart) -> xychart.Panel:
-    """Draw all columns of a transport over the first of them; such a panel knows no palette by name."""
-    x, *_ = chart.queries
-    return (
-        xychart.Panel()
-        .mapping(curves.SeriesMapping.AUTO)
-        .show(curves.XYShowMode.POINTS_AND_LINES)
-        .legend(_legend(chart))
-        .axis_label(x.legend)
-    )
+    """Draw all columns of a transport over the first of them, whose name is the axis'."""
+    panel = xychart.Panel().mapping(curves.SeriesMapping.AUTO).show(curves.XYShowMode.POINTS_AND_LINES)
+    return panel.legend(_legend(chart))
 
 
 _KINDS: Mapping[str, Callable[[Chart], _Panel]] = MappingProxyType(

@@ -113,6 +113,7 @@ _FIGURES = Row(
             unit=units.NoUnit,
             queries=(_CELLS,),
             kind="table",
+            links=(("run", "runs/${__value.text}"),),
             lowest=None,
         ),
     ),

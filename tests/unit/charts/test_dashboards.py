@@ -21,6 +21,7 @@ from wirebench_services.settings import RestSettings, read_settings
 from grafana.__main__ import GENERATED, path_of
 from grafana.board import PROMETHEUS, Board, Chart
 from grafana.boards import BOARDS
+from grafana.boards.results import RESULTS
 from grafana.boards.scaling import SCALING
 from grafana.boards.transports import TRANSPORTS
 from grafana.generate import COLOURS, to_json
@@ -243,6 +244,14 @@ def test_dashboards_lead_to_each_other_and_to_the_report(board: Board) -> None:
     others, report = generated(board)["links"]
     assert (True, True, ["wirebench"]) == (others["keepTime"], others["includeVars"], others["tags"])
     assert ("${results}/runs/${namespace}" if board.datasource is PROMETHEUS else "${results}") == report["url"]
+
+
+def test_runs_in_the_table_of_results_lead_to_their_pages() -> None:
+    """At the address of `wirebench serve` that is written above the dashboard."""
+    (table,) = (panel for panel in panels(RESULTS) if panel["type"] == "table")
+    (override,) = (each for each in table["fieldConfig"]["overrides"] if each["matcher"]["options"] == "run")
+    ((link,),) = (each["value"] for each in override["properties"])
+    assert "${results}/runs/${__value.text}" == link["url"]
 
 
 def test_alerts_have_the_limits_of_the_gates() -> None:

@@ -185,6 +185,23 @@ def test_the_load_image_holds_all_that_its_program_imports() -> None:
     assert packages <= set(listed.split(","))
 
 
+def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> None:
+    """Where its image can't be pulled, `make grafana` fails, and says what shows its first rows."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    state, tools = tmp_path / "build/cluster", tmp_path / ".tools/bin"
+    for folder in (state, tools):
+        folder.mkdir(parents=True)
+    (state / "kubeconfig").touch()
+    (state / "images.yaml").write_text("image:\n  prometheus: {}\n")
+    (tools / "kubectl").write_text("#!/bin/sh\n")
+    (tools / "kubectl").chmod(0o755)
+    command = [tmp_path / "scripts/cluster/deploy", "grafana"]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert 1 == result.returncode
+    assert "its image can't be pulled here" in result.stderr
+    assert ".venv/bin/wirebench serve --live shows the first rows of its dashboards in the browser" in result.stderr
+
+
 def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     """All that it installs runs on the node for services of kind-config.yaml, and leaves runs room there."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
