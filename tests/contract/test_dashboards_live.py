@@ -134,7 +134,9 @@ def test_serve_shows_the_first_rows(prometheus: Prometheus, tmp_path: Path) -> N
         assert len(FIGURES) == figures.count("<td>")
         assert "<td>–</td>" not in figures
     assert 3 * len(LATENCIES) <= page.count('<polyline class="line"') - len(TRANSPORTS)
-    assert {"REST load by k6", "gRPC load by ghz", "socket load by wireload"} <= set(re.findall(r"UTC (.+)</li>", page))
+    assert {"REST load by k6", "gRPC load by wireload", "socket load by wireload"} <= set(
+        re.findall(r"UTC (.+)</li>", page)
+    )
 
 
 only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may have been there before")
