@@ -27,7 +27,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.record import Instrument, Interval, join_intervals
-from wirebench.model.validation_messages import describe_error
+from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets import Cores
 
@@ -245,7 +245,7 @@ def read_calibration(conditions: Fingerprint, versions: Mapping[Driver, str] | N
     except OSError as error:
         return nothing, f"{path} can't be read: {error.strerror}"
     except ValidationError as error:
-        return nothing, f"{path} is no calibration: {describe_error(error.errors()[0])}"
+        return nothing, f"{path} is no calibration: {describe_first(error)}"
     if differences := conditions.list_differences(found.conditions):
         return nothing, f"the calibration is stale: {', '.join(differences)}"
     current = found.current(versions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from wirebench.model.contract import (
     Balancing,
@@ -138,24 +139,8 @@ class Cell:
 
     @property
     def service(self) -> ServiceSpec:
-        return ServiceSpec(
-            self.transport,
-            self.runtime,
-            self.workers,
-            self.threads,
-            self.store,
-            self.replicas,
-            self.cpu_limit_millicores,
-            self.memory_limit_mib,
-            disrupted=self.is_disrupted,
-            beside_load=self.placement == "same-pod",
-            implementation=self.implementation,
-            tls=self.tls,
-            store_connections=self.store_connections,
-            variant=self.variant,
-            traffic_distribution=self.traffic_distribution,
-            replicas_max=self.replicas_max,
-        )
+        own: dict[str, Any] = {name: getattr(self, name) for name in _OF_SERVICE}
+        return ServiceSpec(**own, disrupted=self.is_disrupted, beside_load=self.placement == "same-pod")
 
     @property
     def link(self) -> Link | None:
@@ -194,8 +179,9 @@ class Cell:
         return "-".join(map(str, (*parts, *filter(None, others))))
 
 
-#: The names of all factors.
+#: The names of all factors, and of those that a running service embodies as they are.
 FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
+_OF_SERVICE = tuple(each.name for each in dataclasses.fields(ServiceSpec) if each.name in FACTORS)
 
 
 def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[str, Collection[str]]) -> bool:

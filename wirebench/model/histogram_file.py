@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from wirebench.errors import WirebenchError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram import Histogram
+from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import write_atomic
 
 #: What a series times: whole requests on two clocks, and the items of streams.
@@ -149,9 +150,7 @@ class HistogramFile(FrozenModel):
         except OSError as error:
             raise WirebenchError(f"can't read {path}: {error.strerror}", "the driver wrote no histograms") from error
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            raise WirebenchError(f"{path}: {field}: {first['msg']}", "it is not a histogram file") from None
+            raise WirebenchError(f"{path}: {describe_first(error)}", "it is not a histogram file") from None
 
     def write(self, path: Path) -> None:
         """Write the file, whole or not at all. Raises WirebenchError."""

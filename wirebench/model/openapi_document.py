@@ -20,6 +20,7 @@ except ImportError:
 
 from wirebench.errors import UsageError, suggest
 from wirebench.model.source import Source
+from wirebench.system.files import read_limited
 
 DOCUMENT_BYTES_MAX = 50_000_000
 #: The methods of an application file's REST requests.
@@ -272,14 +273,9 @@ def _resolve_rest(rest: dict[str, Any], inputs: Mapping[str, Json], document: Do
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            content = file.read(DOCUMENT_BYTES_MAX + 1)
-        if len(content) > DOCUMENT_BYTES_MAX:
-            raise UsageError(f"{path}: over {DOCUMENT_BYTES_MAX} bytes", "take the part that you measure")
+        content = read_limited(path, DOCUMENT_BYTES_MAX, "name an OpenAPI document", "take the part that you measure")
         # JSON is read as JSON: that is faster, and libyaml rejects some of it.
         root = json.loads(content) if content.lstrip()[:1] == b"{" else yaml.load(content, _Loader)  # noqa: S506 - safe
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "name an OpenAPI document") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(f"{path}:{line}: not valid YAML: {error.problem}", "correct the line") from None

@@ -19,6 +19,9 @@ Factor = str | int | float | None
 P99_9_REQUESTS_MIN = 10_000
 #: `wirebench calibrate` loads each driver on so many connections at most.
 CALIBRATED_CONNECTIONS_MAX = 64
+_QUANTILES = {
+    "min_ms": 0.0, "p50_ms": 0.5, "p90_ms": 0.9, "p95_ms": 0.95, "p99_ms": 0.99, "p99_9_ms": 0.999, "max_ms": 1.0,
+}  # fmt: skip
 #: The lowest and the highest.
 Interval = tuple[float, float]
 
@@ -55,20 +58,12 @@ def summarize_histogram(histogram: Histogram) -> Latency | None:
     """Return the figures of a histogram, in milliseconds; None if it has no values."""
     if not histogram.count:
         return None
-    least, p50, p90, p95, p99, p99_9, most = (
-        nanoseconds / 1e6 for nanoseconds in histogram.compute_quantiles_ns(0, 0.5, 0.9, 0.95, 0.99, 0.999, 1)
-    )
+    quantiles_ns = histogram.compute_quantiles_ns(*_QUANTILES.values())
     return Latency(
         count=histogram.count,
-        min_ms=least,
         mean_ms=histogram.mean_ns / 1e6,
         stdev_ms=histogram.stdev_ns / 1e6,
-        p50_ms=p50,
-        p90_ms=p90,
-        p95_ms=p95,
-        p99_ms=p99,
-        p99_9_ms=p99_9,
-        max_ms=most,
+        **{name: each / 1e6 for name, each in zip(_QUANTILES, quantiles_ns, strict=True)},
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wirebench.errors import UsageError
+from wirebench.system.files import read_limited
 
 ENTRIES_MAX = 1_000_000
 FILE_BYTES_MAX = 64_000_000
@@ -96,15 +97,10 @@ def to_json(about: str, key: str, entries: Sequence[str]) -> str:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-        if len(content) > FILE_BYTES_MAX:
-            raise UsageError(f"{path}: over {FILE_BYTES_MAX // 1_000_000} MB", "take a part of the recording")
-        text = content.decode()
+        hint = "correct the path; it is relative to the scenario"
+        text = read_limited(path, FILE_BYTES_MAX, hint, "take a part of the recording").decode()
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8 text", _HINT) from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "correct the path; it is relative to the scenario") from None
     if not text.strip():
         raise UsageError(f"{path}: the file is empty", _HINT)
     return text

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from wirebench.errors import UsageError
+from wirebench.system.files import read_limited
 
 FILE_BYTES_MAX = 1_000_000
 
@@ -117,15 +118,9 @@ def parse_value(text: str) -> Any:  # noqa: ANN401 - any YAML
 
 def _read(path: Path, what: str, hint: str) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-        if len(content) > FILE_BYTES_MAX:
-            raise UsageError(f"{path}: over {FILE_BYTES_MAX} bytes", f"{what} is shorter")
-        return content.decode()
+        return read_limited(path, FILE_BYTES_MAX, hint, f"{what} is shorter").decode()
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8 text", f"{what} is a YAML text file") from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", hint) from None
 
 
 def _map_lines(root: yaml.Node, name: str) -> dict[FieldPath, int]:

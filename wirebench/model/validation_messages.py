@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 #: The words for each kind of finding; what is in braces comes with the finding.
@@ -46,6 +47,12 @@ def describe_error(finding: ErrorDetails) -> str:
     if finding["type"] in _WITHOUT_VALUE or not isinstance(given, str | int | float | None):
         return words
     return f"{words} (it is {'nothing' if given is None else reprlib.repr(given)})"
+
+
+def describe_first(error: ValidationError) -> str:
+    """Describe the first finding, after the field that it is about."""
+    first = error.errors()[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), describe_error(first))))
 
 
 def _read_context(finding: ErrorDetails) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import orjson
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.validation_messages import describe_error
+from wirebench.model.validation_messages import describe_first
 
 Network = Literal["mainnet", "testnet", "previewnet"]
 Order = Literal["newest", "oldest"]
@@ -224,9 +224,7 @@ def _parse(content: bytes, url: str) -> _Page:
     try:
         return _Page.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        problem = ": ".join(filter(None, (".".join(map(str, first["loc"])), describe_error(first))))
-        raise WirebenchError(f"{url}: not a page of messages: {problem}", _NOT_THE_API) from None
+        raise WirebenchError(f"{url}: not a page of messages: {describe_first(error)}", _NOT_THE_API) from None
 
 
 def _check_order(times: list[str], order: Order, url: str) -> None:

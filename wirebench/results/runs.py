@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
-from wirebench.model.validation_messages import describe_error
+from wirebench.model.validation_messages import describe_first
 from wirebench.results.histograms import merge_latencies
 from wirebench.results.progress import SILENT_S, read_progress
 from wirebench.system.files import lock_folder, make_write_error, write_atomic
@@ -294,10 +294,8 @@ def _read(path: Path, model: type[_Model]) -> _Model:
     except OSError as error:
         raise WirebenchError(f"can't read {path}: {error.strerror}", "is the folder that of a run?") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ": ".join(filter(None, (str(path), ".".join(map(str, first["loc"])))))
         hint = "it was written by another version, or damaged: move the folder away, or choose another run"
-        raise WirebenchError(f"{where}: {describe_error(first)}", hint) from None
+        raise WirebenchError(f"{path}: {describe_first(error)}", hint) from None
 
 
 def _is_heard(folder: Path) -> bool:

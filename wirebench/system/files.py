@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all, whatever stops the writing."""
+"""Reading files within a limit, and writing them whole or not at all, whatever stops the writing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
-from wirebench.errors import WirebenchError
+from wirebench.errors import UsageError, WirebenchError
 
 _MAKE_ROOM = "make room, or choose another place"
 #: What to do next about what the system has said.
@@ -74,6 +74,18 @@ def _replace_file(path: Path, *, lasting: bool) -> Iterator[BinaryIO]:
         # Also when interrupted; when all went well there is nothing of that name.
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def read_limited(path: Path, bytes_max: int, hint: str, hint_too_long: str) -> bytes:
+    """Return what a file holds. Raises UsageError if it can't be read, or holds more."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(bytes_max + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", hint) from None
+    if len(content) > bytes_max:
+        raise UsageError(f"{path}: over {bytes_max // 1_000_000} MB", hint_too_long)
+    return content
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Latency, OperationFigures, Record
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import BLOCKS_MAX, QUESTION_CHARACTERS_MAX
-from wirebench.model.validation_messages import describe_error
+from wirebench.model.validation_messages import describe_first
 from wirebench.results.runs import Run, load_run, record_paths
 
 _CELL = TypeAdapter(Cell)
@@ -141,8 +141,7 @@ def _check_factors(record: Record) -> None:
     try:
         _CELL.validate_json(orjson.dumps(record.factors), strict=True)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise _misfit(_path(record), f"factors: {'.'.join(map(str, first['loc']))}: {describe_error(first)}") from None
+        raise _misfit(_path(record), f"factors: {describe_first(error)}") from None
 
 
 def _check_histograms(folder: Path, record: Record) -> None:

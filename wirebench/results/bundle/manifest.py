@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from wirebench.errors import UsageError
 from wirebench.model.frozen import StrictModel
-from wirebench.model.validation_messages import describe_error
+from wirebench.model.validation_messages import describe_first
 from wirebench.results.runs import is_run_name
 
 SCHEMA: Final = "wirebench.bundle/1"
@@ -143,6 +143,4 @@ def read_manifest(data: bytes, here: str) -> Manifest:
     try:
         return Manifest.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(": ".join(filter(None, ("its manifest", where, describe_error(first))))) from None
+        raise UsageError(f"its manifest: {describe_first(error)}") from None

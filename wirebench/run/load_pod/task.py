@@ -19,6 +19,7 @@ from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load
+from wirebench.model.validation_messages import describe_first
 from wirebench.system.paths import REQUESTS
 from wirebench.system.tls import ClientTls
 from wirebench.targets.target import Replica
@@ -162,9 +163,8 @@ def read_task(path: Path) -> Task:
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}", "mount the task there") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {field}: {first['msg']}", "harness and image are of different versions") from None
+        hint = "harness and image are of different versions"
+        raise UsageError(f"{path}: {describe_first(error)}", hint) from None
 
 
 def encode_answer(answer: object) -> str:
