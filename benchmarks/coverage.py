@@ -21,9 +21,9 @@ from wirebench.analysis.ratio import CONFIDENCE, LEVEL, Ratio, paired_ratio
 from wirebench.analysis.scaling_law import fit_scaling_law
 from wirebench.analysis.significance import compute_significance
 from wirebench.model.metric import METRICS
-from wirebench.plan.looks import schedule_looks
 from wirebench.present.numbers import ABSENT
 from wirebench.results.runs import load_run
+from wirebench.run.settling import schedule_looks
 from wirebench.system.paths import ROOT
 
 RECORDED = Path(__file__).parent / "recorded_blocks.csv"

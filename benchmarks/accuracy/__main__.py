@@ -155,7 +155,7 @@ def _measure_undisturbed(case: Case, seed: int, window_s: float, cores: Cores) -
     attempts: list[tuple[TruthMeasurement, float]] = []
     while len(attempts) < _ATTEMPTS_MAX:
         interference = Interference(cores.all)
-        attempts.append((measure(case, seed, window_s, cores), interference.share()))
+        attempts.append((measure(case, seed, window_s, cores), interference.compute_share()))
         if attempts[-1][1] <= INTERFERENCE_MAX:
             return attempts[-1]
     return min(attempts, key=lambda attempt: attempt[1])

@@ -69,16 +69,16 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
     the others are compared with the first: two that agree with it agree. Verdicts, those that check them, gains and the
     drivers of one cell are each corrected for their number, and for how often the run is looked at.
     """
-    measured = {(_service(cell), cell.factors["driver"]) for cell in cells}
+    measured = {(_identify_service(cell), cell.factors["driver"]) for cell in cells}
     by_services: dict[tuple[_Service, _Service], list[Comparison]] = {}
     instruments: dict[str, Comparison] = {}
     for baseline, subject in _pair_cells(cells, (factor, *COMES_WITH.get(factor, ()), "driver")):
-        if _alike_but_for(baseline, subject, ("driver",)):
+        if _are_alike(baseline, subject, ("driver",)):
             if baseline.cell not in instruments:
                 pair = _compare(baseline, subject, "driver", margin, looks)
                 instruments[subject.cell] = replace(pair, instruments=True)
         elif _are_comparable(baseline, subject, factor, measured):
-            services = (_service(baseline), _service(subject))
+            services = (_identify_service(baseline), _identify_service(subject))
             by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin, looks))
     first = judge([each[0] for each in by_services.values()], margin, looks)
     checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin, looks))
@@ -109,7 +109,7 @@ def _pair_cells(cells: Sequence[CellSummary], free: Collection[str]) -> Iterator
 _Service = frozenset[tuple[str, object]]
 
 
-def _service(cell: CellSummary) -> _Service:
+def _identify_service(cell: CellSummary) -> _Service:
     return frozenset((name, level) for name, level in cell.factors.items() if name != "driver")
 
 
@@ -120,15 +120,18 @@ def _are_comparable(
     if baseline.factors[factor] == subject.factors[factor]:
         return False
     free = (factor, *COMES_WITH.get(factor, ()))
-    if not _alike_but_for(baseline, subject, (*free, "driver")):
+    if not _are_alike(baseline, subject, (*free, "driver")):
         return False
     of_baseline, of_subject = baseline.factors["driver"], subject.factors["driver"]
     if of_baseline == of_subject:
         return True
-    return (_service(baseline), of_subject) not in measured and (_service(subject), of_baseline) not in measured
+    return (_identify_service(baseline), of_subject) not in measured and (
+        _identify_service(subject),
+        of_baseline,
+    ) not in measured
 
 
-def _alike_but_for(a: CellSummary, b: CellSummary, free: Collection[str]) -> bool:
+def _are_alike(a: CellSummary, b: CellSummary, free: Collection[str]) -> bool:
     return all(a.factors[name] == b.factors[name] for name in a.factors if name not in free)
 
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wirebench.analysis.difference_gates import check_machine_speed
 from wirebench.analysis.differences import Difference, find_differences
 from wirebench.analysis.pair import (
     CellPair,
@@ -91,7 +92,9 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
         raise UsageError(
             f"{head.info.id}: BASE and HEAD are the same run", "name two runs: `wirebench list` shows them"
         )
-    of_base, of_head = ({_key(cell): cell for cell in summarise(run.records)} for run in (base, head))
+    of_base, of_head = (
+        {tuple(sorted(cell.factors.items())): cell for cell in summarise(run.records)} for run in (base, head)
+    )
     for run in (base, head):
         if not run.records:
             hint = "name one with figures: `wirebench list` shows how many windows of each were measured"
@@ -105,7 +108,7 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
     margin = head.info.equivalence_margin
     found = find_differences(base, head)
     changes = [
-        _change(of_base[key], of_head[key], metric or choose_metric(of_base[key]), margin, found) for key in both
+        _compare_cell(of_base[key], of_head[key], metric or choose_metric(of_base[key]), margin, found) for key in both
     ]
     return RunComparison(
         base=base.info,
@@ -118,11 +121,7 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
     )
 
 
-def _key(cell: CellSummary) -> tuple[object, ...]:
-    return tuple(sorted(cell.factors.items()))
-
-
-def _change(
+def _compare_cell(
     base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]
 ) -> CellChange:
     measured = compute_ratios(base, head, compute_unpaired_ratio)
@@ -143,8 +142,9 @@ def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[Cel
 
     Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole.
     """
+    least_worse = {True: 1 / (1 + margin), False: 1 + margin}
     tested = {
-        place: _test_regression(ratio, each.metric, margin)
+        place: ratio.p_value(least_worse[each.metric.higher_is_better], below=each.metric.higher_is_better)
         for place, each in enumerate(changes)
         if (ratio := each.tested_ratio)
     }
@@ -155,8 +155,3 @@ def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[Cel
         else replace(each, p_value=tested.get(place))
         for place, each in enumerate(changes)
     )
-
-
-def _test_regression(ratio: Ratio, metric: Metric, margin: float) -> float:
-    least_worse = 1 / (1 + margin) if metric.higher_is_better else 1 + margin
-    return ratio.p_value(least_worse, below=metric.higher_is_better)

@@ -30,7 +30,7 @@ def _every_cell(_: Factors) -> bool:
     return True
 
 
-def _has(factor: str, level: str) -> Callable[[Factors], bool]:
+def _has(factor: str, level: str | None) -> Callable[[Factors], bool]:
     return lambda factors: factors[factor] == level
 
 
@@ -39,10 +39,6 @@ _INSTRUMENTS: dict[str, Callable[[Factors], bool]] = {
     **{name: _has("driver", name) for name in get_args(Driver)},
     "toxiproxy": lambda factors: factors["delay_ms"] is not None,
 }
-
-
-def _is_steady(factors: Factors) -> bool:
-    return factors["shape"] is None
 
 
 #: What makes loads others, and in which cells. How long steady ones take makes no other load of them.
@@ -130,7 +126,7 @@ def _compare_loads(base: Run, head: Run) -> Iterator[Difference]:
     for names, concerns in _TRAITS:
         reason = "the loads differ" if concerns else ""
         yield from _find_unequal(
-            _describe_traits(of_base, names), _describe_traits(of_head, names), reason, concerns or _is_steady
+            _describe_traits(of_base, names), _describe_traits(of_head, names), reason, concerns or _has("shape", None)
         )
     yield from _find_unequal(
         _describe_recording(base), _describe_recording(head), "the loads differ", _has("shape", "replay")

@@ -59,27 +59,27 @@ def find_ladders(cells: Iterable[CellSummary], margin: float, looks: int = 1) ->
         rung = (str(cell.factors["transport"]), str(cell.factors["codec"]))
         by_load.setdefault(others, {}).setdefault(rung, cell)
     return tuple(
-        _climb([found[rung] for rung in RUNGS if rung in found], margin, looks)
+        _make_ladder([found[rung] for rung in RUNGS if rung in found], margin, looks)
         for found in by_load.values()
         if {("rest", "json"), ("rest", "protobuf")} <= found.keys() and len(found) >= _RUNGS_MIN
     )
 
 
-def _climb(cells: list[CellSummary], margin: float, looks: int) -> Ladder:
+def _make_ladder(cells: list[CellSummary], margin: float, looks: int) -> Ladder:
     first = Rung(cells[0], "", {}, {})
-    return Ladder((first, *(_step(before, cell, margin, looks) for before, cell in itertools.pairwise(cells))))
+    return Ladder((first, *(_make_rung(before, cell, margin, looks) for before, cell in itertools.pairwise(cells))))
 
 
-def _step(before: CellSummary, cell: CellSummary, margin: float, looks: int) -> Rung:
+def _make_rung(before: CellSummary, cell: CellSummary, margin: float, looks: int) -> Rung:
     measured = compute_ratios(before, cell, partial(compute_paired_ratio, looks=looks))
     failed = {
         name: tuple(gate.name for gate in find_failed_gates(before, cell, metric, measured.get(name), margin))
         for name, metric in COMPARED.items()
     }
-    return Rung(cell, _words(before, cell), measured, failed)
+    return Rung(cell, _describe_step(before, cell), measured, failed)
 
 
-def _words(before: CellSummary, cell: CellSummary) -> str:
+def _describe_step(before: CellSummary, cell: CellSummary) -> str:
     old, new = ((str(each.factors["transport"]), str(each.factors["codec"])) for each in (before, cell))
     codecs = f"{_CODECS[new[1]]} for {_CODECS[old[1]]}"
     framings = f"{_FRAMINGS[new[0]]} for {_FRAMINGS[old[0]]}"

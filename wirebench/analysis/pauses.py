@@ -22,11 +22,11 @@ class RunPart:
 
     @property
     def first_window(self) -> datetime:
-        return _moment(min(record.window_start_unix_ns for record in self.records))
+        return _to_moment(min(record.window_start_unix_ns for record in self.records))
 
     @property
     def last_window(self) -> datetime:
-        return _moment(max(record.window_end_unix_ns for record in self.records))
+        return _to_moment(max(record.window_end_unix_ns for record in self.records))
 
     @property
     def blocks(self) -> frozenset[int]:
@@ -39,7 +39,7 @@ def split_at_pauses(run: Run) -> tuple[RunPart, ...]:
     by_part: dict[int, list[Record]] = {}
     for record in run.records:
         # The moments of resuming divide; what was measured before any of them is of the first part.
-        by_part.setdefault(bisect(moments, _moment(record.window_start_unix_ns), lo=1) - 1, []).append(record)
+        by_part.setdefault(bisect(moments, _to_moment(record.window_start_unix_ns), lo=1) - 1, []).append(record)
     return tuple(RunPart(moments[number], tuple(records)) for number, records in sorted(by_part.items()))
 
 
@@ -64,5 +64,5 @@ def describe_pauses(run: Run) -> Iterator[str]:
         yield f"{stopped}: {told}"
 
 
-def _moment(unix_ns: int) -> datetime:
+def _to_moment(unix_ns: int) -> datetime:
     return datetime.fromtimestamp(unix_ns / 1e9, UTC)

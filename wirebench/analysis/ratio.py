@@ -87,7 +87,7 @@ class Ratio:
 
     def detectable(self, level: float) -> float:
         """Return the least ratio over 1 that as many blocks find in 80 % of runs, tested two-sidedly at this level."""
-        return _exp(self.reach(level, self.blocks))
+        return _compute_exp(self.reach(level, self.blocks))
 
 
 def mean(figures: Sequence[float], looks: int = 1) -> Ratio:
@@ -110,11 +110,11 @@ def paired_ratio(subject: Sequence[float], baseline: Sequence[float], looks: int
     if len(subject) != len(baseline) or not subject:
         message = f"{len(subject)} figures don't pair with {len(baseline)}"
         raise ValueError(message)
-    logs = _logs(subject) - _logs(baseline)
+    logs = _compute_logs(subject) - _compute_logs(baseline)
     blocks = len(logs)
     if blocks < BLOCKS_MIN:
-        return _without_interval(float(logs[0]), blocks)
-    return _ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks, looks)
+        return _make_without_interval(float(logs[0]), blocks)
+    return _make_ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks, looks)
 
 
 def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
@@ -130,41 +130,41 @@ def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio
     if not subject or not baseline:
         message = f"{len(subject)} figures make no ratio with {len(baseline)}"
         raise ValueError(message)
-    sides = (_logs(subject), _logs(baseline))
+    sides = (_compute_logs(subject), _compute_logs(baseline))
     mean = float(sides[0].mean() - sides[1].mean())
     blocks = min(map(len, sides))
     if blocks < BLOCKS_MIN:
-        return _without_interval(mean, blocks)
+        return _make_without_interval(mean, blocks)
     squares = [float(logs.var(ddof=1)) / len(logs) for logs in sides]
     weights = [square**2 / (len(logs) - 1) for square, logs in zip(squares, sides, strict=True)]
     # Blocks that agree to the last digit have no spread to share their degrees of freedom by.
     degrees = sum(squares) ** 2 / sum(weights) if sum(weights) else sum(map(len, sides)) - 2
-    return _ratio(mean, math.sqrt(sum(squares)), degrees, blocks)
+    return _make_ratio(mean, math.sqrt(sum(squares)), degrees, blocks)
 
 
-def _logs(figures: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _compute_logs(figures: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if min(figures) <= 0:
         message = "a ratio needs positive figures"
         raise ValueError(message)
     return np.log(np.asarray(figures, dtype=np.float64))
 
 
-def _without_interval(log_ratio: float, blocks: int) -> Ratio:
-    return Ratio(_exp(log_ratio), None, None, blocks, None, None)
+def _make_without_interval(log_ratio: float, blocks: int) -> Ratio:
+    return Ratio(_compute_exp(log_ratio), None, None, blocks, None, None)
 
 
-def _exp(log: float) -> float:
+def _compute_exp(log: float) -> float:
     """Return e to that power, within limits: never 0, and never infinite."""
     return math.exp(min(max(log, -_LOG_MAX), _LOG_MAX))
 
 
-def _ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int, looks: int = 1) -> Ratio:
+def _make_ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int, looks: int = 1) -> Ratio:
     """Return a ratio with Student's t interval, from its logarithm and that one's standard error."""
     half_width = compute_t_quantile(degrees_of_freedom, 1 - LEVEL / looks / 2) * error
     return Ratio(
-        estimate=_exp(log_ratio),
-        low=_exp(log_ratio - half_width),
-        high=_exp(log_ratio + half_width),
+        estimate=_compute_exp(log_ratio),
+        low=_compute_exp(log_ratio - half_width),
+        high=_compute_exp(log_ratio + half_width),
         blocks=blocks,
         log_error=error,
         degrees_of_freedom=degrees_of_freedom,

@@ -285,10 +285,10 @@ def _size_variant(kept: Sequence[KeptRate], objective: SizingObjective, looks: i
     for each in kept:
         by_workers.setdefault(each.workers, []).append(each)
     single = [each for each in kept if each.replicas == 1]
-    sizes = [_size(same, objective, "replicas", looks) for same in by_workers.values()]
+    sizes = [_make_size(same, objective, "replicas", looks) for same in by_workers.values()]
     if any(each.is_oversubscribed for each in single) or not fit_law(single, "workers"):
         return sizes
-    return [*sizes, _size(single, objective, "workers", looks)]
+    return [*sizes, _make_size(single, objective, "workers", looks)]
 
 
 def fit_law(kept: Sequence[KeptRate], factor: str) -> ScalingLaw | None:
@@ -307,7 +307,7 @@ def _have_bounds(kept: Sequence[KeptRate]) -> bool:
     return not are_throughputs and any(each.is_least for each in kept)
 
 
-def _size(kept: Sequence[KeptRate], objective: SizingObjective, factor: str, looks: int) -> Size:
+def _make_size(kept: Sequence[KeptRate], objective: SizingObjective, factor: str, looks: int) -> Size:
     """Return how many replicas, or workers, serve the rate: by their law, or else in proportion to the most.
 
     Where some rates are lower bounds, that is the most with a known one.

@@ -217,10 +217,10 @@ def sort_key(factors: Factors) -> tuple[object, ...]:
     levels = ((-1 if factors[name] is None else factors[name]) for name in _ORDER)
     first = tuple((isinstance(level, str), level) for level in levels)
     transport = _TRANSPORT_ORDER[str(factors["transport"])]
-    return (*first, transport, _place(factors["variant"]), *(_place(factors[name]) for name in _LAST_ORDER))
+    return (*first, transport, _rank_level(factors["variant"]), *(_rank_level(factors[name]) for name in _LAST_ORDER))
 
 
-def _place(level: object) -> tuple[int, str]:
+def _rank_level(level: object) -> tuple[int, str]:
     """Return where a level stands among those of its factor: as the contract has them, or else by its name."""
     return _PLACES.get(level, 0), str(level)
 

@@ -12,7 +12,7 @@ from wirebench.cli.duration import parse_duration_s
 from wirebench.errors import UsageError
 from wirebench.model.run_info import Looks
 from wirebench.model.scenario import BLOCKS_MAX
-from wirebench.plan.looks import schedule_looks
+from wirebench.run.settling import schedule_looks
 
 _MAX_TIME_S = 24 * 3600.0
 _option = functools.partial(typer.Option, rich_help_panel="Until verdicts are settled")

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from wirebench.drivers.driver import ID_STEP, Job
 from wirebench.drivers.per_request import (
@@ -91,8 +90,10 @@ def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
         raise WirebenchError(
             f"ghz made over {DETAILS_MAX:,} calls and kept no more of them", "use a shorter window, or the driver k6"
         )
+    # ghz was told to write UTC.
+    ends = np.array([detail["timestamp"].removesuffix("Z") for detail in details], dtype="datetime64[ns]")
     return CallArrays.of(
-        ends_unix_ns=_compute_ends_unix_ns(details),
+        ends_unix_ns=ends.astype(np.int64),
         latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
         outcomes=((name_grpc_code(detail["status"]), detail["error"]) for detail in details),
     )
@@ -104,12 +105,6 @@ def _read_details(path: Path) -> list[dict[str, Any]]:
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise WirebenchError(f"can't read ghz's result: {error}", "see its log") from error
     return details
-
-
-def _compute_ends_unix_ns(details: list[dict[str, Any]]) -> NDArray[np.int64]:
-    """Return when each call ended, in nanoseconds since 1970; ghz was told to write UTC."""
-    texts = [detail["timestamp"].removesuffix("Z") for detail in details]
-    return np.array(texts, dtype="datetime64[ns]").astype(np.int64)
 
 
 def build_call_data(job: Job, part: int) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wirebench.drivers import Histogram
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import (
     FULL_CONNECTIONS,
@@ -106,7 +105,8 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) ->
             own[cell.concurrency, math.ceil(rate_per_s) if rate_per_s else None] = None
     probes = []
     for (driver, transport), own in loads.items():
-        for concurrency, rate_per_s in _order_ends_first(sorted(own, key=lambda load: (load[0], load[1] or 0))):
+        ordered = sorted(own, key=lambda load: (load[0], load[1] or 0))
+        for concurrency, rate_per_s in dict.fromkeys((ordered[0], ordered[-1], *ordered)):
             servers_ms = _CLOSED.get(concurrency, (0, 1, 10))
             ceiling = Probe(driver, transport, max(concurrency, FULL_CONNECTIONS), 0)
             own_load = replace(ceiling, concurrency=concurrency)
@@ -175,7 +175,7 @@ def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
 
 def write_undisturbed(calibration: Calibration, interference: Interference) -> Path:
     """Keep a calibration, and return where. Raises WirebenchError if others took CPU time while it was measured."""
-    share = interference.share()
+    share = interference.compute_share()
     if share > INTERFERENCE_MAX:
         message = f"other programs took {share:.0%} of the cores' time, so that the calibration isn't kept"
         raise WirebenchError(message, "close them, or calibrate again later")
@@ -187,20 +187,8 @@ def list_transports(driver: Driver) -> tuple[Transport, ...]:
 
 
 def _compute_errors(measured: Sequence[TruthMeasurement], clock: Clock) -> Errors:
-    def interval(quantile: float) -> Interval | None:
-        return join_intervals(
-            _compute_error(each.truth, each.file.merge_histograms(clock), quantile) for each in measured
-        )
+    def join(quantile: float) -> Interval | None:
+        found = (compute_error_ms(each.truth, each.file.merge_histograms(clock), quantile) for each in measured)
+        return join_intervals(each and (each[1], each[1]) for each in found)
 
-    return Errors(p50_ms=interval(0.5), p99_ms=interval(0.99))
-
-
-def _compute_error(truth: Histogram, measured: Histogram, quantile: float) -> Interval | None:
-    found = compute_error_ms(truth, measured, quantile)
-    return (found[1], found[1]) if found else None
-
-
-def _order_ends_first(loads: Sequence[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
-    first_and_last = dict.fromkeys((*loads[:1], *loads[-1:]))
-    yield from first_and_last
-    yield from (load for load in loads if load not in first_and_last)
+    return Errors(p50_ms=join(0.5), p99_ms=join(0.99))

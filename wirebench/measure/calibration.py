@@ -149,7 +149,7 @@ class Calibration(FrozenModel):
         ]
         return self.model_copy(update={"points": (*kept, *points)})
 
-    def current(self, versions: Mapping[Driver, str] | None = None) -> Calibration:
+    def drop_stale(self, versions: Mapping[Driver, str] | None = None) -> Calibration:
         """Return it without the points of drivers that have changed since; by default, those of this machine."""
         if versions is None:
             versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
@@ -248,7 +248,7 @@ def read_calibration(conditions: Fingerprint, versions: Mapping[Driver, str] | N
         return nothing, f"{path} is no calibration: {describe_first(error)}"
     if differences := conditions.list_differences(found.conditions):
         return nothing, f"the calibration is stale: {', '.join(differences)}"
-    current = found.current(versions)
+    current = found.drop_stale(versions)
     changed = dict.fromkeys(point.driver for point in found.points if point not in current.points)
     return current, f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
 

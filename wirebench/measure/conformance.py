@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
@@ -15,10 +15,9 @@ from wirebench.drivers.clients import Client, ClientError, Reply, connect
 from wirebench.drivers.clients.messages import find_operation
 from wirebench.errors import WirebenchError
 from wirebench.model.application import Operation, load_builtin
-from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.inputs import Input
-from wirebench.system.tls import ClientTls
+from wirebench.targets import Endpoint
 
 REQUESTS = 100
 #: Ids that conformance creates and deletes again: below the seeded ones and every job's range, and no number that the
@@ -88,25 +87,12 @@ def check(clients: Sequence[Client], seed: int, requests: int, first_id: int, *,
     return Conformance(requests, mismatches)
 
 
-class Reachable(Protocol):
-    """A service, where it is, and what clients need for TLS there."""
-
-    @property
-    def service(self) -> ServiceSpec: ...
-
-    @property
-    def address(self) -> str: ...
-
-    @property
-    def tls(self) -> ClientTls | None: ...
-
-
-def check_services(services: Sequence[Reachable], seed: int) -> Conformance:
+def check_services(services: Sequence[Endpoint], seed: int) -> Conformance:
     """Compare services at their addresses, each in all its codecs. Raises ClientError."""
     # What one process or one replica keeps for itself, the next one doesn't know: such services are only read.
     writes = all(
         each.store == "postgres" or (each.replicas == 1 and (each.workers == 1 or each.store == "sqlite"))
-        for each in (reachable.service for reachable in services)
+        for each in (endpoint.service for endpoint in services)
     )
     with contextlib.ExitStack() as opened:
         connected = [
@@ -130,7 +116,7 @@ class _Subject:
     def answer(self, request: _Request) -> Reply:
         """Carry out a request, and return the reply as any other client would have got it."""
         reply = self._read(request) if request.operation in load_builtin().streams else self._client.call(*request)
-        message = re.sub(r"\d+", lambda match: self._neutral(int(match[0])), reply.message)
+        message = re.sub(r"\d+", lambda match: self._neutralise(int(match[0])), reply.message)
         return Reply(reply.code, message, self._make_comparable(request, reply.data))
 
     def _read(self, request: _Request) -> Reply:
@@ -158,20 +144,18 @@ class _Subject:
     def _owns(self, user_id: int) -> bool:
         return self.base <= user_id < self.base + ID_SPAN
 
-    def _neutral(self, number: int) -> str:
+    def _neutralise(self, number: int) -> str:
         return f"#{number - self.base}" if self._owns(number) else str(number)
 
     def _make_comparable(self, request: _Request, data: object) -> object:
         if isinstance(data, dict):
-            return {**data, "id": self._neutral(data["id"])} if "id" in data else data
+            return {**data, "id": self._neutralise(data["id"])} if "id" in data else data
         if isinstance(data, list):
-            users = [{**user, "id": self._neutral(user["id"])} for user in data]
+            users = [{**user, "id": self._neutralise(user["id"])} for user in data]
             # Behind our users come those of others, if the store is shared.
-            return [user for user in users if user["id"].startswith("#")] if self._lists_ours(request) else users
+            lists_ours = request.operation == "users.list" and self._owns(request.fields.get("after_id", 0) + 1)
+            return [user for user in users if user["id"].startswith("#")] if lists_ours else users
         return data
-
-    def _lists_ours(self, request: _Request) -> bool:
-        return request.operation == "users.list" and self._owns(request.fields.get("after_id", 0) + 1)
 
 
 def _clear(subjects: Sequence[_Subject]) -> None:

@@ -28,6 +28,7 @@ _PACKAGES = (
     "orjson",
     "prometheus-client",
 )
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _STEAL_MAX = 0.02
 #: How busy other programs may keep the machine before a run, and how long that is looked at.
 _BUSY_MAX = 0.25
@@ -47,13 +48,15 @@ def read_versions() -> dict[str, str]:
 
 
 def read_machine() -> dict[str, str]:
+    lines = (_read(Path("/proc/cpuinfo")) or "").splitlines()
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     gibibytes = psutil.virtual_memory().total / 2**30
     return {
-        "cpu": _read_cpu_model() or platform.processor() or platform.machine(),
+        "cpu": next(models, None) or platform.processor() or platform.machine(),
         "cores": str(psutil.cpu_count() or 1),
         "memory": f"{gibibytes:.1f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
-        "frequency_governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")) or "not visible",
+        "frequency_governor": _read(_GOVERNOR) or "not visible",
     }
 
 
@@ -72,18 +75,13 @@ def find_warnings(cores: Cores | None) -> Iterator[str]:
     busy_share = psutil.cpu_percent(interval=_LOOK_S) / 100
     if busy_share > _BUSY_MAX:
         yield f"other programs keep {busy_share:.0%} of this machine busy: close them, or run again later"
-    governor = _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+    governor = _read(_GOVERNOR)
     if governor not in (None, "performance"):
         yield f"the CPU's frequency follows the load (governor {governor}): `cpupower frequency-set -g performance`"
     steal = getattr(psutil.cpu_times(), "steal", 0.0)
     total = sum(psutil.cpu_times())
     if total and steal / total > _STEAL_MAX:
         yield f"the hypervisor gave {steal / total:.1%} of this machine's CPU time to others: expect noise"
-
-
-def _read_cpu_model() -> str | None:
-    text = _read(Path("/proc/cpuinfo")) or ""
-    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), None)
 
 
 def _read(path: Path) -> str | None:

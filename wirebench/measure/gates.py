@@ -125,11 +125,6 @@ def _count_missing_calls(of: Measured) -> int | None:
     return calls * of.job.cell.concurrency - sum(of.merged.requests_total.values())
 
 
-def _get_warmup_s(of: Measured) -> float:
-    """Return how long the last user warmed up."""
-    return of.job.load.warmup_s - of.job.load.compute_spawn_s(of.job.cell.concurrency)
-
-
 def _compute_p99_s(of: Measured) -> float | None:
     """Return how long 99 % of the requests take, or streams up to their first item; None where none is to warm up."""
     latency = of.record.streams.first_item if of.record.streams else of.record.service
@@ -145,10 +140,6 @@ def _compute_error_rate(of: Measured) -> float:
     if not of.record.requests:
         return 0.0 if of.record.streams and of.record.streams.items else 1.0
     return _count_failed(of) / of.record.requests
-
-
-def _count_samples(of: Measured) -> int:
-    return of.record.streams.items if of.record.streams else of.record.requests - _count_failed(of)
 
 
 def _count_first_items(of: Measured) -> int | None:
@@ -187,11 +178,6 @@ def _compute_outside_s(of: Measured) -> float | None:
     before_ns = record.window_start_unix_ns - disruption.start_unix_ns
     after_ns = disruption.end_unix_ns - record.window_end_unix_ns
     return (max(0, before_ns) + max(0, after_ns)) / 1e9
-
-
-def _get_replica_fairness(of: Measured) -> float | None:
-    """Return Jain's index of the replicas; only a client that balances promises to spread what it sends."""
-    return of.record.server.replica_fairness if of.job.cell.balancing == "headless" else None
 
 
 #: All gates of a record, in the order in which they are shown. `make docs` writes docs/method.md's table from it.
@@ -256,7 +242,8 @@ GATES = (
     GateRule(
         "warmup",
         "the warm-up is at least as long as 99 % of the requests take (closed load)",
-        limit=_get_warmup_s,
+        # How long the last user warmed up.
+        limit=lambda of: of.job.load.warmup_s - of.job.load.compute_spawn_s(of.job.cell.concurrency),
         unit="s at the p99",
         metrics=_ALL,
         advice="requests took longer than the warm-up, and the first ones of connections just opened ended in the "
@@ -292,7 +279,7 @@ GATES = (
         unit_of_streams="items",
         metrics=("p99",),
         advice="too few for a p99: lengthen load.window_s",
-        value=_count_samples,
+        value=lambda of: of.record.streams.items if of.record.streams else of.record.requests - _count_failed(of),
     ),
     GateRule(
         "conformance",
@@ -397,7 +384,8 @@ GATES = (
         unit="Jain's index over replicas",
         metrics=_ALL,
         advice="some replicas had most of the connections: make the concurrency a multiple of the replicas",
-        value=_get_replica_fairness,
+        # Only a client that balances promises to spread what it sends.
+        value=lambda of: of.record.server.replica_fairness if of.job.cell.balancing == "headless" else None,
     ),
     GateRule(
         "throttled_generator",

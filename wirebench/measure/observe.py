@@ -128,7 +128,7 @@ def observe(
         route = stack.enter_context(route_job(job, replicas))
         before = read_replicas(replicas)
         servers = [watch for watch in map(_watch, replicas) if watch]
-        own = Watch(generator.usage, _CLOCK_INTERVAL_S)
+        own = Watch(generator.read_usage, _CLOCK_INTERVAL_S)
         proxy = Watch(partial(read_processes, route.proxy_pids), _CLOCK_INTERVAL_S)
         ourselves = Watch(partial(read_processes, [os.getpid()]), _CLOCK_INTERVAL_S)
         machine = Watch(partial(read_cores, watched), _CLOCK_INTERVAL_S)

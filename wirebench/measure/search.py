@@ -79,7 +79,8 @@ def search_capacity(
     at_it = [place for place, each in enumerate(windows) if each.kept and each.rate_asked_per_s == kept]
     answer, seen, _ = answers[at_it[-1] if at_it else -1]
     record = make_record(answer, seen, conditions, search=search, searched=job.cell)
-    texts = tuple(_merge_responses(each) for _, each, _ in answers)
+    files = (merge_parallel([each.file for each in own]) for _, own, _ in answers)
+    texts = tuple(each.merge_histograms("response").encode() for each in files)
     HistogramFile.read(job.output).model_copy(update={"search": texts}).write(job.output)
     # A window that was outvoted decided nothing.
     decided = [
@@ -96,10 +97,6 @@ def _choose_worst(gate: Gate, of: Sequence[Record]) -> Gate:
         return gate
     value = max((each.value for record in of for each in record.gates if each.name == gate.name), default=gate.value)
     return gate.model_copy(update={"value": value, "passed": value <= gate.limit})
-
-
-def _merge_responses(observations: Sequence[Observation]) -> str:
-    return merge_parallel([each.file for each in observations]).merge_histograms("response").encode()
 
 
 def judge_window(record: Record, objective: Objective) -> SearchWindow:

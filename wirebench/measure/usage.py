@@ -80,7 +80,7 @@ class Interference:
         self._cores = cores
         self._start = self._read()
 
-    def share(self) -> float:
+    def compute_share(self) -> float:
         elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
         return max(0.0, others_s) / (elapsed_s * len(self._cores)) if elapsed_s else 0.0
 
@@ -109,7 +109,7 @@ class DriverProcesses:
     def watch(self, child: Child) -> None:
         self._children.append(child)
 
-    def usage(self) -> Usage | None:
+    def read_usage(self) -> Usage | None:
         """Read their CPU time, and how often their cgroup, which is ours, met a limit."""
         now_ns = time.time_ns()
         known = [used_s for child in self._children if (used_s := child.read_cpu_s()) is not None]

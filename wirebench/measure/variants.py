@@ -229,7 +229,7 @@ def _find_mismatches(answered: Sequence[tuple[Job, Sequence[Answer]]]) -> Iterat
         for answer in answers:
             if answer.problem:
                 replied = f"it answered {answer.status} {_show(answer.reply)}"
-                yield f"{job.cell.variant}, {_name(answer)}: {answer.problem}; {replied}"
+                yield f"{job.cell.variant}, {_name_answer(answer)}: {answer.problem}; {replied}"
     for numbered in zip(*(answers for _, answers in answered), strict=False):
         good = [(job, answer) for (job, _), answer in zip(answered, numbered, strict=True) if not answer.problem]
         for pair in itertools.combinations(good, 2):
@@ -250,7 +250,7 @@ def _compare(sides: tuple[tuple[Job, Answer], tuple[Job, Answer]]) -> Iterator[s
                 f"{job.cell.variant} has {path or 'the reply'}: {_show(value)} in {_show(reply.reply)}"
                 for (job, reply), path, value in zip(sides, paths, values, strict=True)
             )
-            yield f"{_name(answer)}: {'; '.join(sides_shown)}"
+            yield f"{_name_answer(answer)}: {'; '.join(sides_shown)}"
 
 
 def _resolve_path(value: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
@@ -284,7 +284,7 @@ def _are_alike(one: Any, other: Any, may_lack: tuple[bool, bool]) -> bool:  # no
     return (type(one) is bool) == (type(other) is bool) and bool(one == other)
 
 
-def _name(answer: Answer) -> str:
+def _name_answer(answer: Answer) -> str:
     return f"{answer.operation}, request {answer.number}"
 
 

@@ -168,17 +168,19 @@ class Document:
         ]
         in_query = [each for each in named.values() if each.place == "query"]
         body = self.resolve(operation.get("requestBody"))
+        statuses = map(str, self.resolve(operation.get("responses")))
         servers: list[Any] = next(
             filter(None, (to_list(each.get("servers")) for each in (operation, item, self.root))), [{}]
         )
         return Route(
             operation_id=str(operation.get("operationId", "")),
             method=method,
-            path=self._find_base_path(self.resolve(servers[0])) + _PLACEHOLDER.sub(_make_placeholder, path),
+            path=self._find_base_path(self.resolve(servers[0]))
+            + _PLACEHOLDER.sub(lambda match: f"{{{name_input(match[1])}}}", path),
             parameters=(*in_path, *in_query),
             body=self._read_body(body) if body else None,
             requires_body=bool(body.get("required")),
-            status=_find_first_success(self.resolve(operation.get("responses"))),
+            status=next((int(each) for each in statuses if re.fullmatch("2[0-9][0-9]", each)), 200),
             summary=" ".join(str(operation.get("summary") or "").split()),
         )
 
@@ -284,15 +286,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(root, dict):
         raise UsageError(f"{path}: not an OpenAPI document", "name one")
     return root
-
-
-def _make_placeholder(match: re.Match[str]) -> str:
-    return f"{{{name_input(match[1])}}}"
-
-
-def _find_first_success(responses: dict[Any, Any]) -> int:
-    found = (int(str(code)) for code in responses if re.fullmatch("2[0-9][0-9]", str(code)))
-    return next(found, 200)
 
 
 def to_list(value: Json) -> list[Any]:

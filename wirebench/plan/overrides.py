@@ -119,7 +119,8 @@ class _Editor:
         """Change the keys that fit the new values no more, except those that options set."""
         if self._is_changed(_RATE) and self.find(_MODEL) in (None, "closed"):
             self._set_for(_RATE, _MODEL, "open")
-            self._adapt_cross_check(_RATE, "driver", _can_drive_open_load)
+            closed = {name for name, can in DRIVER_FACTS.items() if can.no_open_load}
+            self._adapt_cross_check(_RATE, "driver", lambda driver: driver not in closed)
         if self._is_changed(_DRIVER):
             self._remove_for(_DRIVER, _CROSS_CHECK)
         if self._is_changed(_TRANSPORT):
@@ -191,10 +192,6 @@ class _Editor:
             self._remove_for(cause, at)
         elif kept != levels:
             self._set_for(cause, at, kept)
-
-
-def _can_drive_open_load(driver: Any) -> bool:  # noqa: ANN401 - any YAML
-    return not (isinstance(driver, str) and driver in DRIVER_FACTS and DRIVER_FACTS[driver].no_open_load)
 
 
 def _list_levels(value: Any) -> list[Any]:  # noqa: ANN401 - any YAML

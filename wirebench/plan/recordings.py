@@ -72,9 +72,10 @@ def compute_shape(recording: Recording) -> Shape:
     )
 
 
-def plot(recording: Recording, columns: int = 72, rows: int = 6) -> str:
+def draw_plot(recording: Recording, columns: int = 72, rows: int = 6) -> str:
     """Return a plot of the rate over time: bars from 0 to the fullest of so many equal slices, with both axes named."""
-    rates = _compute_rates(recording, columns)
+    counts, _ = np.histogram(np.array(recording.offsets_ns), bins=columns)
+    rates = np.asarray(counts / (recording.duration_s / columns), dtype=np.float64)
     most = float(rates.max())
     bars = list(_draw_bars(rates / most, rows))
     margin = len(f"{most:,.0f}/s")
@@ -83,12 +84,6 @@ def plot(recording: Recording, columns: int = 72, rows: int = 6) -> str:
     end = f"{recording.duration_s:,.1f} s"
     axis = f"{'0':>{margin}} └{'─' * columns}"
     return "\n".join([*lines, axis, f"{'':>{margin}}  0 s{end:>{columns - 3}}"])
-
-
-def _compute_rates(recording: Recording, slices: int) -> NDArray[np.float64]:
-    """Return the rate in each of so many equal slices, in requests a second."""
-    counts, _ = np.histogram(np.array(recording.offsets_ns), bins=slices)
-    return np.asarray(counts / (recording.duration_s / slices), dtype=np.float64)
 
 
 def _draw_bars(shares: NDArray[np.float64], rows: int) -> Iterator[str]:

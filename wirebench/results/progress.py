@@ -81,7 +81,7 @@ class RunProgress(FrozenModel):
     history: tuple[ProgressPoint, ...] = Field(max_length=HISTORY_MAX)
 
     @model_validator(mode="after")
-    def _has_done_no_more_than_all(self) -> Self:
+    def _check_done(self) -> Self:
         if self.done > self.total:
             raise ValueError("more cells are done than there are")
         return self

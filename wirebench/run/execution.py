@@ -179,7 +179,9 @@ class _Execution:
             cores=self.target.cores,
             host_share=self._compute_host_share(cell),
             calibration=self.calibration,
-            same_zone=_find_same_zone(endpoint) if cell.traffic_distribution else None,
+            same_zone=frozenset(each.name for each in endpoint.replicas if each.in_load_zone)
+            if cell.traffic_distribution
+            else None,
         )
         try:
             record = self._send_load(job, conditions, endpoint)
@@ -265,10 +267,6 @@ class _Execution:
         database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
         services = (cell.cpu_limit_millicores * cell.service.replicas_at_most + database_millicores) / 1000
         return (services + generators) / shared_cores
-
-
-def _find_same_zone(endpoint: Endpoint) -> frozenset[str]:
-    return frozenset(replica.name for replica in endpoint.replicas if replica.in_load_zone)
 
 
 def _count_usable_cores(job: Job) -> float | None:

@@ -71,7 +71,7 @@ class CertificateFolder:
         flags = {"--tls-cert": self._path / "server.crt", "--tls-key": self._path / "server.key"}
         return {**flags, "--tls-client-ca": self._path / "ca.crt"} if tls == "mutual" else flags
 
-    def client(self, tls: Tls) -> ClientTls:
+    def make_client_tls(self, tls: Tls) -> ClientTls:
         own = (self._path / "client.crt", self._path / "client.key") if tls == "mutual" else ()
         return ClientTls(self._path / "ca.crt", *own)
 

@@ -77,7 +77,12 @@ class LocalTarget(Target):
             self.stop()
             raise
         return {
-            service: _build_endpoint(service, launch, child, port)
+            service: Endpoint(
+                service,
+                f"{LOOPBACK}:{port}",
+                (Replica(service.variant or service.transport, launch.admin_url, child.pid),),
+                tls=launch.tls,
+            )
             for service, launch, child, (port, _) in zip(services, launches, self._children, pairs, strict=True)
         }
 
@@ -173,11 +178,6 @@ class LocalTarget(Target):
             return {}
         # A database of its own: all begin with the same data.
         return {"WIREBENCH_STORE_URL": self._databases.create()}
-
-
-def _build_endpoint(service: ServiceSpec, launch: Launch, child: Child, port: int) -> Endpoint:
-    replica = Replica(service.variant or service.transport, launch.admin_url, child.pid)
-    return Endpoint(service, f"{LOOPBACK}:{port}", (replica,), tls=launch.tls)
 
 
 def _make_certificates() -> CertificateFolder:

@@ -52,15 +52,15 @@ class Toxiproxy:
 
         Raises WirebenchError.
         """
-        name, wanted = f"way-{next(self._numbers)}", build_toxics(link) if link else []
-        way = self._call("POST", "/proxies", {"name": name, "listen": f"{LOOPBACK}:0", "upstream": upstream})
+        name, wanted = f"route-{next(self._numbers)}", build_toxics(link) if link else []
+        opened = self._call("POST", "/proxies", {"name": name, "listen": f"{LOOPBACK}:0", "upstream": upstream})
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
         # Those of a direction in the order in which they work.
         found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=_name_direction)
         if found != sorted(wanted, key=_name_direction):
             raise self._make_error(f"was told to do {wanted} and does {found}")
-        return str(way["listen"])
+        return str(opened["listen"])
 
     def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=_CALL_TIMEOUT_S)

@@ -246,13 +246,13 @@ def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(os, "times", read)
     monkeypatch.setattr(usage, "read_cores", lambda _: Usage(0, busy_s))
     interference = usage.Interference(frozenset({0, 1}))
-    assert (5 - 3) / (2 * 4) == interference.share()
+    assert (5 - 3) / (2 * 4) == interference.compute_share()
 
 
 def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
     """Also where it runs for less time than passes between two readings; of several, all count."""
     generator = DriverProcesses()
-    watch = Watch(generator.usage, 3600)
+    watch = Watch(generator.read_usage, 3600)
     with keep_reading([watch]):
         start_ns = time.time_ns()
         for _ in range(2):

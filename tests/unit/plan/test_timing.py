@@ -11,7 +11,7 @@ import pytest
 
 from wirebench.errors import UsageError
 from wirebench.model.recording import ENTRIES_MAX, Recording, read_recording, to_json
-from wirebench.plan.recordings import compute_shape, generate_bursts, plot
+from wirebench.plan.recordings import compute_shape, draw_plot, generate_bursts
 
 BURSTS = (200, 10, 0.5, 2)
 
@@ -136,7 +136,7 @@ def test_the_shape_of_a_clock_and_of_a_burst() -> None:
 
 def test_a_plot_shows_where_requests_are() -> None:
     """A full bar for the fullest slice, the least bar for a slice of few, none where there is nothing."""
-    lines = plot(Recording((*[0] * 100, 2_000_000_000)), columns=4, rows=2).splitlines()
+    lines = draw_plot(Recording((*[0] * 100, 2_000_000_000)), columns=4, rows=2).splitlines()
     assert ["200/s │█   ", "      │█  ▁"] == lines[:2]
     assert "2.0 s" in lines[-1]
 

@@ -7,7 +7,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
 
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
@@ -99,7 +98,7 @@ def test_an_answer_is_found_among_what_a_pod_printed() -> None:
     )
     printed = f"a warning\n{encode_answer(observation)}another line\n"
     assert max(map(len, printed.splitlines())) < 16_000
-    assert observation == decode_answer(printed, TypeAdapter(Observation))
+    assert observation == decode_answer(printed, Observation)
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.5])
@@ -108,7 +107,7 @@ def test_an_answer_that_is_not_whole_is_none(kept: float) -> None:
     whole = encode_answer(Conformance(100, tuple(f"request {number}" for number in range(100))))
     printed = "it ran out of memory\n" + whole[: int(kept * len(whole))]
     with pytest.raises(WirebenchError, match="no answer") as caught:
-        decode_answer(printed, TypeAdapter(Conformance))
+        decode_answer(printed, Conformance)
     assert "out of memory" in caught.value.details
 
 

@@ -17,13 +17,12 @@ from wirebench.errors import UsageError
 from wirebench.model.record import Gate
 from wirebench.model.run_info import Ended, Looks
 from wirebench.plan.load import read_scenario
-from wirebench.plan.looks import schedule_looks
 from wirebench.plan.plan import make_plan
 from wirebench.report import write_report
 from wirebench.results.runs import Run
 from wirebench.run.repetition import plan_again
 from wirebench.run.resumption import plan_rest
-from wirebench.run.settling import find_end
+from wirebench.run.settling import find_end, schedule_looks
 from wirebench.run.target_options import TargetOptions
 
 TEXT = "question: Which is faster?\nfactors: {transport: [rest, grpc], concurrency: 4}\nblocks: 4\n"

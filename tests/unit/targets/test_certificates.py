@@ -31,7 +31,10 @@ def certificates() -> Iterator[CertificateFolder]:
 
 def shake_hands(certificates: CertificateFolder, host: str, *, mutual: bool = True) -> str | None:
     """Return the version that both ends agree on, as a service and its client are told to connect. Raises OSError."""
-    flags, client = certificates.list_server_flags("mutual"), certificates.client("mutual" if mutual else "server")
+    flags, client = (
+        certificates.list_server_flags("mutual"),
+        certificates.make_client_tls("mutual" if mutual else "server"),
+    )
     inner = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     inner.load_cert_chain(flags["--tls-cert"], flags["--tls-key"])
     inner.load_verify_locations(flags["--tls-client-ca"])
@@ -95,9 +98,9 @@ def test_files_are_private_and_go(certificates: CertificateFolder) -> None:
 
 def test_a_client_shows_a_certificate_only_where_tls_is_mutual(certificates: CertificateFolder) -> None:
     """What services aren't asked to check isn't sent, and they aren't told whom to trust."""
-    assert certificates.client("server").certificate is None
+    assert certificates.make_client_tls("server").certificate is None
     assert "--tls-client-ca" not in certificates.list_server_flags("server")
-    assert isinstance(certificates.client("mutual").key, Path)
+    assert isinstance(certificates.make_client_tls("mutual").key, Path)
 
 
 def test_the_client_secret_is_mounted_where_load_pods_look() -> None:

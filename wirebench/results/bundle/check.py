@@ -53,50 +53,50 @@ def load_checked_run(folder: Path) -> Run:
             _check_order(record)
             _check_factors(record)
             if levels.setdefault(record.cell, record.factors) != record.factors:
-                raise _misfit(_path(record), "its factors are others than those of its cell in other blocks")
+                raise _make_error(_name_file(record), "its factors are others than those of its cell in other blocks")
             _check_histograms(folder, record)
     except WirebenchError as error:
         raise UsageError(error.message.replace(f"{folder}/", "")) from None
     return run
 
 
-def _misfit(path: str, reason: str) -> UsageError:
+def _make_error(path: str, reason: str) -> UsageError:
     return UsageError(f"{path}: {reason}")
 
 
-def _path(record: Record) -> str:
+def _name_file(record: Record) -> str:
     return f"records/{record.id}.json"
 
 
 def _check_info(info: RunInfo) -> None:
     if info.id.partition("-")[2] != info.scenario:
-        raise _misfit("run.json", f"run {info.id!r} isn't of the scenario {info.scenario!r}")
+        raise _make_error("run.json", f"run {info.id!r} isn't of the scenario {info.scenario!r}")
     if len(info.question) > QUESTION_CHARACTERS_MAX:
-        raise _misfit("run.json", f"question: it has more than {QUESTION_CHARACTERS_MAX} characters")
+        raise _make_error("run.json", f"question: it has more than {QUESTION_CHARACTERS_MAX} characters")
     moments = [_parse_start(info), *info.resumed_at]
     if moments != sorted(moments):
-        raise _misfit("run.json", "resumed_at: it was resumed before it was begun, or before the last time")
+        raise _make_error("run.json", "resumed_at: it was resumed before it was begun, or before the last time")
     if not (1 <= info.blocks <= BLOCKS_MAX and 1 <= info.cells <= _CELLS_MAX):
-        raise _misfit("run.json", f"a run has from 1 to {BLOCKS_MAX:,} blocks, and a cell at least")
+        raise _make_error("run.json", f"a run has from 1 to {BLOCKS_MAX:,} blocks, and a cell at least")
     if not 0 < info.equivalence_margin < 1:
-        raise _misfit("run.json", f"equivalence_margin: {info.equivalence_margin} isn't between 0 and 1")
+        raise _make_error("run.json", f"equivalence_margin: {info.equivalence_margin} isn't between 0 and 1")
 
 
 def _parse_start(info: RunInfo) -> datetime:
     try:
         started = datetime.fromisoformat(info.started_at)
     except ValueError:
-        raise _misfit("run.json", f"started_at: {info.started_at[:40]!r} is no moment") from None
+        raise _make_error("run.json", f"started_at: {info.started_at[:40]!r} is no moment") from None
     if started.tzinfo is None:
-        raise _misfit("run.json", "started_at has no time zone")
+        raise _make_error("run.json", "started_at has no time zone")
     if started < _EPOCH:  # archives, and other zones than its own, have no such time
-        raise _misfit("run.json", "started_at: nothing was measured before 1970")
+        raise _make_error("run.json", "started_at: nothing was measured before 1970")
     try:
         named = datetime.strptime(info.id.partition("-")[0], "%Y%m%dT%H%M%S%z")
     except ValueError:
-        raise _misfit("run.json", f"id: {info.id[:40]!r} doesn't begin with a moment") from None
+        raise _make_error("run.json", f"id: {info.id[:40]!r} doesn't begin with a moment") from None
     if abs(started - named) > _CLOCK_SET_MAX:
-        raise _misfit("run.json", "started_at isn't when the run began by its name")
+        raise _make_error("run.json", "started_at isn't when the run began by its name")
     return started
 
 
@@ -110,16 +110,16 @@ def _check_record(record: Record, info: RunInfo) -> None:
     }
     for name, value in expected.items():
         if getattr(record, name) != value:
-            raise _misfit(_path(record), f"{name} isn't that of run.json and of its block and cell")
+            raise _make_error(_name_file(record), f"{name} isn't that of run.json and of its block and cell")
     if not (1 <= record.block <= info.blocks and 0 <= record.order < info.cells):
-        raise _misfit(_path(record), "its block and order aren't those of the run's plan")
+        raise _make_error(_name_file(record), "its block and order aren't those of the run's plan")
 
 
 def _check_order(record: Record) -> None:
     for name, latency in _list_latencies(record):
         ascending = [figure for each in _ASCENDING if (figure := getattr(latency, each)) is not None]
         if ascending != sorted(ascending):
-            raise _misfit(_path(record), f"{name}: its percentiles don't ascend")
+            raise _make_error(_name_file(record), f"{name}: its percentiles don't ascend")
 
 
 def _list_latencies(record: Record) -> Iterator[tuple[str, Latency]]:
@@ -137,11 +137,11 @@ def _list_latencies(record: Record) -> Iterator[tuple[str, Latency]]:
 
 def _check_factors(record: Record) -> None:
     if unknown := sorted(record.factors.keys() - _CELL_FIELDS):
-        raise _misfit(_path(record), f"factors: {unknown[0][:40]!r} is not known here")
+        raise _make_error(_name_file(record), f"factors: {unknown[0][:40]!r} is not known here")
     try:
         _CELL.validate_json(orjson.dumps(record.factors), strict=True)
     except ValidationError as error:
-        raise _misfit(_path(record), f"factors: {describe_first(error)}") from None
+        raise _make_error(_name_file(record), f"factors: {describe_first(error)}") from None
 
 
 def _check_histograms(folder: Path, record: Record) -> None:
@@ -153,7 +153,7 @@ def _check_histograms(folder: Path, record: Record) -> None:
         try:
             Histogram.decode(text)
         except ValueError as error:
-            raise _misfit(record.histogram_file, f"histogram {place + 1}: {error}") from None
+            raise _make_error(record.histogram_file, f"histogram {place + 1}: {error}") from None
 
 
 def _check_numbers(folder: Path, name: str) -> None:
@@ -164,9 +164,9 @@ def _check_numbers(folder: Path, name: str) -> None:
         return  # what is no JSON, or isn't there, is left to who reads it next and says so
     for path, value in numbers:
         if not (abs(value) < _INT_END if isinstance(value, int) else _is_figure(value)):
-            raise _misfit(name, f"{path}: {str(value)[:40]} is no figure")
+            raise _make_error(name, f"{path}: {str(value)[:40]} is no figure")
         if value < 0 and not path.startswith(("proxy.", "instrument.")):
-            raise _misfit(name, f"{path}: {value} is negative")
+            raise _make_error(name, f"{path}: {value} is negative")
 
 
 def _list_numbers(value: object, path: str = "") -> Iterator[tuple[str, float]]:

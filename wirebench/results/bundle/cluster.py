@@ -16,7 +16,7 @@ from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 #: What the chart says of the server's Deployment, and the container in its pods that has our command line.
 _SELECTOR = "app.kubernetes.io/name=results,app.kubernetes.io/part-of=wirebench"
 _CONTAINER = "serve"
-_TAKE_IN = ("wirebench", "import", "-")
+_IMPORT = ("wirebench", "import", "-")
 #: Of a run of many records, whose report is drawn there.
 _TIMEOUT_S = 600.0
 
@@ -39,7 +39,7 @@ class ResultsServer:
         try:
             found = Kubectl(access, "").get("deployments", _SELECTOR, namespaced=False)
         except ProcessError as error:
-            raise WirebenchError(_reason(error), "is the cluster up, and may you list its deployments?") from None
+            raise WirebenchError(_find_reason(error), "is the cluster up, and may you list its deployments?") from None
         names = sorted((each["metadata"]["namespace"], each["metadata"]["name"]) for each in found)
         return cls(access, *names[0]) if names else None
 
@@ -52,12 +52,14 @@ class ResultsServer:
             bundle = write_bundle(run, write_report, Path(folder) / "run.wirebench.tar.gz")
             kubectl = Kubectl(self.access, self.namespace)
             try:
-                kubectl.exec(f"deployment/{self.name}", _CONTAINER, _TAKE_IN, bundle.path, _TIMEOUT_S)
+                kubectl.exec(f"deployment/{self.name}", _CONTAINER, _IMPORT, bundle.path, _TIMEOUT_S)
             except ProcessError as error:
-                raise WirebenchError(_reason(error), "does its pod run, and is its image of this version?") from None
+                raise WirebenchError(
+                    _find_reason(error), "does its pod run, and is its image of this version?"
+                ) from None
 
 
-def _reason(error: ProcessError) -> str:
+def _find_reason(error: ProcessError) -> str:
     lines = [line.strip() for line in error.details.splitlines() if line.strip()]
     said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return said[0] if said else (lines or [error.message])[-1]

@@ -1,4 +1,4 @@
-"""Taking a bundle in: everything is checked in a folder of its own before anything gets its name."""
+"""Import of a bundle: everything is checked in a folder of its own before anything gets its name."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def import_bundle(stream: BinaryIO, name: str, results: Path, write_report: Writ
             if (place.exists() or place.is_symlink()) and (here := _find_same(place, run, digest, name)):
                 return Imported(here, digest, is_new=False)
             _draw_report(run, name, write_report)
-            _put(run.folder, place, Path(staging) / _BEFORE)
+            _move_in(run.folder, place, Path(staging) / _BEFORE)
     except OSError as error:
         raise make_write_error(results, error) from error
     return Imported(load_run(place), digest, is_new=True)
 
 
-def _put(folder: Path, place: Path, before: Path) -> None:
+def _move_in(folder: Path, place: Path, before: Path) -> None:
     """Give a folder its name; what has it is put where it goes from, or back if anything stops that."""
     try:
         if place.exists():

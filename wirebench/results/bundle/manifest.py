@@ -89,12 +89,12 @@ class Manifest(StrictModel):
         return (*self.members, *self.attachments)
 
     @model_validator(mode="after")
-    def _holds_what_a_bundle_holds(self) -> Self:
+    def _check_contents(self) -> Self:
         for kinds, members in ((_MEMBERS, self.members), (_ATTACHMENTS, self.attachments)):
             for each in members:
                 if each.size > (bytes_max := _find_size_max(each.path, kinds)):
                     raise ValueError(f"{each.path} would be {each.size:,} bytes, over {bytes_max:,}")
-        _refuse_twice(self.everything)
+        _reject_duplicates(self.everything)
         for what, below, bytes_max in (("records", "records/", RECORDS_BYTES_MAX), ("files", "", TOTAL_BYTES_MAX)):
             total = sum(each.size for each in self.everything if each.path.startswith(below))
             if total > bytes_max:
@@ -106,7 +106,7 @@ class Manifest(StrictModel):
         return self
 
 
-def _refuse_twice(members: Sequence[Member]) -> None:
+def _reject_duplicates(members: Sequence[Member]) -> None:
     """Raise ValueError for paths that are one file, here or where upper case doesn't count."""
     seen: dict[str, str] = {}
     for each in members:

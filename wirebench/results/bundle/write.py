@@ -49,7 +49,7 @@ class _Source:
         except OSError as error:
             raise WirebenchError(f"can't read {self.content}: {error.strerror}", "is the run whole?") from error
 
-    def member(self) -> Member:
+    def make_member(self) -> Member:
         content = self.read()
         return Member(path=self.path, size=len(content), sha256=hashlib.sha256(content).hexdigest())
 
@@ -75,7 +75,8 @@ def write_bundle(run: Run, write_report: WriteReport, output: Path | None = None
         members = tuple(list_members(run))
         attachments = tuple(_list_attachments(run, write_report(run, Path(drawn) / REPORT), with_logs=with_logs))
         manifest = _make_manifest(run.info.id, members, attachments)
-        with open_atomic(path) as file, write_archive(file, run.info.id, _parse_start_unix_s(run)) as add:
+        start_unix_s = int(datetime.fromisoformat(run.info.started_at).timestamp())
+        with open_atomic(path) as file, write_archive(file, run.info.id, start_unix_s) as add:
             add(MANIFEST, f"{manifest.model_dump_json(indent=1)}\n".encode())
             for source, member in zip((*members, *attachments), manifest.everything, strict=True):
                 content = source.read()
@@ -87,7 +88,7 @@ def write_bundle(run: Run, write_report: WriteReport, output: Path | None = None
 
 def compute_run_digest(run: Run) -> str:
     """Return the digest that a bundle of the run has. Raises WirebenchError if a file of it can't be read."""
-    return compute_digest(source.member() for source in list_members(run))
+    return compute_digest(source.make_member() for source in list_members(run))
 
 
 def is_resumed_from(run: Run, before: Run) -> bool:
@@ -99,8 +100,8 @@ def is_resumed_from(run: Run, before: Run) -> bool:
     is_later = len(run.info.resumed_at) > len(moments) and run.info.resumed_at[: len(moments)] == moments
     if not is_later or before.info.status != "incomplete":
         return False
-    had = {source.member() for source in list_members(before) if source.path != RUN}
-    return had <= {source.member() for source in list_members(run)}
+    had = {source.make_member() for source in list_members(before) if source.path != RUN}
+    return had <= {source.make_member() for source in list_members(run)}
 
 
 def list_members(run: Run) -> Iterator[_Source]:
@@ -132,18 +133,14 @@ def _list_attachments(run: Run, report: Path, *, with_logs: bool) -> Iterator[_S
 
 
 def _make_manifest(run: str, members: Iterable[_Source], attachments: Iterable[_Source]) -> Manifest:
-    listed = tuple(source.member() for source in members)
+    listed = tuple(source.make_member() for source in members)
     try:
         return Manifest(
             wirebench=read_version(),
             run=run,
             digest=compute_digest(listed),
             members=listed,
-            attachments=tuple(source.member() for source in attachments),
+            attachments=tuple(source.make_member() for source in attachments),
         )
     except ValueError as error:
         raise UsageError(f"run {run} can't be bundled: {error}", "share its report instead") from None
-
-
-def _parse_start_unix_s(run: Run) -> int:
-    return int(datetime.fromisoformat(run.info.started_at).timestamp())

@@ -103,22 +103,22 @@ class Index(Database):
         folders = run_folders(folder)
         with self.reading() as connection:
             held = _read_held(connection)
-        intake = _Intake(folders, held)
+        added = _Additions(folders, held)
         for done, path in enumerate(folders, 1):
             if _is_different(path, held):
                 with self.writing() as connection:
-                    intake.take(connection, path)
+                    added.take(connection, path)
             if on_progress:
-                on_progress(done, len(folders), intake.records)
-        if intake.changes.runs:
+                on_progress(done, len(folders), added.records)
+        if added.changes.runs:
             with self.writing() as connection:
                 write.analyse(connection)
-        return intake.changes
+        return added.changes
 
     def catch_up_run(self, folder: Path) -> None:
         """Put a run as its folder has it. Raises WirebenchError if it can't be read."""
         with self.writing() as connection:
-            _put(connection, folder)
+            _put_run(connection, folder)
 
     def rebuild(self, folder: Path, on_progress: Progress | None = None, *, take_out: bool = True) -> Changes:
         """Rebuild the index from the folder; until it is complete, and if it fails, readers see the old one.
@@ -127,9 +127,9 @@ class Index(Database):
         """
         folders = run_folders(folder)
         with self.writing() as connection:
-            intake = _Intake(folders, connection.scalars(select(runs.c.run_id)))
-            if intake.changes.elsewhere and not take_out:
-                those = pluralise(len(intake.changes.elsewhere), "run")
+            added = _Additions(folders, connection.scalars(select(runs.c.run_id)))
+            if added.changes.elsewhere and not take_out:
+                those = pluralise(len(added.changes.elsewhere), "run")
                 raise UsageError(
                     f"{self.name} has {those} that {folder}/ hasn't: another folder's, perhaps",
                     "`wirebench index` puts in what it lacks; --rebuild --take-out takes those out",
@@ -137,14 +137,14 @@ class Index(Database):
             for table in reversed(TABLES):
                 connection.execute(delete(table))
             for done, path in enumerate(folders, 1):
-                intake.take(connection, path)
+                added.take(connection, path)
                 if on_progress:
-                    on_progress(done, len(folders), intake.records)
+                    on_progress(done, len(folders), added.records)
             write.analyse(connection)
-        return intake.changes
+        return added.changes
 
 
-class _Intake:
+class _Additions:
     """Counts what is taken from the folders of runs into an index that had these runs."""
 
     def __init__(self, folders: Iterable[Path], had: Iterable[str]) -> None:
@@ -160,7 +160,7 @@ class _Intake:
     def take(self, connection: Connection, folder: Path) -> None:
         try:
             with connection.begin_nested():
-                self.records += _put(connection, folder)
+                self.records += _put_run(connection, folder)
             self._runs += 1
         except WirebenchError as error:
             self._damaged.append(DamagedRun(folder, error.message.replace(f"{folder}/", "")))
@@ -169,7 +169,7 @@ class _Intake:
             self._damaged.append(DamagedRun(folder, f"the index has no room for its values: {cause}"))
 
 
-def _put(connection: Connection, folder: Path) -> int:
+def _put_run(connection: Connection, folder: Path) -> int:
     """Put a run and all its records; read under the write lock, so that an older state never replaces a newer one."""
     info = _load_info(folder)
     return write.write_records(connection, write.write_run(connection, info), load_records(folder))
@@ -195,11 +195,8 @@ def _read_held(connection: Connection) -> dict[str, tuple[dict[str, object], int
     rows = connection.execute(
         select(runs, func.coalesce(records.c.records, 0)).outerjoin(records, records.c.run == runs.c.id)
     )
-    return {row.run_id: (_without_id(row._asdict()), row[-1]) for row in rows}
-
-
-def _without_id(row: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if name in runs.c and name != "id"}
+    names = {*runs.c.keys()} - {"id"}
+    return {row.run_id: ({name: getattr(row, name) for name in names}, row[-1]) for row in rows}
 
 
 def _is_different(folder: Path, held: dict[str, tuple[dict[str, object], int]]) -> bool:

@@ -27,7 +27,7 @@ def grant_reading(url: str, password: str) -> None:
     try:
         with psycopg.connect(parsed.set(drivername="postgresql").render_as_string(hide_password=False)) as connection:
             _make_role(connection, password)
-            _grant(connection)
+            _grant_reading(connection)
     except psycopg.Error as error:
         cause = str(error).strip().partition("\n")[0]
         raise IndexUnusableError(
@@ -37,17 +37,17 @@ def grant_reading(url: str, password: str) -> None:
 
 def _make_role(connection: psycopg.Connection, password: str) -> None:
     if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER]).rowcount:
-        connection.execute(_statement("CREATE ROLE {role}"))
+        connection.execute(_build_statement("CREATE ROLE {role}"))
     # Not the password itself: the server might write it to its log.
     verifier = connection.pgconn.encrypt_password(password.encode(), READER.encode(), b"scram-sha-256").decode()
     limits = "ALTER ROLE {role} NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {most}"
-    connection.execute(_statement(limits, most=_CONNECTIONS_MAX))
-    connection.execute(_statement("ALTER ROLE {role} LOGIN PASSWORD {verifier}", verifier=verifier))
-    connection.execute(_statement("ALTER ROLE {role} SET default_transaction_read_only = on"))
-    connection.execute(_statement("ALTER ROLE {role} SET statement_timeout = {most}", most=_STATEMENT_TIMEOUT))
+    connection.execute(_build_statement(limits, most=_CONNECTIONS_MAX))
+    connection.execute(_build_statement("ALTER ROLE {role} LOGIN PASSWORD {verifier}", verifier=verifier))
+    connection.execute(_build_statement("ALTER ROLE {role} SET default_transaction_read_only = on"))
+    connection.execute(_build_statement("ALTER ROLE {role} SET statement_timeout = {most}", most=_STATEMENT_TIMEOUT))
 
 
-def _grant(connection: psycopg.Connection) -> None:
+def _grant_reading(connection: psycopg.Connection) -> None:
     """Give it the tables and views, those of later versions too, and take away what everybody may do by default."""
     database = sql.Identifier(connection.info.dbname)
     for statement in (
@@ -58,8 +58,8 @@ def _grant(connection: psycopg.Connection) -> None:
         "GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}",
         "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO {role}",
     ):
-        connection.execute(_statement(statement, database=database))
+        connection.execute(_build_statement(statement, database=database))
 
 
-def _statement(text: str, **parts: object) -> sql.Composed:
+def _build_statement(text: str, **parts: object) -> sql.Composed:
     return sql.SQL(text).format(role=sql.Identifier(READER), **parts)

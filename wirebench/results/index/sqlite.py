@@ -31,10 +31,10 @@ def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute("SELECT exp(ln(1.0))")
     except sqlite3.OperationalError:  # built without mathematics
         connection.create_function("exp", 1, math.exp, deterministic=True)
-        connection.create_function("ln", 1, _ln, deterministic=True)
+        connection.create_function("ln", 1, _compute_ln, deterministic=True)
 
 
-def _ln(value: float | None) -> float | None:
+def _compute_ln(value: float | None) -> float | None:
     return math.log(value) if value is not None and value > 0 else None
 
 
@@ -61,7 +61,7 @@ def move_aside_if_damaged(path: Path) -> Path | None:
 
     A file that never was a database stays. Raises sqlite3.Error, OSError.
     """
-    if not path.is_file() or _is_whole(path) or not is_for_an_index(path):
+    if not path.is_file() or _is_intact(path) or not is_for_an_index(path):
         return None
     suffixes = itertools.chain([""], (f".{number}" for number in itertools.count(2)))
     names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
@@ -73,7 +73,7 @@ def move_aside_if_damaged(path: Path) -> Path | None:
     return aside
 
 
-def _is_whole(path: Path) -> bool:
+def _is_intact(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(path)) as connection:
             return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))

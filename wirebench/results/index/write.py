@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -51,32 +50,25 @@ def write_records(connection: Connection, run: int, records: Iterable[Record]) -
     """
     # In the order of their measuring: the last one of a cell has its latencies.
     in_order = sorted(records, key=lambda record: (record.window_end_unix_ns, record.block))
-    all_rows = [_make_record_rows(record) for record in in_order]
     last = {record.cell: record for record in in_order}
-    twice = [key for key, count in Counter(map(_get_key, all_rows)).items() if count > 1]
-    if twice:
-        cell, block = twice[0]
-        raise WirebenchError(f"two records are of block {block} of {cell}", "remove one of them")
+    counts = Counter((record.cell, record.block) for record in in_order)
+    for (cell, block), count in counts.items():
+        if count > 1:
+            raise WirebenchError(f"two records are of block {block} of {cell}", "remove one of them")
     ids = _read_cell_ids(connection, run)
-    _drop(connection, [(ids[cell], block) for cell, block in map(_get_key, all_rows) if cell in ids])
-    if new := {rows.cell["cell"]: {"run": run, **rows.cell} for rows in all_rows if rows.cell["cell"] not in ids}:
-        connection.execute(insert(cells), list(new.values()))
+    _drop(connection, [(ids[cell], block) for cell, block in counts if cell in ids])
+    if new := [{"run": run, **_make_cell_row(record)} for cell, record in last.items() if cell not in ids]:
+        connection.execute(insert(cells), new)
         ids = _read_cell_ids(connection, run)
-    of_tables: dict[Table, list[IndexRow]] = {blocks: [], statistics: [], gates: []}
-    for rows in all_rows:
-        rows.of_cell(ids[rows.cell["cell"]])
-        of_tables[blocks].append(rows.block)
-        of_tables[statistics] += rows.statistics
-        of_tables[gates] += rows.gates
-    of_tables[latencies] = [
-        {"cell_id": ids[cell], "clock": clock, **dict(latency)}
-        for cell, record in last.items()
-        for clock, latency in record.merged.items()
-    ]
     connection.execute(delete(latencies).where(latencies.c.cell_id.in_([ids[cell] for cell in last])))
-    for table, table_rows in of_tables.items():
-        _insert(connection, table, table_rows)
-    return len(all_rows)
+    for table, list_rows in ((blocks, _list_blocks), (statistics, _list_statistics), (gates, _list_gates)):
+        rows = ((record, row) for record in in_order for row in list_rows(record))
+        _insert(connection, table, [{"cell_id": ids[of.cell], "block": of.block, **row} for of, row in rows])
+    merged = ((ids[cell], *each) for cell, record in last.items() for each in record.merged.items())
+    _insert(
+        connection, latencies, [{"cell_id": each, "clock": clock, **dict(latency)} for each, clock, latency in merged]
+    )
+    return len(in_order)
 
 
 def remove_run(connection: Connection, run_id: str) -> None:
@@ -87,10 +79,6 @@ def analyse(connection: Connection) -> None:
     """Let the database see what is in the tables: without, it finds each page by sorting all cells."""
     for table in TABLES:
         connection.exec_driver_sql(f"ANALYZE {table.name}")
-
-
-def _get_key(rows: _RecordRows) -> tuple[str, int]:
-    return rows.cell["cell"], rows.block["block"]
 
 
 def _read_cell_ids(connection: Connection, run: int) -> dict[str, int]:
@@ -126,53 +114,21 @@ def _copy(connection: Connection, statement: str, values: Iterable[tuple[Any, ..
         raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordRows:
-    """A record's rows by table, without the id of its cell, which the database gives."""
-
-    cell: IndexRow
-    block: IndexRow
-    statistics: tuple[IndexRow, ...]
-    gates: tuple[IndexRow, ...]
-
-    def of_cell(self, cell_id: int) -> None:
-        for row in (self.block, *self.statistics, *self.gates):
-            row["cell_id"] = cell_id
-
-
 def make_run_row(info: RunInfo) -> IndexRow:
     """Return the row of a run. Raises WirebenchError if it doesn't say when it began."""
-    return {
-        "run_id": info.id,
-        "scenario": info.scenario,
-        "question": info.question,
-        "started_at": _parse_moment(info.started_at),
-        "duration_s": info.duration_s,
-        "status": info.status,
-        "reason": info.reason,
-        "target": info.target,
-        "machine": name_machine(info.machine),
-        "versions": info.versions,
-        "commit_id": info.commit,
-        "seed": info.seed,
-        "blocks": info.blocks,
-        "cells": info.cells,
-    }
+    others = {"run_id": info.id, "commit_id": info.commit}
+    own = {name: getattr(info, name) for name in {*runs.c.keys()} - {"id", *others}}
+    return {**own, **others, "started_at": _parse_moment(info.started_at), "machine": name_machine(info.machine)}
 
 
-def _make_record_rows(record: Record) -> _RecordRows:
-    factors, streams = record.factors, record.streams
-    cell = {
-        "cell": record.cell,
-        "operation": factors["operation"],
-        "concurrency": factors["concurrency"],
-        "transport": factors["transport"],
-        "driver": factors["driver"],
-        "factors": factors,
-        "variant": factors.get("variant"),
-    }
-    block = {
-        "block": record.block,
+def _make_cell_row(record: Record) -> IndexRow:
+    names = ("operation", "concurrency", "transport", "driver", "variant")
+    return {"cell": record.cell, "factors": record.factors, **{name: record.factors[name] for name in names}}
+
+
+def _list_blocks(record: Record) -> Iterator[IndexRow]:
+    streams = record.streams
+    yield {
         "place": record.order,
         "window_start_unix_ns": record.window_start_unix_ns,
         "window_s": record.window_s,
@@ -192,7 +148,6 @@ def _make_record_rows(record: Record) -> _RecordRows:
         "cpu_us_per_item": METRICS["item_cpu"].of(record),
         "clock": choose_clock(record),
     }
-    return _RecordRows(cell, block, tuple(_list_statistics(record)), tuple(_list_gates(record)))
 
 
 def _list_statistics(record: Record) -> Iterator[IndexRow]:
@@ -201,13 +156,12 @@ def _list_statistics(record: Record) -> Iterator[IndexRow]:
         clocks |= {"first_item": record.streams.first_item, "gap": record.streams.gap}
     for clock, latency in clocks.items():
         if latency:
-            yield {"block": record.block, "clock": clock, **dict(latency)}
+            yield {"clock": clock, **dict(latency)}
 
 
 def _list_gates(record: Record) -> Iterator[IndexRow]:
     for place, gate in enumerate(record.gates):
         yield {
-            "block": record.block,
             "place": place,
             "name": gate.name,
             "passed": gate.passed,

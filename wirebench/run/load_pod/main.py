@@ -5,6 +5,7 @@ It takes no arguments. Its place and its index come from the environment and the
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import os
 import socket
@@ -70,7 +71,7 @@ def _carry_out(task: Task) -> object:
         case SendTask():
             return send_requests(_make_job(task), task.requests_each)
         case ReflectTask():
-            return reflect(task.address, task.tls, task.calls, task.headers)
+            return base64.b64encode(reflect(task.address, task.tls, task.calls, task.headers)).decode()
         case VerifyTask():
             return check_services(task.services, task.seed)
         case CalibrateTask():
@@ -92,7 +93,7 @@ def _calibrate(task: CalibrateTask) -> Calibrated:
         versions={name: identify_version(name) for name, facts in DRIVER_FACTS.items() if facts.in_clusters},
         points=tuple(points),
         problems=tuple(problems),
-        interference=interference.share(),
+        interference=interference.compute_share(),
     )
 
 

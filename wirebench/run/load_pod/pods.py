@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
-
-from pydantic import ConfigDict, TypeAdapter
 
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
@@ -22,7 +21,6 @@ from wirebench.run.load_pod.task import (
     MeasureTask,
     ReflectTask,
     SendTask,
-    ServiceAt,
     Task,
     VerifyTask,
     decode_answer,
@@ -30,12 +28,6 @@ from wirebench.run.load_pod.task import (
 from wirebench.targets import Endpoint, LoadPods
 
 T = TypeVar("T")
-
-_ANSWERS = TypeAdapter(tuple[Answer, ...])
-_BYTES = TypeAdapter(bytes, config=ConfigDict(val_json_bytes="base64"))
-_CALIBRATED = TypeAdapter(Calibrated)
-_CONFORMANCE = TypeAdapter(Conformance)
-_OBSERVATION = TypeAdapter(Observation)
 
 
 def observe(
@@ -69,7 +61,7 @@ def observe(
         files=Files.of(job),
     )
     printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"), meanwhile)
-    return tuple(decode_answer(each, _OBSERVATION) for each in printed)
+    return tuple(decode_answer(each, Observation) for each in printed)
 
 
 class PodSender(Sender):
@@ -90,23 +82,22 @@ class PodSender(Sender):
             files=Files.of(job),
             requests_each=requests_each,
         )
-        return self._carry_out(task, endpoint, _ANSWERS)
+        return self._carry_out(task, endpoint, tuple[Answer, ...])
 
     def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
         """Return the messages of calls by server reflection. Raises WirebenchError."""
         task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=dict(headers))
-        return self._carry_out(task, endpoint, _BYTES)
+        return base64.b64decode(self._carry_out(task, endpoint, str))
 
-    def _carry_out(self, task: Task, endpoint: Endpoint, kind: TypeAdapter[T]) -> T:
+    def _carry_out(self, task: Task, endpoint: Endpoint, kind: type[T]) -> T:
         return decode_answer(self._load_pods.run_once(task.model_dump(mode="json"), endpoints=(endpoint,)), kind)
 
 
 def verify(load_pods: LoadPods, endpoints: Collection[Endpoint], seed: int) -> Conformance:
     """Have a pod see whether services answer alike. Raises WirebenchError."""
-    services = tuple(ServiceAt(service=each.service, address=each.address, tls=each.tls) for each in endpoints)
-    task = VerifyTask(services=services, seed=seed)
-    printed = load_pods.run_once(task.model_dump(mode="json"), endpoints=tuple(endpoints))
-    return decode_answer(printed, _CONFORMANCE)
+    task = VerifyTask(services=tuple(endpoints), seed=seed)
+    printed = load_pods.run_once(task.model_dump(mode="json"), endpoints=task.services)
+    return decode_answer(printed, Conformance)
 
 
 def calibrate(
@@ -117,4 +108,4 @@ def calibrate(
     task = CalibrateTask(probes=tuple(probes), ladder=ladder, cores=cores)
     expected_s = sum(probe.expected_s for probe in probes) + (estimate_duration_s(ladder[0]) if ladder else 0)
     printed = load_pods.run_once(task.model_dump(mode="json"), 2 * cores, expected_s=expected_s)
-    return decode_answer(printed, _CALIBRATED)
+    return decode_answer(printed, Calibrated)

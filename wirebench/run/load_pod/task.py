@@ -14,7 +14,7 @@ from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import Probe
 from wirebench.measure.calibration import Fingerprint, Point
-from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
@@ -22,7 +22,7 @@ from wirebench.model.scenario import Load
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.paths import REQUESTS
 from wirebench.system.tls import ClientTls
-from wirebench.targets.target import Replica
+from wirebench.targets.target import Endpoint, Replica
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ class SendTask(_Requests):
 
 
 class ReflectTask(FrozenModel):
-    """Read the messages of calls by server reflection. Answered with a FileDescriptorSet."""
+    """Read the messages of calls by server reflection. Answered with a FileDescriptorSet in base64."""
 
     kind: Literal["reflect"] = "reflect"
     address: str
@@ -111,19 +111,11 @@ class ReflectTask(FrozenModel):
     headers: dict[str, str]
 
 
-class ServiceAt(FrozenModel):
-    """A service and where it is."""
-
-    service: ServiceSpec
-    address: str
-    tls: ClientTls | None
-
-
 class VerifyTask(FrozenModel):
     """Check that services answer alike. Answered with a Conformance."""
 
     kind: Literal["verify"] = "verify"
-    services: tuple[ServiceAt, ...]
+    services: tuple[Endpoint, ...]
     seed: int
 
 
@@ -168,17 +160,17 @@ def read_task(path: Path) -> Task:
 
 
 def encode_answer(answer: object) -> str:
-    """Return the lines to print of a model, a data class, bytes, or a tuple of these."""
-    text = _compress(to_json(answer, by_alias=True, bytes_mode="base64"))
+    """Return the lines to print of a model, a data class, a text, or a tuple of these."""
+    text = _compress(to_json(answer, by_alias=True))
     pieces = (text[start : start + _LINE_CHARACTERS] for start in range(0, len(text), _LINE_CHARACTERS))
     return "".join(f"{_MARK}{piece}\n" for piece in pieces)
 
 
-def decode_answer(printed: str, kind: TypeAdapter[T]) -> T:
+def decode_answer(printed: str, kind: type[T]) -> T:
     """Return the answer in what a pod has printed. Raises WirebenchError if there is none."""
     text = "".join(line.removeprefix(_MARK) for line in printed.splitlines() if line.startswith(_MARK))
     try:
-        return kind.validate_json(_decompress(text))
+        return TypeAdapter(kind).validate_json(_decompress(text))
     except (ValueError, zlib.error):
         hint = "its last lines are above; is its image of this version?"
         raise WirebenchError("a load pod has printed no answer", hint, printed[-2000:]) from None

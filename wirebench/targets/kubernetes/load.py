@@ -140,7 +140,7 @@ class KubernetesLoadPods:
         Raises WirebenchError if they fail or take too long, LoadLostError if they are fewer than were `seen` before.
         """
         while True:
-            pods = self._read_pods(job)
+            pods = [Pod.read(each) for each in self.kubectl.get("pods", f"batch.kubernetes.io/job-name={job}")]
             fail_if_hopeless(self.kubectl, pods)
             if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
@@ -148,9 +148,6 @@ class KubernetesLoadPods:
                 self._fail(job, pods, LoadLostError if len(pods) < seen else WirebenchError)
             seen = len(pods)
             time.sleep(_POLL_S)
-
-    def _read_pods(self, job: str) -> list[Pod]:
-        return [Pod.read(each) for each in self.kubectl.get("pods", f"batch.kubernetes.io/job-name={job}")]
 
     def _fail(self, job: str, pods: Sequence[Pod], kind: type[WirebenchError]) -> None:
         """Raise what the Job says of itself: a pod has gone, or time is up."""

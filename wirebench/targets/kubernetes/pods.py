@@ -156,18 +156,15 @@ def fail_if_hopeless(kubectl: Kubectl, pods: Sequence[Pod]) -> None:
 
 
 def explain(kubectl: Kubectl, pod: Pod) -> str:
-    return "\n".join((*_list_events(kubectl, pod), *_read_last_lines(kubectl, pod)))
+    events = _read_events(kubectl, pod.name)[-_EVENTS:]
+    described = (f"event {each.get('reason', '')}: {each.get('message', '')}" for each in events)
+    return "\n".join((*described, *_read_last_lines(kubectl, pod)))
 
 
 def read_warnings(kubectl: Kubectl, about: str = "") -> list[str]:
     """Return the last warnings about objects whose name has this text, the newest last."""
     events = [each for each in _read_events(kubectl, about) if each["type"] == "Warning"]
     return [each.get("message", "") for each in events[-_EVENTS:]]
-
-
-def _list_events(kubectl: Kubectl, pod: Pod) -> list[str]:
-    events = _read_events(kubectl, pod.name)[-_EVENTS:]
-    return [f"event {each.get('reason', '')}: {each.get('message', '')}" for each in events]
 
 
 def _read_events(kubectl: Kubectl, about: str) -> list[dict[str, Any]]:
@@ -198,7 +195,8 @@ def _find_problem(status: Mapping[str, Any], conditions: Mapping[str, Mapping[st
             why, hint = _describe_end(container)
             return f"the container {container['name']} starts and ends again: {why}", hint
     scheduled = conditions.get("PodScheduled", {})
-    if scheduled.get("reason") == "Unschedulable" and _compute_age_s(scheduled) > _UNSCHEDULABLE_S:
+    is_waiting = scheduled.get("reason") == "Unschedulable"
+    if is_waiting and time.time() - _read_unix_s(scheduled["lastTransitionTime"]) > _UNSCHEDULABLE_S:
         message = scheduled.get("message", "")
         return f"no node takes it: {message}", _NEAR_HINT if "affinity" in message else _ROOM_HINT
     return "", ""
@@ -220,10 +218,6 @@ def _describe_failure(status: Mapping[str, Any]) -> str:
         if ended.get("exitCode"):
             return f"the container {container['name']} ended with status {ended['exitCode']} ({ended.get('reason')})"
     return "no reason is given"
-
-
-def _compute_age_s(condition: Mapping[str, Any]) -> float:
-    return time.time() - _read_unix_s(condition["lastTransitionTime"])
 
 
 def _read_unix_s(moment: str) -> float:
