@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from wirebench.model.application import Operation
 from wirebench.model.cell import Cell
 from wirebench.model.contract import CLOSING_RUNTIMES, THREADED_RUNTIMES, TRANSPORTS
 from wirebench.model.scenario import Load, Scenario
+from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported, name_able_drivers
 from wirebench.plan.validation.findings import CellFindings, Findings, locate_level
 from wirebench.plan.validation.loads import A_LOAD
@@ -25,24 +26,22 @@ _STREAM_FACTORS: dict[str, Literal["items", "rate_limit_per_s"]] = {
 def validate_cell(cell: Cell, scenario: Scenario) -> Findings:
     sent = scenario.application.select_variant(cell.variant).operations
     operations = [sent[name] for name in scenario.load.find_workload(cell.operation).operations]
-    for factor, message, hint in itertools.chain(
+    found: Iterator[tuple[FieldPath | str, str, str]] = itertools.chain(
         _validate_choices(cell),
         _validate_variant(cell, scenario),
         _validate_service(cell, operations),
         _validate_payload(cell, scenario, operations),
-    ):
-        yield locate_level(scenario.factors, factor, cell), message, hint
-    yield from _validate_stream_factors(cell, scenario, operations)
-    yield from _validate_users(cell, scenario.load)
-    for factor, message, hint in itertools.chain(
+        _validate_stream_factors(cell, scenario, operations),
+        _validate_users(cell, scenario.load),
         _validate_placement(cell),
         _validate_zones(cell) if cell.traffic_distribution else (),
         _validate_autoscaling(cell) if cell.replicas_max else (),
         _validate_driver(cell, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
         _validate_disruption(cell, operations) if cell.is_disrupted else (),
         _validate_link(cell),
-    ):
-        yield locate_level(scenario.factors, factor, cell), message, hint
+    )
+    for field, message, hint in found:
+        yield locate_level(scenario.factors, field, cell) if isinstance(field, str) else field, message, hint
 
 
 def _validate_choices(cell: Cell) -> CellFindings:
