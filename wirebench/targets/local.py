@@ -143,7 +143,7 @@ class LocalTarget(Target):
         tls = None
         if self._certificates and service.tls != "none":
             arguments |= self._certificates.list_server_flags(service.tls)
-            tls = self._certificates.client(service.tls)
+            tls = self._certificates.make_client_tls(service.tls)
         flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
         return Launch(
             arguments=[*_find_command(service), *flags],

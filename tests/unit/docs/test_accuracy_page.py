@@ -150,7 +150,7 @@ def test_what_others_disturb_is_measured_again(
         return measurement(latencies(number, each=1000), {"service": latencies(number, each=1000)})
 
     monkeypatch.setattr(accuracy, "measure", measure)
-    monkeypatch.setattr(Interference, "share", lambda _: current[0])
+    monkeypatch.setattr(Interference, "compute_share", lambda _: current[0])
     page = tmp_path / "page.md"
     case = ["--drivers", "ghz", "--loads", "closed-8", "--behaviours", "constant", "--repetitions", "1"]
     assert 0 == main([*case, "--output", str(page)])

@@ -224,7 +224,7 @@ def test_what_others_disturbed_is_not_kept(
 ) -> None:
     """Nor does it replace what was known."""
     interference = Interference(frozenset({0}))
-    monkeypatch.setattr(Interference, "share", lambda _: share)
+    monkeypatch.setattr(Interference, "compute_share", lambda _: share)
     write_calibration(Calibration(conditions=HERE))
     if is_kept:
         write_undisturbed(KNOWN, interference)

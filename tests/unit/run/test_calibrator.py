@@ -234,7 +234,7 @@ def test_a_ladder_that_fails_in_its_pod_says_why(
 def test_what_others_took_is_said(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is kept all the same: what a cluster runs beside its load pods is there in runs as well."""
     del cluster
-    monkeypatch.setattr(Interference, "share", lambda _: 0.23)
+    monkeypatch.setattr(Interference, "compute_share", lambda _: 0.23)
     status, _, told = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
     assert (0, True) == (status, "other programs took up to 23% of the node's CPU time" in told)
 
