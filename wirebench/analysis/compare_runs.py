@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wirebench.analysis.difference_gates import check_machine_speed
 from wirebench.analysis.differences import Difference, find_differences
 from wirebench.analysis.pair import (
     CellPair,

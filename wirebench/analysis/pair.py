@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from wirebench.analysis.difference_gates import check_instrument
+from wirebench.analysis.instrument import check_instrument
 from wirebench.analysis.ratio import Ratio, paired_ratio, unpaired_ratio
 from wirebench.analysis.significance import Significance, compute_significance
 from wirebench.analysis.summary import CellSummary

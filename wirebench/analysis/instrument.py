@@ -1,4 +1,4 @@
-"""The gates between two cells: whether a difference may be the driver's own error, or that of the machine."""
+"""The gate `instrument`: whether a difference between two cells may be the driver's own error."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from wirebench.analysis.summary import CellSummary
 from wirebench.model.metric import Metric
 from wirebench.model.record import Gate
 
-SPEED_DIFFERENCE_MAX = 0.05
-
 
 def check_instrument(
     baseline: CellSummary, subject: CellSummary, metric: Metric, ratio: Ratio | None, margin: float
 ) -> Gate | None:
-    """Return the gate `instrument`, if it fails: where a metric's true difference may have either sign, and may matter.
+    """Return the gate, if it fails: where a metric's true difference may have either sign, and may matter.
 
     The true difference is what was measured, less the subject's error, plus the baseline's. Each error may be anywhere
     in its interval, and so may what was measured, where its interval would support a verdict. A difference within the
@@ -50,30 +48,3 @@ def _find_conclusive_ends(ratio: Ratio, margin: float) -> tuple[float, float]:
     if low > 1 or high < 1 or 1 / (1 + margin) <= low <= high <= 1 + margin:
         return low, high
     return ratio.estimate, ratio.estimate
-
-
-def check_machine_speed(base: CellSummary, head: CellSummary, metric: Metric) -> Gate | None:
-    """Return the gate `machine_speed`, if it fails: where the fixed piece of work took longer beside one run's windows.
-
-    None as well where it isn't known of both.
-    """
-    base_us, head_us = base.reference_us(), head.reference_us()
-    if not base_us or not head_us:
-        return None
-    ratio = head_us / base_us
-    if not is_another_speed(ratio):
-        return None
-    return Gate(
-        name="machine_speed",
-        passed=False,
-        value=max(ratio, 1 / ratio) - 1,
-        limit=SPEED_DIFFERENCE_MAX,
-        unit="between the machine's speed in both runs",
-        metrics=(metric.name,),
-        advice="the machine itself was slower in one of the runs: run both again, one right after the other",
-    )
-
-
-def is_another_speed(ratio: float) -> bool:
-    """Return whether a ratio of the times for the fixed piece of work is beyond what the gate allows."""
-    return max(ratio, 1 / ratio) - 1 > SPEED_DIFFERENCE_MAX
