@@ -1,7 +1,7 @@
 # Measure, report and show.
 
 ##@ Measure
-.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy coverage replicate
+.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy findings coverage replicate
 # What wireload drives alone needs no other driver, and quick no other tool.
 bench: setup$(if $(findstring --driver wireload,$(subst =, ,$(ARGS))),-wireload,$(if $(filter %quick.yaml quick,$(SCENARIO)),-quick)) ## run SCENARIO, and report what differs
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
@@ -28,6 +28,9 @@ bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its gener
 
 accuracy: setup driver-fortio driver-locust ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
+
+findings: setup ## write docs/findings.md from the bundles in docs/findings/
+	@$(BIN)/python -m benchmarks.findings
 
 coverage: setup-dev ## simulate how often intervals cover and verdicts err, and write the tables in docs/method.md (ARGS=NAME=RUN records blocks)
 	@$(BIN)/python -m benchmarks.coverage $(ARGS)

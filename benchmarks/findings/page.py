@@ -1,0 +1,130 @@
+"""docs/findings.md from the bundles beside it: findings, what follows from them, and what others have claimed."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from benchmarks.findings.finding import Finding, read_findings
+from wirebench.errors import UsageError
+from wirebench.model.labels import capitalise
+from wirebench.plan.load import read_scenario
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import ROOT, SCENARIOS
+
+PAGE = "findings.md"
+BUNDLES = ROOT / "docs" / "findings"
+#: All bundles together: they are in everybody's checkout.
+BUNDLES_MIB_MAX = 10
+_FOLDER = Path(__file__).parent
+_PYTHON, _GO = ROOT / "services/python/wirebench_services", ROOT / "services/go/internal"
+#: What is written for each variant, beyond the application that all share.
+_CODE: Mapping[str, tuple[Path, ...]] = {
+    "REST in Python: Flask": (_PYTHON / "rest/flask_app.py", _PYTHON / "rest/bodies.py"),
+    "REST in Python: Starlette": (_PYTHON / "rest/starlette_app.py", _PYTHON / "rest/bodies.py"),
+    "gRPC in Python: grpcio, sync": (_PYTHON / "grpc/sync_server.py", _PYTHON / "grpc/calls.py"),
+    "gRPC in Python: grpcio, aio": (_PYTHON / "grpc/aio_server.py", _PYTHON / "grpc/calls.py"),
+    "socket in Python: asyncio": (
+        *(_PYTHON / "socket" / name for name in ("asyncio_server.py", "conversation.py", "frame.py")),
+    ),
+    "socket in Python: threads": (
+        *(_PYTHON / "socket" / name for name in ("threaded_server.py", "conversation.py", "frame.py")),
+    ),
+    "REST in Go: net/http": (_GO / "rest/server.go",),
+    "gRPC in Go: grpc-go": (_GO / "rpc/server.go",),
+    "socket in Go: goroutines": (_GO / "socket/server.go", _GO / "socket/connection.go"),
+}
+#: Counts are given in tens: a line more or less says nothing.
+_LINES_STEP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A shipped scenario: its name, and its question."""
+
+    name: str
+    question: str
+
+
+def list_scenarios() -> list[Scenario]:
+    """Return the scenarios that come with wirebench."""
+    return [Scenario(path.stem, read_scenario(path).question) for path in sorted(SCENARIOS.glob("*.yaml"))]
+
+
+def write_page(bundles: Path, docs: Path) -> Path:
+    """Write the page and a picture for each bundle below a folder, and return the page's path.
+
+    Raises UsageError for a folder that is too large, for bundles that can't be read, and for those of no scenario.
+    """
+    size_mib = sum(path.stat().st_size for path in bundles.glob("*.tar*")) / 2**20
+    if size_mib > BUNDLES_MIB_MAX:
+        raise UsageError(
+            f"the bundles in {bundles} have {size_mib:.1f} MiB, more than {BUNDLES_MIB_MAX}", "measure fewer blocks"
+        )
+    pictures = docs / BUNDLES.name
+    pictures.mkdir(parents=True, exist_ok=True)
+    scenarios = list_scenarios()
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as unpacked:
+        findings = read_findings(bundles, Path(unpacked))
+        if unknown := findings.keys() - {each.name for each in scenarios}:
+            raise UsageError(f"there is no scenario {', '.join(sorted(unknown))}", f"remove its bundle from {bundles}")
+        drawn = {name: f"{pictures.name}/{finding.draw(pictures)}" for name, finding in findings.items()}
+        page = _render(scenarios, findings, drawn)
+    path = docs / PAGE
+    write_atomic(path, page)
+    return path
+
+
+def _render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pictures: Mapping[str, str]) -> str:
+    def link(scenario: str) -> str:
+        return f"[`{scenario}`](#{scenario})"
+
+    def compare(scenario: str, one: str, other: str, **factors: Any) -> str:  # noqa: ANN401 - of any factor
+        if scenario not in findings:
+            return f"not measured yet ({link(scenario)})."
+        return f"{findings[scenario].compare(one, other, **factors)} ({link(scenario)})"
+
+    def figure(scenario: str, metric: str, **factors: Any) -> str:  # noqa: ANN401 - of any factor
+        return findings[scenario].figure(metric, **factors) if scenario in findings else "not measured yet"
+
+    known = {each.name for each in scenarios}
+
+    def require(scenario: str) -> str:
+        if scenario not in known:
+            raise UsageError(f"there is no scenario {scenario!r}", "correct the page's template")
+        return link(scenario)
+
+    environment = Environment(  # noqa: S701 - Markdown
+        loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["capitalise"] = capitalise
+    return environment.get_template("page.md.j2").render(
+        scenarios=scenarios,
+        findings=findings,
+        pictures=pictures,
+        machines=sorted({str(each.run.info.machine.get("cpu", "unknown")) for each in findings.values()}),
+        link=require,
+        compare=compare,
+        figure=figure,
+        code={name: _round_lines(map(count_lines, files)) for name, files in _CODE.items()},
+    )
+
+
+def count_lines(path: Path) -> int:
+    """Return how many lines of a file are code: neither blank, nor a comment, nor of a docstring."""
+    text = path.read_text(encoding="utf-8")
+    comment = "#" if path.suffix == ".py" else "//"
+    if path.suffix == ".py":
+        text = re.sub(r'^\s*""".*?"""$', "", text, flags=re.DOTALL | re.MULTILINE)
+    lines = (line.strip() for line in text.splitlines())
+    return sum(bool(line) and not line.startswith(comment) for line in lines)
+
+
+def _round_lines(counts: Iterable[int]) -> int:
+    return round(sum(counts) / _LINES_STEP) * _LINES_STEP

@@ -1,0 +1,122 @@
+"""docs/findings.md: what bundles come to, and that the page in the repository is of the bundles beside it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks.findings import page
+from benchmarks.findings.page import BUNDLES, count_lines, list_scenarios, write_page
+from tests.support.report_run import RunBuilder
+from wirebench.errors import UsageError
+from wirebench.results.bundle.write import write_bundle
+from wirebench.results.runs import Run
+
+
+def test_the_page_is_of_the_bundles_beside_it(tmp_path: Path) -> None:
+    """Neither the page nor a picture differs from what the bundles, scenarios and services come to: `make findings`."""
+    write_page(BUNDLES, tmp_path)
+    docs = BUNDLES.parent
+    for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
+        assert path.read_text() == (docs / path.relative_to(tmp_path)).read_text(), "run `make findings`"
+    pictures = {path.name for path in BUNDLES.glob("*.svg")}
+    assert pictures == {path.name for path in (tmp_path / BUNDLES.name).glob("*.svg")}, "run `make findings`"
+
+
+def write_quick(bundle: Path, folder: Path, grpc_speed_up: float = 1.0) -> None:
+    """Bundle a run of the scenario quick, with a report that nobody reads."""
+
+    def write_report(_: Run, path: Path) -> Path:
+        path.write_text("<p>a report</p>", encoding="utf-8")
+        return path
+
+    builder = RunBuilder(speed_up=lambda cell: grpc_speed_up if cell.transport == "grpc" else 1.0)
+    write_bundle(builder.write(folder), write_report, bundle)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bundle."""
+    path = tmp_path_factory.mktemp("quick") / "quick.wirebench.tar.gz"
+    write_quick(path, path.parent / "run")
+    return path
+
+
+@pytest.fixture
+def bundles(tmp_path: Path, quick: Path) -> Path:
+    """Return a folder with that bundle."""
+    folder = tmp_path / "bundles"
+    folder.mkdir()
+    shutil.copy(quick, folder)
+    return folder
+
+
+def test_a_bundle_becomes_a_finding(bundles: Path, tmp_path: Path) -> None:
+    """Its verdict stands where the advice is, with an interval and a link; the others wait."""
+    text = write_page(bundles, tmp_path / "docs").read_text()
+    assert "A small read, 16 connections: gRPC is faster than REST: " in text
+    assert "95 % CI" in text
+    assert "([`quick`](#quick))" in text
+    found, missing = text.split("## Findings")[1].split("## Not measured yet")
+    assert "### quick" in found
+    assert "digest `" in found
+    assert "wirebench run" in found
+    assert '<a id="quick">' not in missing
+    assert all(f'<a id="{each.name}">' in missing for each in list_scenarios() if each.name != "quick")
+    assert "<svg" in (tmp_path / "docs/findings/quick.svg").read_text()
+
+
+def test_the_same_bundles_give_the_same_page(bundles: Path, tmp_path: Path) -> None:
+    """Otherwise drift could not be told from chance."""
+    pages = [write_page(bundles, tmp_path / name) for name in ("one", "two")]
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    assert (tmp_path / "one/findings/quick.svg").read_bytes() == (tmp_path / "two/findings/quick.svg").read_bytes()
+
+
+def test_another_run_gives_other_figures(bundles: Path, tmp_path: Path) -> None:
+    """Figures are those of the bundle, and none is typed."""
+    before = write_page(bundles, tmp_path / "before").read_text()
+    write_quick(bundles / "quick.wirebench.tar.gz", tmp_path / "slower", grpc_speed_up=0.5)
+    assert before != write_page(bundles, tmp_path / "after").read_text()
+
+
+def test_two_bundles_of_a_scenario_are_rejected(bundles: Path, quick: Path, tmp_path: Path) -> None:
+    """Nobody could tell which one the page is of."""
+    shutil.copy(quick, bundles / "again.wirebench.tar.gz")
+    with pytest.raises(UsageError, match="two bundles of quick"):
+        write_page(bundles, tmp_path / "docs")
+
+
+def test_a_bundle_of_no_shipped_scenario_is_rejected(
+    bundles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers a question that nobody finds."""
+    others = [each for each in list_scenarios() if each.name != "quick"]
+    monkeypatch.setattr(page, "list_scenarios", lambda: others)
+    with pytest.raises(UsageError, match="no scenario quick"):
+        write_page(bundles, tmp_path / "docs")
+
+
+def test_what_is_no_bundle_is_rejected(bundles: Path, tmp_path: Path) -> None:
+    """A damaged file is named."""
+    (bundles / "workers.wirebench.tar.gz").write_bytes(b"no archive")
+    with pytest.raises(UsageError, match=r"workers\.wirebench\.tar\.gz"):
+        write_page(bundles, tmp_path / "docs")
+
+
+def test_bundles_that_are_too_large_for_a_repository_are_rejected(
+    bundles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody who clones it would fetch them."""
+    monkeypatch.setattr(page, "BUNDLES_MIB_MAX", 0.001)
+    with pytest.raises(UsageError, match="MiB, more than"):
+        write_page(bundles, tmp_path / "docs")
+
+
+def test_lines_of_code_are_neither_blank_nor_comments(tmp_path: Path) -> None:
+    """A docstring is none either."""
+    (tmp_path / "a.py").write_text('"""Says\n\nmuch."""\n\n# why\nx = 1\n\n\ndef f():\n    """Say."""\n    return x\n')
+    (tmp_path / "a.go").write_text("// why\npackage a\n\nvar x = 1 // one\n")
+    assert (3, 2) == (count_lines(tmp_path / "a.py"), count_lines(tmp_path / "a.go"))
