@@ -59,4 +59,4 @@ lock: .venv/bin/uv ## write requirements/ from what the three pyproject.toml ask
 	$(call lock-packages,services,--group pyproject.toml:build services/python/pyproject.toml $(LIKE_BENCH))
 	$(call lock-packages,load,--group pyproject.toml:build --group pyproject.toml:load $(LIKE_BENCH))
 	$(call lock-packages,serve,--group build pyproject.toml $(LIKE_BENCH))
-	$(call lock-packages,locust,--group pyproject.toml:locust)
+	$(call lock-packages,locust,--group pyproject.toml:locust $(LIKE_BENCH))

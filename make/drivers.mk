@@ -6,7 +6,7 @@ driver-fortio: .tools/bin/fortio ## fortio, for REST and gRPC
 
 driver-oha: .tools/bin/oha ## oha, for REST: cargo builds it, in minutes
 
-driver-locust: .tools/locust/bin/locust ## locust, for REST
+driver-locust: .tools/locust/bin/locust ## locust, for REST and gRPC
 
 .tools/bin/fortio: $(call sources-of,drivers/fortio) | .tools/.prerequisites
 	$(call build-go,drivers/fortio)

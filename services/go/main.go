@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/metrics"
@@ -94,7 +95,7 @@ func serve(config *settings.Settings) error {
 	}
 	defer store.Close()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.StoreWaits(store.Waits))
+	registry.MustRegister(metrics.StoreWaits(store.Waits), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
 	requests := metrics.NewRequests(registry, config.Transport)
 	service := newServer(config, application.New(stopping, store), requests)

@@ -7,42 +7,38 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.driver_cases import quantiles_ms
+from tests.support.driver_cases import STREAM_CASES, quantiles_ms
 from tests.support.jobs import cell
 from tests.support.latency_servers import Pacing, stream_server
 from wirebench.drivers import DRIVERS, HistogramFile, Job
-from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
 
 CONCURRENCY = 4
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timing,
-    pytest.mark.skipif(DRIVERS["k6"].read_version() is None, reason=f"k6 is not installed: {DRIVERS['k6'].setup}"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timing]
 
 
-def measure(tmp_path: Path, transport: Transport, pacing: Pacing, items: int) -> HistogramFile:
+def measure(tmp_path: Path, transport: Transport, driver: Driver, pacing: Pacing, items: int) -> HistogramFile:
     """Read streams of so many items for a second, and return what was measured."""
-    users = cell(transport, "k6", concurrency=CONCURRENCY)
+    users = cell(transport, driver, concurrency=CONCURRENCY)
     streams = replace(users, operation="ledger.stream_transactions", stream_items=items)
     with stream_server(transport, pacing) as address:
         job = Job(
             streams, Load(warmup_s=0.3, window_s=1.0), address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None
         )
-        (file,) = DRIVERS["k6"].run(job, lambda _: None)
+        (file,) = DRIVERS[driver].run(job, lambda _: None)
     assert 0 == file.mismatches
     return file
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_known_times_of_items_are_found(tmp_path: Path, transport: Transport) -> None:
+@pytest.mark.parametrize(("transport", "driver"), STREAM_CASES)
+def test_known_times_of_items_are_found(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """First items after 50 ms and the others every 20 ms are measured as that; busy machines only make them later.
 
     By Little's law the waits for items fill the time of all connections.
     """
-    file = measure(tmp_path, transport, Pacing(first_s=0.05, gap_s=0.02), items=10)
+    file = measure(tmp_path, transport, driver, Pacing(first_s=0.05, gap_s=0.02), items=10)
     least, median = quantiles_ms(file, 0, 0.5, clock="first_item")
     assert 49.9 <= least <= median <= 100
     (median,) = quantiles_ms(file, 0.5, clock="gap")
@@ -53,21 +49,25 @@ def test_known_times_of_items_are_found(tmp_path: Path, transport: Transport) ->
     assert {"ok"} == set(file.requests_total)
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_stall_in_every_tenth_item_is_found_in_its_quantile(tmp_path: Path, transport: Transport) -> None:
+@pytest.mark.parametrize(("transport", "driver"), STREAM_CASES)
+def test_a_stall_in_every_tenth_item_is_found_in_its_quantile(
+    tmp_path: Path, transport: Transport, driver: Driver
+) -> None:
     """An item that comes 8 ms late makes one gap longer and the next one shorter, and no other."""
     pacing = Pacing(first_s=0, gap_s=0.01, stalls_every=10, stall_s=0.008)
-    file = measure(tmp_path, transport, pacing, items=50)
+    file = measure(tmp_path, transport, driver, pacing, items=50)
     p05, median, p95 = quantiles_ms(file, 0.05, 0.5, 0.95, clock="gap")
     assert p05 <= 6
     assert 8 <= median <= 15
     assert 16 <= p95 <= 35
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_streams_that_outlast_the_load_are_measured_by_their_items(tmp_path: Path, transport: Transport) -> None:
+@pytest.mark.parametrize(("transport", "driver"), STREAM_CASES)
+def test_streams_that_outlast_the_load_are_measured_by_their_items(
+    tmp_path: Path, transport: Transport, driver: Driver
+) -> None:
     """Not one stream ends; the items of the window are there all the same, and the streams were cancelled."""
-    file = measure(tmp_path, transport, Pacing(first_s=0, gap_s=0.01), items=100_000)
+    file = measure(tmp_path, transport, driver, Pacing(first_s=0, gap_s=0.01), items=100_000)
     assert {} == file.requests_total
     assert file.streams is not None
     assert CONCURRENCY == file.streams.cancelled == file.sent

@@ -17,6 +17,7 @@ from wirebench.drivers import DRIVERS
 pytestmark = [second_lane, needs_tools]
 
 
+OVER_GRPC = [name for name in ("fortio", "locust", "grpcio") if DRIVERS[name].read_version()]
 OTHERS = [name for name in ("fortio", "oha", "locust") if DRIVERS[name].read_version()]
 
 
@@ -29,7 +30,7 @@ def test_other_drivers_send_what_the_services_count(tls: str, scenario: Callable
 question: Do others measure what wireload does?
 factors:
   transport: [rest, grpc]
-  driver: {{rest: [wireload, {", ".join(OTHERS)}], grpc: [wireload, fortio]}}
+  driver: {{rest: [wireload, {", ".join(OTHERS)}], grpc: [wireload, {", ".join(OVER_GRPC)}]}}
   concurrency: 2
   tls: {tls}
 load: {{warmup_s: 0.4, window_s: 0.6}}
@@ -39,14 +40,16 @@ compare: driver
     done = wirebench("run", scenario(text), "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
-    assert 3 + len(OTHERS) == len(run.records)
+    assert 2 + len(OTHERS) + len(OVER_GRPC) == len(run.records)
     for record in run.records:
         assert {} == record.errors, record.error_texts
         assert [] == [gate.name for gate in record.gates if gate.name in {"counts", "conformance"} and not gate.passed]
         assert str(record.factors["driver"]) in run.info.versions
     said = " ".join(done.stdout.split())
-    others = "|".join(OTHERS)
-    assert 1 + len(OTHERS) == len(re.findall(rf"on the same service, (?:{others}) measured .*? of wireload", said))
+    others = "|".join({*OTHERS, *OVER_GRPC})
+    assert len(OTHERS) + len(OVER_GRPC) == len(
+        re.findall(rf"on the same service, (?:{others}) measured .*? of wireload", said)
+    )
 
 
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from _pytest.mark import ParameterSet
 
 from wirebench.drivers import DRIVERS, HistogramFile
 from wirebench.drivers.driver import SETUP
+from wirebench.model.application import load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
-from wirebench.plan.driver_support import DRIVER_FACTS
+from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported
 
 
 def case(transport: Transport, driver: Driver) -> ParameterSet:
@@ -23,13 +24,21 @@ def case(transport: Transport, driver: Driver) -> ParameterSet:
 CASES = [case(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers]
 #: Those of `make setup`: enough for what is the same with any histogram file.
 SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup == SETUP]
-#: Those that know when a request was due, and those that reopen connections.
+#: Those that know when a request was due.
 OPEN_CASES = [
     case(transport, driver)
     for transport, facts in TRANSPORTS.items()
     for driver in facts.drivers
     if not DRIVER_FACTS[driver].no_open_load
 ]
+#: Those that read streams.
+STREAM_CASES = [
+    case(transport, driver)
+    for transport, facts in TRANSPORTS.items()
+    for driver in facts.drivers
+    if not explain_unsupported(driver, transport, [load_builtin().operations["ledger.stream_transactions"]])
+]
+#: Those that reopen connections.
 REOPENING_CASES = [
     case(transport, driver)
     for transport, facts in TRANSPORTS.items()

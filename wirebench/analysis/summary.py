@@ -200,7 +200,7 @@ _ORDER = (
     "operation", "payload", "stream_rate_limit_per_s", "stream_items",
     "rate_per_s", "concurrency", "connections", "replicas", "replicas_max", "cpu_limit_millicores",
     "memory_limit_mib", "workers", "threads", "store", "store_connections", "connection", "bandwidth_kib_s",
-    "jitter_ms", "delay_ms",
+    "loss_percent", "jitter_ms", "delay_ms",
 )  # fmt: skip
 _PLACES = {
     level: place

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wirebench.drivers.driver import Driver, Job
 from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.ghz import Ghz
+from wirebench.drivers.grpcio import Grpcio
 from wirebench.drivers.k6 import K6
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
@@ -12,7 +13,7 @@ from wirebench.drivers.wireload import Wireload
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 
-_ALL: tuple[Driver, ...] = (Wireload(), K6(), Ghz(), Fortio(), Oha(), Locust())
+_ALL: tuple[Driver, ...] = (Wireload(), K6(), Ghz(), Fortio(), Oha(), Locust(), Grpcio())
 DRIVERS = {driver.name: driver for driver in _ALL}
 
 __all__ = ["DRIVERS", "K6", "Driver", "Ghz", "Histogram", "HistogramFile", "Job"]

@@ -17,6 +17,7 @@ from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
 from wirebench.system.files import write_atomic
+from wirebench.system.network_namespace import NetworkNamespace
 from wirebench.system.paths import CONTRACT, REQUESTS
 from wirebench.system.processes import Child, ProcessError
 from wirebench.system.tls import ClientTls
@@ -56,6 +57,8 @@ class Job:
     metrics_push: MetricsPush | None = None
     snapshot: Path | None = None
     tls: ClientTls | None = None
+    #: Where the driver runs, if not on this machine's network.
+    namespace: NetworkNamespace | None = None
     application: Application = field(default_factory=load_builtin)
     requests: Path = REQUESTS
     descriptors: Path = CONTRACT
@@ -106,6 +109,8 @@ class Driver(ABC):
         self, job: Job, arguments: Sequence[str | Path], watch: Callable[[Child], None], timeout_s: float
     ) -> None:
         """Run the tool to its end. Raises ProcessError."""
+        if job.namespace:
+            arguments = job.namespace.wrap(arguments)
         child = processes.start(self.name, arguments, job.log, job.cores, self.build_environment(job))
         try:
             watch(child)

@@ -1,4 +1,4 @@
-"""locust: drives REST, to cross-check k6, by users of drivers/locust/locustfile.py, which writes every request down.
+"""locust: drives REST and gRPC, to cross-check others, by users of drivers/python/locustfile.py.
 
 Read from its source (2.47.0), and found by running it: it is one process with one thread, so that it uses one core
 however many there are; it starts all users at once if it is to spawn as many a second; times are whole seconds; it
@@ -21,6 +21,7 @@ from wirebench.drivers.per_request import (
     Outcome,
     Part,
     PerRequestDriver,
+    build_grpc_requests,
     build_rest_url,
     build_tls_flags,
     compute_expected_values,
@@ -33,7 +34,7 @@ from wirebench.system.paths import LOCUST, LOCUSTFILE
 
 _STOP_TIMEOUT_S = 15
 #: What stands for a fresh id in a request; the locustfile puts ids in its place.
-_FRESH = 2**31 - 1
+FRESH = 2**31 - 1
 #: How long users take to be there: the run's time begins before them.
 _SPAWN_S = 1
 
@@ -55,10 +56,11 @@ class Locust(PerRequestDriver):
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         users = str(job.cell.concurrency)
         requests = part.folder / "requests.json"
-        write_atomic(requests, json.dumps(_build_requests(job)))
+        grpc = job.cell.transport == "grpc"
+        write_atomic(requests, json.dumps(build_grpc_requests(job, FRESH) if grpc else _build_requests(job)))
         flags: dict[str, str | Path] = {
             "--locustfile": LOCUSTFILE,
-            "--host": build_rest_url(job),
+            "--host": job.address if grpc else build_rest_url(job),
             "--users": users,
             "--spawn-rate": str(job.load.spawn_rate_per_s or users),
             "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
@@ -72,18 +74,24 @@ class Locust(PerRequestDriver):
         }
         if get_operation(job).creates:
             flags["--create-from"] = str(job.id_base + part.number * ID_STEP)
+        if grpc:
+            flags["--descriptors"] = job.descriptors
         pairs = (each for pair in flags.items() for each in pair)
-        return [self.path, "--headless", "--only-summary", *pairs, *build_tls_flags(job.tls)]
+        tls = [*(["--tls"] if grpc and job.tls else []), *build_tls_flags(job.tls)]
+        return [self.path, "--headless", "--only-summary", *pairs, *tls, "GrpcUser" if grpc else "RestUser"]
 
-    def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
+    def read(self, job: Job, part: Part) -> CallArrays:
+        if job.cell.transport == "grpc":
+            return read_columns(part.output, per_request.classify_grpcio, streams=get_operation(job).stream)
         return read_columns(part.output, classify_outcome)
 
 
 def _build_requests(job: Job) -> list[tuple[str, str, str | None, dict[str, Any]]]:
     """Return what users choose from: method, path, body, and values that the reply must have, by path."""
     operation = get_operation(job)
-    drawn = draw_inputs(job, _FRESH)
-    return [(*operation.request_rest(inputs), compute_expected_values(operation, inputs)) for inputs in drawn]
+    expect = operation.rest.expect.json_ if operation.rest else {}
+    drawn = draw_inputs(job, FRESH)
+    return [(*operation.request_rest(inputs), compute_expected_values(expect, inputs)) for inputs in drawn]
 
 
 def classify_outcome(outcome: str) -> Outcome:

@@ -35,6 +35,7 @@ from wirebench.model.histogram_file import (
     HistogramFile,
     PerSecond,
     Series,
+    Streams,
     Window,
 )
 from wirebench.model.inputs import InputContext
@@ -67,7 +68,7 @@ _HTTP = {
     503: UNAVAILABLE,
 }
 
-#: By the names that grpc-go gives its codes.
+#: By the names that grpc-go gives its codes; grpcio's are ours in capitals.
 _GRPC = {
     "OK": OK,
     "Canceled": "cancelled",
@@ -166,14 +167,18 @@ def draw_inputs(job: Job, fresh: int | str = 0) -> list[dict[str, Any]]:
     `fresh` stands for an id that the tool itself puts in: a template of its own, or a number that it replaces.
     """
     operation, cell = get_operation(job), job.cell
-    drawing = InputContext(random.Random(job.seed), payload=cell.payload, fresh=fresh)  # noqa: S311 - load, not a secret
+    drawing = InputContext(
+        random.Random(job.seed),  # noqa: S311 - load, not a secret
+        payload=cell.payload,
+        fresh=fresh,
+        stream={"items": cell.stream_items, "rate_limit_per_s": cell.stream_rate_limit_per_s},
+    )
     count = _REQUESTS if operation.varies and not operation.creates else 1
     return [job.application.draw(cell.operation, drawing) for _ in range(count)]
 
 
-def compute_expected_values(operation: Operation, values: Values) -> dict[str, Any]:
-    """Return values that a reply's JSON must have, by path; lists, and what isn't equality, are left out."""
-    expect = operation.rest.expect.json_ if operation.rest else {}
+def compute_expected_values(expect: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """Return values that a reply must have, by path; lists, and what isn't equality, are left out."""
     named = {path: template for path, template in expect.items() if path and "*" not in path}
     return dict(pair for path, template in named.items() for pair in _list_equalities(path, template, values))
 
@@ -196,6 +201,44 @@ def name_grpc_code(name: str) -> str:
     return _GRPC.get(name, UNKNOWN)
 
 
+def build_grpc_requests(job: Job, fresh: int) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return what drivers/python/grpc_client.py chooses from: call, message, and values that the reply must have."""
+    operation = get_operation(job)
+    if operation.grpc is None:
+        raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
+    expect = operation.grpc.expect
+    return [
+        (operation.grpc.call, operation.request_grpc(inputs), compute_expected_values(expect, inputs))
+        for inputs in draw_inputs(job, fresh)
+    ]
+
+
+def classify_grpcio(outcome: str) -> Outcome:
+    """Understand an outcome of drivers/python/grpc_client.py: OK, or a code as grpcio names it and the details."""
+    code, _, details = outcome.partition(": ")
+    code = code.lower()
+    return code if code in _GRPC.values() else UNKNOWN, "" if code == OK else details
+
+
+@dataclass(frozen=True, slots=True)
+class StreamArrays:
+    """The items of all streams: when each stream was asked for, and when its items came, stream after stream."""
+
+    sent_unix_ns: NDArray[np.int64]
+    items: NDArray[np.int64]
+    arrivals_unix_ns: NDArray[np.int64]
+    cancelled: int
+
+    def count_waits_ns(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return how long each item was waited for, and whether it was the first of its stream."""
+        firsts = (np.cumsum(self.items) - self.items)[self.items > 0]
+        previous = np.roll(self.arrivals_unix_ns, 1)
+        previous[firsts] = self.sent_unix_ns[self.items > 0]
+        is_first = np.zeros(len(previous), dtype=np.bool_)
+        is_first[firsts] = True
+        return self.arrivals_unix_ns - previous, is_first
+
+
 @dataclass(frozen=True, slots=True)
 class CallArrays:
     """Every call of a load; the arrays are of shape (calls,), in nanoseconds.
@@ -211,6 +254,7 @@ class CallArrays:
     responses_ns: NDArray[np.int64] | None = None
     untimed: Mapping[Outcome, int] = field(default_factory=dict)
     outside: int = 0
+    streams: StreamArrays | None = None
     mismatches: int = 0
     dropped: int = 0
 
@@ -228,19 +272,21 @@ class CallArrays:
         return cls(ends_unix_ns, latencies_ns, np.array(outcome, dtype=np.int64), tuple(places))
 
 
-def read_columns(path: Path, outcome: Callable[[str], Outcome]) -> CallArrays:
-    """Read calls as our fortio and our locustfile write them: JSON, an array for each column.
+def read_columns(path: Path, outcome: Callable[[str], Outcome], *, streams: bool = False) -> CallArrays:
+    """Read calls as the programs of drivers/ write them: JSON, an array for each column.
 
     `outcome` understands the tool's own words. Raises WirebenchError.
     """
     try:
         columns = orjson.loads(path.read_bytes())
+        items = {name: np.array(of, dtype=np.int64) for name, of in columns["streams"].items()} if streams else None
         return CallArrays(
             ends_unix_ns=np.array(columns["ends_unix_ns"] or (), dtype=np.int64),
             latencies_ns=np.array(columns["latencies_ns"] or (), dtype=np.int64),
             outcome=np.array(columns["outcome"] or (), dtype=np.int64),
             outcomes=tuple(map(outcome, columns["outcomes"] or ())),
             mismatches=columns.get("mismatches", 0),
+            streams=StreamArrays(**items, cancelled=columns["cancelled"]) if items else None,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WirebenchError(f"can't read what the load was: {path}: {error}", "see the driver's log") from error
@@ -252,10 +298,12 @@ def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, dr
     Failures of unknown time are taken for the window's own, so that no warm-up hides them; of no latency, which enters
     no figure. Raises WirebenchError if no call was made.
     """
-    if not len(calls.ends_unix_ns):
+    streams = calls.streams
+    sent_ns = calls.ends_unix_ns - calls.latencies_ns if streams is None else streams.sent_unix_ns
+    if not len(sent_ns):
         said = "; ".join(f"{code}: {text} ({count}×)" for (code, text), count in calls.untimed.items())
         raise WirebenchError(f"{driver.name} made no call{said and f' that was answered: {said}'}", "see its log")
-    start = int((calls.ends_unix_ns - calls.latencies_ns).min()) + round(warmup_s * 1e9)
+    start = int(sent_ns.min()) + round(warmup_s * 1e9)
     window = Window(start_unix_ns=start, end_unix_ns=start + round(window_s * 1e9))
     ends, latencies, responses, codes = _add_untimed(calls, start)
     inside = (ends >= window.start_unix_ns) & (ends < window.end_unix_ns)
@@ -269,6 +317,17 @@ def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, dr
         per_second.append(PerSecond(operation=operation, code=code, counts=tuple(seconds.tolist())))
     totals = Counter(codes.tolist())
     totals[OK] += calls.outside
+    items = None
+    if streams:
+        arrivals = streams.arrivals_unix_ns
+        waits, is_first = streams.count_waits_ns()
+        came = (arrivals >= window.start_unix_ns) & (arrivals < window.end_unix_ns)
+        series.append(_build_series(operation, OK, "first_item", waits[came & is_first]))
+        series.append(_build_series(operation, OK, "gap", waits[came & ~is_first]))
+        seconds = np.bincount((arrivals[came] - window.start_unix_ns) // 1_000_000_000)
+        items = Streams(
+            items_total=len(arrivals), items_per_second=tuple(seconds.tolist()), cancelled=streams.cancelled
+        )
     return HistogramFile(
         driver=driver,
         window=window,
@@ -277,6 +336,7 @@ def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, dr
         requests_total={code: count for code, count in totals.items() if count},
         mismatches=calls.mismatches,
         dropped_iterations=calls.dropped,
+        streams=items,
         errors=tuple(_list_errors(calls)),
     )
 

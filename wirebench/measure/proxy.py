@@ -13,6 +13,8 @@ from wirebench.drivers import Job
 from wirebench.drivers.clients import Client, connect
 from wirebench.measure.counters import count_since, read_replicas
 from wirebench.model.application import load_builtin
+from wirebench.model.cell import Link
+from wirebench.system.network_namespace import open_namespace
 from wirebench.system.processes import bind_to_cores
 from wirebench.targets.target import Replica
 from wirebench.targets.toxiproxy import Toxiproxy, start_toxiproxy
@@ -54,12 +56,33 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
         # Of generators that share a load the first one measures, before the others send anything.
         # Our clients, which measure it, speak the built-in application alone.
         cost = _measure_cost(job, proxy, replicas) if job.generator[0] == 0 and not job.cell.variant else None
+        if link.loss_percent is not None:
+            with open_namespace() as namespace:
+                namespace.shape(*build_netem(link))
+                address = proxy.open_route(job.address, host=namespace.host_address)
+                # Prometheus is on this machine's network.
+                beyond = dataclasses.replace(job, address=address, namespace=namespace, metrics_push=None)
+                yield ProxyRoute(beyond, (proxy.child.pid,), cost)
+            return
         shaped = dataclasses.replace(
             job,
             address=proxy.open_route(job.address, link),
             replicas=tuple(proxy.open_route(each, link) for each in job.replicas),
         )
         yield ProxyRoute(shaped, (proxy.child.pid,), cost)
+
+
+def build_netem(link: Link) -> tuple[list[str], list[str]]:
+    """Return what the kernel does to packets towards the load and back; all of the delay is on the way to the load."""
+    towards, back = list[str](), list[str]()
+    if link.delay_ms:
+        jitter = [f"{link.jitter_ms}ms"] if link.jitter_ms else []
+        towards += ["delay", f"{link.delay_ms}ms", *jitter]
+    for way in (towards, back):
+        way += ["loss", f"{link.loss_percent:g}%"]
+        if link.bandwidth_kib_s:
+            way += ["rate", f"{link.bandwidth_kib_s * 1024}bps"]
+    return towards, back
 
 
 def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> ProxyCost:

@@ -76,17 +76,20 @@ class Link:
     """What a proxy does to all that passes between generator and server.
 
     `delay_ms` is added to every round trip, more or less by at most `jitter_ms`; `bandwidth_kib_s` limits each
-    connection in each direction. None, or no delay: nothing of the kind is done.
+    connection in each direction. None, or no delay: nothing of the kind is done. With `loss_percent`, of the packets of
+    each direction, the kernel does all of it (netem), to the packets on their way to the proxy.
     """
 
     delay_ms: int
     jitter_ms: int | None = None
     bandwidth_kib_s: int | None = None
+    loss_percent: float | None = None
 
     def __str__(self) -> str:
         jitter = f"j{self.jitter_ms}" if self.jitter_ms else ""
         bandwidth = f"b{self.bandwidth_kib_s}" if self.bandwidth_kib_s else ""
-        return f"d{self.delay_ms}{jitter}{bandwidth}"
+        loss = "" if self.loss_percent is None else f"l{self.loss_percent:g}"
+        return f"d{self.delay_ms}{jitter}{bandwidth}{loss}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,7 @@ class Cell:
     delay_ms: int | None = None
     jitter_ms: int | None = None
     bandwidth_kib_s: int | None = None
+    loss_percent: float | None = None
     tls: Tls = "none"
     store_connections: int | None = None
     #: None for the built-in application; otherwise runtime, implementation and store are None.
@@ -145,7 +149,9 @@ class Cell:
     @property
     def link(self) -> Link | None:
         """The link that its load goes through; None if it goes straight to the service."""
-        return None if self.delay_ms is None else Link(self.delay_ms, self.jitter_ms, self.bandwidth_kib_s)
+        if self.delay_ms is None:
+            return None
+        return Link(self.delay_ms, self.jitter_ms, self.bandwidth_kib_s, self.loss_percent)
 
     @property
     def is_stream(self) -> bool:
@@ -182,6 +188,10 @@ class Cell:
 #: The names of all factors, and of those that a running service embodies as they are.
 FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
 _OF_SERVICE = tuple(each.name for each in dataclasses.fields(ServiceSpec) if each.name in FACTORS)
+#: The levels of those that not every cell names.
+FACTOR_DEFAULTS: Mapping[str, Any] = {
+    field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
+}
 
 
 def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[str, Collection[str]]) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 Transport = Literal["rest", "grpc", "socket"]
 #: What the services are written in.
 Implementation = Literal["python", "go"]
-Driver = Literal["wireload", "k6", "ghz", "fortio", "oha", "locust"]
+Driver = Literal["wireload", "k6", "ghz", "fortio", "oha", "locust", "grpcio"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
 LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay", "capacity"]
@@ -31,7 +31,7 @@ Comparable = Literal[
     "transport", "runtime", "implementation", "variant", "driver", "workers", "threads", "store", "store_connections",
     "codec", "connection", "connections", "tls", "payload", "concurrency", "replicas", "replicas_max", "placement",
     "balancing", "traffic_distribution", "disruption", "cpu_limit_millicores", "memory_limit_mib", "delay_ms",
-    "jitter_ms", "bandwidth_kib_s",
+    "jitter_ms", "bandwidth_kib_s", "loss_percent",
 ]  # fmt: skip
 
 COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
@@ -66,7 +66,9 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
         ("json", "protobuf"),
     ),
     "grpc": TransportFacts(
-        {"python": ("sync", "aio"), "go": ("grpc-go",)}, ("wireload", "k6", "ghz", "fortio"), ("protobuf",)
+        {"python": ("sync", "aio"), "go": ("grpc-go",)},
+        ("wireload", "k6", "ghz", "fortio", "locust", "grpcio"),
+        ("protobuf",),
     ),
     "socket": TransportFacts(
         {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("wireload", "k6"), ("json", "protobuf")
@@ -120,6 +122,7 @@ def find_defaults(
         "delay_ms": None,
         "jitter_ms": None,
         "bandwidth_kib_s": None,
+        "loss_percent": None,
         **(CLUSTER_DEFAULTS if target == "kubernetes" else {**dict.fromkeys(CLUSTER_ONLY), "replicas": 1}),
     }
 

@@ -288,7 +288,7 @@ def _merge(
         bytes_sent=_sum_known(part.bytes_sent for part in parts),
         bytes_received=_sum_known(part.bytes_received for part in parts),
         bytes_requests=_sum_known(part.bytes_requests for part in parts),
-        streams=_merge_streams([part.streams for part in parts if part.streams]),
+        streams=_merge_streams([part.streams for part in parts if part.streams], merge_seconds),
         errors=choose_most_frequent(error for part in parts for error in part.errors),
         error_classes=dict(classes),
         failures=_join_windows([part.failures for part in parts if part.failures]),
@@ -296,13 +296,14 @@ def _merge(
     )
 
 
-def _merge_streams(streams: Sequence[Streams]) -> Streams | None:
-    """Add up streams that were read in parallel; they are never read in consecutive parts."""
+def _merge_streams(
+    streams: Sequence[Streams], merge_seconds: Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
+) -> Streams | None:
     if not streams:
         return None
     return Streams(
         items_total=sum(each.items_total for each in streams),
-        items_per_second=_add_up(each.items_per_second for each in streams),
+        items_per_second=merge_seconds([each.items_per_second for each in streams]),
         cancelled=sum(each.cancelled for each in streams),
     )
 

@@ -17,7 +17,7 @@ WITH_TRANSPORT = (
     "implementation", "runtime", "codec", "threads", "workers", "store", "store_connections", "connection", "tls",
     "replicas", "replicas_max", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing",
     "traffic_distribution", "disruption", "driver",
-    "delay_ms", "jitter_ms", "bandwidth_kib_s",
+    "delay_ms", "jitter_ms", "bandwidth_kib_s", "loss_percent",
 )  # fmt: skip
 
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
@@ -74,6 +74,7 @@ _FACTOR_LABELS = {
     "delay_ms": "delay of a round trip, ms",
     "jitter_ms": "jitter, ms",
     "bandwidth_kib_s": "bandwidth of a connection, KiB/s",
+    "loss_percent": "packets lost, %",
 }
 
 _SAYINGS = {
@@ -85,6 +86,7 @@ _SAYINGS = {
     "delay_ms": "{} ms away",
     "jitter_ms": "±{} ms",
     "bandwidth_kib_s": "at {} KiB/s",
+    "loss_percent": "losing {} % of packets",
 }
 
 #: The same as subjects of a sentence, and what it is where there is none.
@@ -93,6 +95,7 @@ _OPTIONAL = {
     "delay_ms": ("a delay of {} ms", "no proxy"),
     "jitter_ms": ("a jitter of {} ms", "no jitter"),
     "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
+    "loss_percent": ("a loss of {} % of packets", "no loss of packets"),
 }
 
 

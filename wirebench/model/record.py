@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from wirebench.model.cell import FACTORS
+from wirebench.model.cell import FACTOR_DEFAULTS, FACTORS
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram import Histogram
@@ -339,6 +339,8 @@ class Record(FrozenModel):
     @field_validator("factors")
     @classmethod
     def _check_factors(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        # A factor that is younger than the record has its default.
+        factors = {**FACTOR_DEFAULTS, **factors}
         missing = [name for name in FACTORS if name not in factors]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")

@@ -53,6 +53,7 @@ SEARCH_WINDOWS_MAX = 100
 TIMEOUT_S_MAX = 60.0
 DELAY_MS_MAX = 5_000
 #: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
+LOSS_PERCENT_MAX = 50
 BANDWIDTH_KIB_S_MIN = 8
 BANDWIDTH_KIB_S_MAX = 16_384
 WINDOW_S_MIN = 0.5
@@ -122,6 +123,9 @@ class Network(StrictModel):
             Annotated[int, Field(ge=BANDWIDTH_KIB_S_MIN, le=BANDWIDTH_KIB_S_MAX)] | None,
             BeforeValidator(_read_none),
         ]
+    ] = _LEFT_OUT
+    loss_percent: Levels[
+        Annotated[Annotated[float, Field(ge=0, le=LOSS_PERCENT_MAX)] | None, BeforeValidator(_read_none)]
     ] = _LEFT_OUT
 
 

@@ -17,6 +17,10 @@ def _can_be_numbered(operation: Operation) -> bool:
     return not (operation.stream or operation.deletes or (operation.creates and operation.find_input("repeat")))
 
 
+def _can_be_numbered_or_streams(operation: Operation) -> bool:
+    return operation.stream or _can_be_numbered(operation)
+
+
 def _only_reads(operation: Operation) -> bool:
     """Return whether it can be the same request again and again."""
     return not (operation.stream or operation.writes)
@@ -53,6 +57,13 @@ def _check_plain_json(operation: Operation, transport: Transport) -> str:
     ):
         return "it sends no headers of an application"
     return "it sends JSON alone" if transport == "rest" and operation.sends_text else ""
+
+
+def _check_locust_request(operation: Operation, transport: Transport) -> str:
+    """Return why locust can't send an operation: its HTTP client is not told when the items of a stream come."""
+    if operation.stream and transport == "rest":
+        return "it reads streams over gRPC alone"
+    return _check_plain_json(operation, transport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +136,16 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
         reopens=frozenset({"rest"}),
     ),
     "locust": DriverFacts(
-        sends=_can_be_numbered,
+        sends=_can_be_numbered_or_streams,
+        no_other_operation="its users send one request over and over, and number what they create",
+        no_request=_check_locust_request,
+        no_open_load="paces its users by their replies, so an open load by it has no response time",
+    ),
+    "grpcio": DriverFacts(
+        sends=_can_be_numbered_or_streams,
         no_other_operation="its users send one request over and over, and number what they create",
         no_request=_check_plain_json,
-        no_open_load="paces its users by their replies, so an open load by it has no response time",
+        no_open_load="sends when it has a reply, so an open load by it has no response time",
     ),
 }
 

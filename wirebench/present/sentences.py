@@ -259,7 +259,7 @@ def _name_sides(comparison: Comparison) -> tuple[str, str]:
             subject, baseline = comparison.subject_level, comparison.baseline_level
         case "tls":
             subject, baseline = (describe_level("tls", factors) for factors in cells)
-        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" | "replicas_max" as factor:
+        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" | "loss_percent" | "replicas_max" as factor:
             subject, baseline = (describe_optional_level(factor, factors[factor]) for factors in cells)
         case "concurrency":
             subject, baseline = (pluralise(int(factors["concurrency"] or 0), "connection") for factors in cells)

@@ -15,8 +15,10 @@ from wirebench.measure import environment
 from wirebench.measure.ids import IdLayout, lay_out
 from wirebench.measure.variants import check_variants
 from wirebench.model.run_info import RunInfo
+from wirebench.model.scenario import locate_factor
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.plan import Plan
+from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import Target, toxiproxy
 
 
@@ -34,6 +36,10 @@ def prepare(plan: Plan, target: Target) -> None:
     shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
     if shaped and toxiproxy.read_version() is None:
         raise UsageError(f"toxiproxy, which factors.network needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
+    if any(cell.loss_percent is not None for cell in plan.cells) and (missing := explain_no_netem()):
+        message = f"{plan.scenario.locate(locate_factor('loss_percent'))}: packets can't be lost here: {missing}"
+        hint = "it takes root and the kernel's sch_netem; without loss_percent a proxy delays and limits the bandwidth"
+        raise UsageError(message, hint)
     if target.load_pods is None:
         _check_capacity(plan)
     if target.prometheus:

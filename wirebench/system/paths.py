@@ -25,7 +25,8 @@ POSTGRES_URL = ROOT / "build" / "postgres" / "url"
 TOOLS = ROOT / ".tools" / "bin"
 #: What `make driver-locust` installs, in a virtual environment of its own, and what its users do.
 LOCUST = ROOT / ".tools" / "locust"
-LOCUSTFILE = ROOT / "drivers" / "locust" / "locustfile.py"
+LOCUSTFILE = ROOT / "drivers" / "python" / "locustfile.py"
+GRPC_CLIENT = ROOT / "drivers" / "python" / "grpc_client.py"
 APPLICATIONS = ROOT / "applications"
 #: The built-in application: what its operations send and expect.
 APPLICATION = APPLICATIONS / "users.yaml"

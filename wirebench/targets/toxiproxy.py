@@ -47,13 +47,13 @@ class Toxiproxy:
     port: int
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def open_route(self, upstream: str, link: Link | None = None) -> str:
+    def open_route(self, upstream: str, link: Link | None = None, host: str = LOOPBACK) -> str:
         """Have connections passed on to `host:port` through a link, or as they are; return where to connect instead.
 
-        Raises WirebenchError.
+        `host` is the address of this machine to connect to. Raises WirebenchError.
         """
         name, wanted = f"route-{next(self._numbers)}", build_toxics(link) if link else []
-        opened = self._call("POST", "/proxies", {"name": name, "listen": f"{LOOPBACK}:0", "upstream": upstream})
+        opened = self._call("POST", "/proxies", {"name": name, "listen": f"{host}:0", "upstream": upstream})
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
         # Those of a direction in the order in which they work.

@@ -1,4 +1,4 @@
-"""fortio, oha and locust: their command lines, and what is made of what they tell."""
+"""fortio, oha, locust and grpcio: their command lines, and what is made of what they tell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from wirebench.targets import LocalTarget, divide_cores
 
 CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
 JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
-OTHERS = ("fortio", "oha", "locust")
+OTHERS = ("fortio", "oha", "locust", "grpcio")
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
         told = [place for place, each in enumerate(arguments) if each in {"--cacert", "--cert", "--key"}]
         assert expected == [arguments[place + more] for place in told for more in (0, 1)]
         written = " ".join((*arguments, *(path.read_text() for path in part.folder.glob("urls.txt"))))
-        assert "https://127.0.0.1:1" in written
+        assert "https://127.0.0.1:1" in written or "--tls" in arguments
         assert "http://" not in written
 
 

@@ -53,7 +53,7 @@ def test_every_example_makes_a_plan(path: Path) -> None:
         (
             "{rest: k6,",
             "{rest: wrk,",
-            "6: factors.driver.rest: must be one of wireload, k6, ghz, fortio, oha, locust (it is 'wrk')",
+            "6: factors.driver.rest: must be one of wireload, k6, ghz, fortio, oha, locust, grpcio (it is 'wrk')",
         ),
         (
             "operation: users.get",

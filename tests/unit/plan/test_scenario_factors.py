@@ -163,8 +163,8 @@ compare: driver
         ),
         (
             "[fortio, k6]",
-            "[locust, k6]",
-            "4: factors.driver.grpc: grpc has no driver 'locust'",
+            "[oha, k6]",
+            "4: factors.driver.grpc: grpc has no driver 'oha'",
             "choose from wireload, k6, ghz, ",
         ),
         (

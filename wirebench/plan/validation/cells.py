@@ -242,3 +242,14 @@ def _validate_link(cell: Cell) -> CellFindings:
         nameless = "the proxies before them" if cell.link else "these"
         message = f"ghz finds the replicas by their common name, and {nameless} have none"
         yield "driver", message, "drive it by wireload or k6, or choose another balancing"
+    if cell.loss_percent is None:
+        return
+    if cell.link is None:
+        message = "a load that goes straight to the service loses no packets"
+        yield "loss_percent", message, "set delay_ms to 0 in place of none"
+    if cell.placement is not None:
+        message = "shaping a pod's packets takes a privileged container, and load pods have none"
+        yield "loss_percent", message, "measure it with the target local, or leave it out"
+    if cell.tls != "none":
+        message = "certificates name this machine, and not the address that the load has beyond the network"
+        yield "loss_percent", message, "set factors.tls to none"

@@ -37,7 +37,7 @@ _WINDOW_OVER_OBJECTIVE = 10
 
 #: Keys that not all drivers know: those that do, and what the others do instead.
 _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
-    "timeout_s": (frozenset({"wireload", "k6", "ghz", "oha"}), "has a timeout of its own"),
+    "timeout_s": (frozenset({"wireload", "k6", "ghz", "oha", "grpcio"}), "has a timeout of its own"),
     "spawn_rate_per_s": (frozenset({"wireload", "k6", "locust"}), "starts all its users at once"),
 }
 

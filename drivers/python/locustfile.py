@@ -1,14 +1,17 @@
-"""Load on the REST service by locust, which tells every request that its users make.
+"""Load on REST and gRPC services by locust; every request that its users make is written down.
 
 By hand:
 
-    .tools/locust/bin/locust --headless --locustfile drivers/locust/locustfile.py --host http://127.0.0.1:5000 \
+    .tools/locust/bin/locust --headless --locustfile drivers/python/locustfile.py --host http://127.0.0.1:5000 \
         --users 8 --spawn-rate 8 --run-time 3s --stop-timeout 10 --calls calls.json \
-        --requests requests.json   # [["GET", "/api/users/1000001", null, {"data.id": 1000001}]]
+        --requests requests.json RestUser   # [["GET", "/api/users/1000001", null, {"data.id": 1000001}]]
 
-FastHttpUser, because locust's other client is several times slower and would be what is measured. Each user keeps one
-connection and sends when it has its reply. A latency begins before the request is written, holds connecting where that
-was needed, and ends when locust has the whole body: one thread serves all users, and what waits for it is in there too.
+`GrpcUser` takes `--host 127.0.0.1:50051`, `--descriptors` and the requests of grpc_client.py.
+
+REST: FastHttpUser, because locust's other client is several times slower and would be what is measured. Each user keeps
+one connection and sends when it has its reply. A latency begins before the request is written, holds connecting where
+that was needed, and ends when locust has the whole body: one thread serves all users, and what waits for it is in there
+too. gRPC: grpcio under gevent, as locust's documentation has it.
 """
 
 from __future__ import annotations
@@ -17,26 +20,19 @@ import functools
 import itertools
 import json
 import operator
-import random
 import ssl
-from array import array
 from pathlib import Path
 from typing import Any
 
 import gevent.ssl
-from locust import FastHttpUser, constant, events, task
+import grpc.experimental.gevent
+from grpc_client import CHECK_EVERY, FRESH, TIMEOUT_S, Client, Log, Requests, make_chooser, open_channel, write_logs
+from locust import FastHttpUser, User, constant, events, task
+from locust.exception import StopUser
 
-TIMEOUT_S = 10.0
-CHECK_EVERY = 100
-#: What stands for the id of a record to create.
-FRESH = str(2**31 - 1)
-
-ends_unix_ns = array("q")
-latencies_ns = array("q")
-#: The place of each request's outcome in `outcomes`: an HTTP status, or what was raised instead.
-places = array("q")
-outcomes: dict[str, int] = {}
-mismatches: list[str] = []
+#: Outcomes of REST are an HTTP status, or what was raised instead.
+rest_log = Log()
+grpc_clients: list[Client] = []
 
 
 @events.init_command_line_parser.add_listener
@@ -47,6 +43,8 @@ def add_options(parser: Any) -> None:
         required=True,
         help="file of what to choose from, as JSON: [[method, path, body, {path in the reply: value}]]",
     )
+    parser.add_argument("--descriptors", help="descriptor set of the messages of gRPC")
+    parser.add_argument("--tls", action="store_true", help="of gRPC")
     parser.add_argument("--create-from", type=int, help=f"put ids from here on in place of {FRESH}")
     parser.add_argument("--calls", required=True, help="file to write every request to, as JSON")
     parser.add_argument("--operation", default="request", help="how locust's own statistics name the requests")
@@ -57,30 +55,30 @@ def add_options(parser: Any) -> None:
 
 
 @events.request.add_listener
-def keep(start_time: float, response_time: float, response: Any, exception: Any, **_: Any) -> None:
+def keep(request_type: str, start_time: float, response_time: float, response: Any, exception: Any, **_: Any) -> None:
     """Keep one request: it began at `start_time`, in seconds since 1970, and took `response_time`, in milliseconds."""
+    if request_type == GrpcUser.request_type:  # which its client has kept
+        return
     status = response.status_code
     outcome = str(status) if status else f"{type(exception).__name__}: {exception}"
-    ends_unix_ns.append(round(start_time * 1e9 + response_time * 1e6))
-    latencies_ns.append(round(response_time * 1e6))
-    places.append(outcomes.setdefault(outcome, len(outcomes)))
+    rest_log.add(round(start_time * 1e9 + response_time * 1e6), round(response_time * 1e6), outcome)
+
+
+@events.test_stopping.add_listener
+def stop(**_: Any) -> None:
+    """Cancel the streams that are on their way."""
+    for client in grpc_clients:
+        client.stop()
 
 
 @events.test_stop.add_listener
 def write(environment: Any, **_: Any) -> None:
     """Write all requests down, once no user makes any more."""
-    columns = {
-        "ends_unix_ns": ends_unix_ns.tolist(),
-        "latencies_ns": latencies_ns.tolist(),
-        "outcome": places.tolist(),
-        "outcomes": list(outcomes),
-        "mismatches": len(mismatches),
-    }
-    Path(environment.parsed_options.calls).write_text(json.dumps(columns), encoding="utf-8")
+    write_logs(Path(environment.parsed_options.calls), [rest_log, *(client.log for client in grpc_clients)])
 
 
-class Load(FastHttpUser):
-    """One user, who never thinks."""
+class RestUser(FastHttpUser):
+    """A user of REST, who never thinks."""
 
     wait_time = constant(0)
     network_timeout = TIMEOUT_S
@@ -97,7 +95,7 @@ class Load(FastHttpUser):
     def on_start(self) -> None:
         """Give each user random choices of its own."""
         self.options = self.environment.parsed_options
-        self.random = random.Random(self.options.seed * 10_007 + next(self.users))  # noqa: S311 - load, not a secret
+        self.random = make_chooser(self.options.seed, next(self.users))
         self.choices = read_requests(self.options.requests)
         self.until_check = 0
 
@@ -113,8 +111,43 @@ class Load(FastHttpUser):
         if self.until_check == 0 and reply.status_code // 100 == 2:  # noqa: PLR2004 - 2xx
             self.until_check = CHECK_EVERY
             if not answers(reply, expected):
-                mismatches.append(reply.text)
+                rest_log.mismatches += 1
         self.until_check -= self.until_check > 0
+
+
+class GrpcUser(User):
+    """A user of gRPC, who never thinks."""
+
+    wait_time = constant(0)
+    request_type = "grpc"
+    users = itertools.count()
+
+    def on_start(self) -> None:
+        """Open a channel."""
+        self.options = options = self.environment.parsed_options
+        requests = read_grpc_requests(options.requests, options.descriptors, options.create_from)
+        channel = open_channel(self.host, options.cacert, options.cert, options.key, tls=options.tls)
+        self.client = Client(channel, requests, make_chooser(options.seed, next(self.users)), TIMEOUT_S)
+        grpc_clients.append(self.client)
+
+    @task
+    def once(self) -> None:
+        """Send one request."""
+        if self.client.stopped:
+            raise StopUser
+        latency_ns, outcome = self.client.send()
+        error = None if outcome == "OK" else RuntimeError(outcome)
+        self.environment.events.request.fire(
+            request_type=self.request_type, name=self.options.operation, response_time=latency_ns / 1e6,
+            response_length=0, response=None, exception=error, start_time=0, context={},
+        )  # fmt: skip
+
+
+@functools.cache  # by all users
+def read_grpc_requests(requests: str, descriptors: str, create_from: int | None) -> Requests:
+    """Read what to choose from, and have grpcio wait as gevent does."""
+    grpc.experimental.gevent.init_gevent()
+    return Requests(Path(requests), Path(descriptors), create_from)
 
 
 @functools.cache  # by all users

@@ -1,0 +1,141 @@
+"""drivers/python/grpc_client.py: what it rejects, and what is made of what it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import jobs
+from wirebench.drivers import DRIVERS
+from wirebench.drivers.per_request import Part, PerRequestDriver, classify_grpcio, fold, read_columns
+from wirebench.errors import WirebenchError
+from wirebench.model.contract import Driver
+from wirebench.model.histogram_file import DriverVersion, merge
+from wirebench.system.paths import CONTRACT, GRPC_CLIENT
+
+MS = 1_000_000
+START_NS = 10**18
+VERSION = DriverVersion(name="grpcio", version="1")
+
+
+def run_client(folder: Path, requests: object, descriptors: Path = CONTRACT) -> subprocess.CompletedProcess[str]:
+    """Run the client against an address where nothing listens."""
+    file = folder / "requests.json"
+    file.write_text(json.dumps(requests), encoding="utf-8")
+    arguments: list[str | Path] = [
+        "--address",
+        "127.0.0.1:1",
+        "--duration-s",
+        "0.1",
+        "--descriptors",
+        descriptors,
+        "--requests",
+        file,
+    ]
+    command = [sys.executable, GRPC_CLIENT, *arguments, "--calls", folder / "calls.json"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "expected"),
+    [
+        ("wirebench.v1.UserService/GetUser", {"id": 1}, "can't connect to 127.0.0.1:1"),
+        ("wirebench.v1.UserService/Nothing", {"id": 1}, "wirebench.v1.UserService.Nothing"),
+        ("wirebench.v1.UserService/GetUser", {"name": 1}, 'no field named "name"'),
+    ],
+)
+def test_a_load_that_cannot_begin_fails_and_says_why(
+    tmp_path: Path, call: str, message: dict[str, object], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No service, a call that isn't in the descriptors, a field that its message doesn't have."""
+    monkeypatch.setenv("GRPC_VERBOSITY", "NONE")
+    done = run_client(tmp_path, [[call, message, {}]])
+    assert 1 == done.returncode
+    assert expected in done.stderr
+    assert not (tmp_path / "calls.json").exists()
+
+
+def test_descriptors_that_are_none_are_rejected(tmp_path: Path) -> None:
+    """A file that is no descriptor set ends the client before it connects."""
+    (tmp_path / "bad.binpb").write_text("no descriptors", encoding="utf-8")
+    done = run_client(tmp_path, [["a.B/C", {}, {}]], tmp_path / "bad.binpb")
+    assert 1 == done.returncode
+    assert "DecodeError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("OK", ("ok", "")),
+        ("NOT_FOUND: no user", ("not_found", "no user")),
+        ("DEADLINE_EXCEEDED: Deadline Exceeded", ("deadline_exceeded", "Deadline Exceeded")),
+        ("DATA_LOSS: x: y", ("unknown", "x: y")),
+    ],
+)
+def test_outcomes_of_grpcio(outcome: str, expected: tuple[str, str]) -> None:
+    """A code as grpcio names it, and its details."""
+    assert expected == classify_grpcio(outcome)
+
+
+def write_streams(path: Path) -> None:
+    """Write two streams as the client does: one ended, one had no item, and the last was cancelled."""
+    columns = {
+        "ends_unix_ns": [START_NS + 130 * MS],
+        "latencies_ns": [130 * MS],
+        "outcome": [0],
+        "outcomes": ["OK"],
+        "streams": {
+            "sent_unix_ns": [START_NS, START_NS + 10 * MS, START_NS + 140 * MS],
+            "items": [2, 0, 1],
+            "arrivals_unix_ns": [START_NS + 50 * MS, START_NS + 120 * MS, START_NS + 170 * MS],
+        },
+        "mismatches": 0,
+        "cancelled": 1,
+    }
+    path.write_text(json.dumps(columns), encoding="utf-8")
+
+
+def test_items_are_timed_from_the_request_or_from_the_item_before(tmp_path: Path) -> None:
+    """First items of a window wait since their stream was asked for, the others since the one before."""
+    write_streams(tmp_path / "calls.json")
+    file = fold(read_columns(tmp_path / "calls.json", classify_grpcio, streams=True), "s", 0.1, 1.0, VERSION)
+    waits = {each.clock: each.count for each in file.series}
+    assert {"service": 1, "first_item": 1, "gap": 1} == waits
+    assert pytest.approx(0.1, rel=0.01) == file.items_sum_s  # 30 ms to a first item, and a gap of 70 ms
+    assert file.streams is not None
+    assert (3, 1) == (file.streams.items_total, file.streams.cancelled)
+    assert 2 == file.sent
+
+
+def test_parts_of_a_stream_follow_each_other(tmp_path: Path) -> None:
+    """Items of each second come one part after the other, and not on top of each other."""
+    write_streams(tmp_path / "calls.json")
+    part = fold(read_columns(tmp_path / "calls.json", classify_grpcio, streams=True), "s", 0.0, 1.0, VERSION)
+    merged = merge([part, part]).streams
+    assert merged is not None
+    assert (3, 3) == merged.items_per_second
+
+
+def test_a_load_without_the_items_is_an_error(tmp_path: Path) -> None:
+    """A stream's times must be there; one line names the file."""
+    (tmp_path / "calls.json").write_text('{"ends_unix_ns": [], "latencies_ns": []}', encoding="utf-8")
+    with pytest.raises(WirebenchError, match="can't read what the load was"):
+        read_columns(tmp_path / "calls.json", classify_grpcio, streams=True)
+
+
+@pytest.mark.parametrize("name", ["grpcio", "locust"])
+def test_streams_ask_for_the_items_of_their_cell(name: Driver, tmp_path: Path) -> None:
+    """The message has the scenario's number of items and rate."""
+    driver = DRIVERS[name]
+    assert isinstance(driver, PerRequestDriver)
+    streams = dataclasses.replace(
+        jobs.CELL, driver=name, operation="ledger.stream_transactions", stream_items=7, stream_rate_limit_per_s=50
+    )
+    driver.build_arguments(dataclasses.replace(jobs.JOB, cell=streams), Part(0, 0.5, 1.0, tmp_path))
+    (request,) = json.loads((tmp_path / "requests.json").read_text(encoding="utf-8"))
+    assert ["wirebench.v1.LedgerService/StreamTransactions", {"limit": 7, "rate_limit": 50}, {}] == request

@@ -1,0 +1,77 @@
+"""A network namespace that a pair of virtual interfaces joins to this machine: another machine, as far as TCP sees."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from wirebench.system import processes
+from wirebench.system.processes import ProcessError
+
+_TIMEOUT_S = 20.0
+#: 198.18.0.0/15 is for measurements between networks (RFC 2544); each namespace has four addresses of it.
+_FIRST = IPv4Address("198.18.0.0")
+_NAMESPACES = 2**15
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkNamespace:
+    """A namespace, its address, and the address of this machine that it sees."""
+
+    name: str
+    address: str
+    host_address: str
+    interface: str
+    host_interface: str
+
+    def wrap(self, arguments: Sequence[str | Path]) -> list[str | Path]:
+        """Return a command line that runs another one in the namespace, with the same process id."""
+        return ["ip", "netns", "exec", self.name, *arguments]
+
+    def shape(self, towards: Sequence[str], back: Sequence[str]) -> None:
+        """Have the kernel shape what comes in and what leaves, in the words of tc-netem(8). Raises ProcessError."""
+        _run("tc", "qdisc", "replace", "dev", self.host_interface, "root", "netem", *towards)
+        _run(*self.wrap(["tc", "qdisc", "replace", "dev", self.interface, "root", "netem", *back]))
+
+
+@contextlib.contextmanager
+def open_namespace() -> Iterator[NetworkNamespace]:
+    """Make a namespace, and remove it with its interfaces. Raises ProcessError."""
+    number = os.getpid()
+    first = _FIRST + 4 * (number % _NAMESPACES)
+    made = NetworkNamespace(f"wirebench-{number}", str(first + 2), str(first + 1), f"wb{number}n", f"wb{number}h")
+    _run("ip", "netns", "add", made.name)
+    try:
+        _run("ip", "link", "add", made.host_interface, "type", "veth", "peer", made.interface, "netns", made.name)
+        _run("ip", "address", "add", f"{made.host_address}/30", "dev", made.host_interface)
+        _run("ip", "link", "set", made.host_interface, "up")
+        _run("ip", "-n", made.name, "address", "add", f"{made.address}/30", "dev", made.interface)
+        _run("ip", "-n", made.name, "link", "set", made.interface, "up")
+        _run("ip", "-n", made.name, "link", "set", "lo", "up")
+        yield made
+    finally:
+        # Its end of the pair goes with it, and ours with its end; at once, and not when the kernel gets to it.
+        with contextlib.suppress(ProcessError):
+            _run("ip", "link", "delete", made.host_interface)
+        _run("ip", "netns", "delete", made.name)
+
+
+def explain_no_netem() -> str:
+    """Return why a network can't be shaped here; empty if it can."""
+    if not (shutil.which("ip") and shutil.which("tc")):
+        return "there is no ip or tc (Debian: iproute2)"
+    try:
+        with open_namespace() as namespace:
+            namespace.shape(["loss", "1%"], ["loss", "1%"])
+    except ProcessError as error:
+        return f"{error}: {error.details.strip()}" if error.details else str(error)
+    return ""
+
+
+def _run(*arguments: str | Path) -> None:
+    processes.run(str(arguments[0]), arguments, _TIMEOUT_S)
