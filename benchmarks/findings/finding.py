@@ -79,7 +79,7 @@ class Finding:
 
     @property
     def silence(self) -> Sequence[str]:
-        """What it doesn't say: verdicts that were withheld or undecided, and what makes its figures less sure."""
+        """What it doesn't say: verdicts that were withheld or undecided, and caveats."""
         return list(self._list_silence())
 
     def _list_silence(self) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,7 @@ _CODE: Mapping[str, tuple[Path, ...]] = {
     "gRPC in Go: grpc-go": (_GO / "rpc/server.go",),
     "socket in Go: goroutines": (_GO / "socket/server.go", _GO / "socket/connection.go"),
 }
+_COLUMNS = 120
 #: Counts are given in tens: a line more or less says nothing.
 _LINES_STEP = 10
 
@@ -54,7 +56,7 @@ class Scenario:
 
 def list_scenarios() -> list[Scenario]:
     """Return the scenarios that come with wirebench."""
-    return [Scenario(path.stem, read_scenario(path).question) for path in sorted(SCENARIOS.glob("*.yaml"))]
+    return [Scenario(path.stem, read_scenario(path).question) for path in sorted(SCENARIOS.rglob("*.yaml"))]
 
 
 def write_page(bundles: Path, docs: Path) -> Path:
@@ -77,13 +79,13 @@ def write_page(bundles: Path, docs: Path) -> Path:
         drawn = {name: f"{pictures.name}/{finding.draw(pictures)}" for name, finding in findings.items()}
         page = _render(scenarios, findings, drawn)
     path = docs / PAGE
-    write_atomic(path, page)
+    write_atomic(path, wrap(page))
     return path
 
 
 def _render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pictures: Mapping[str, str]) -> str:
     def link(scenario: str) -> str:
-        return f"[`{scenario}`](#{scenario})"
+        return f"[`{scenario}`](#{scenario})" if scenario in findings else f"`{scenario}`"
 
     def compare(scenario: str, one: str, other: str, **factors: Any) -> str:  # noqa: ANN401 - of any factor
         if scenario not in findings:
@@ -114,6 +116,20 @@ def _render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pict
         figure=figure,
         code={name: _round_lines(map(count_lines, files)) for name, files in _CODE.items()},
     )
+
+
+def wrap(page: str) -> str:
+    """Wrap prose and lists as the other pages do; tables, headings and commands stay as they are."""
+    parts = re.split(r"(?ms)(^```.*?^```$)", page)
+    return "".join(part if part.startswith("```") else "".join(map(_wrap_line, part.splitlines())) for part in parts)
+
+
+def _wrap_line(line: str) -> str:
+    if line.startswith(("|", "#")):
+        return line
+    indent = "  " if line.startswith("- ") else ""
+    wrapped = textwrap.wrap(line, _COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrapped) + "\n"
 
 
 def count_lines(path: Path) -> int:

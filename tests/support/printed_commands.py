@@ -79,6 +79,8 @@ RULES = (
     Rule(WIREBENCH + r"(run|verify) question.yaml", Place.ELSEWHERE, "tests/contract/test_own_services.py"),
     Rule(WIREBENCH + r"resume.*", Place.ELSEWHERE, "tests/contract/test_resume.py"),
     Rule(WIREBENCH + r"(run quick --until-settled|run capacity|calibrate).*", Place.PARSED, "takes minutes"),
+    Rule(r"\.tools/bin/wirebench-go (rest|grpc) --host .*|" + WIREBENCH + r"run two-machines\.yaml", Place.ELSEWHERE,
+         "tests/contract/test_two_machines.py"),
     Rule(WIREBENCH + r"run .*--target external.*", Place.HERE, needs=(REST, GRPC, SOCKET)),
     Rule(r"make run-\w+.*", Place.HERE, until="ready|listening|Listening|running on"),
     Rule(r"\.(venv|tools)/bin/wirebench-(rest|go rest)", Place.HERE, until="ready|listening|Listening|running on"),
