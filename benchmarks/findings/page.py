@@ -77,13 +77,15 @@ def write_page(bundles: Path, docs: Path) -> Path:
         if unknown := findings.keys() - {each.name for each in scenarios}:
             raise UsageError(f"there is no scenario {', '.join(sorted(unknown))}", f"remove its bundle from {bundles}")
         drawn = {name: f"{pictures.name}/{finding.draw(pictures)}" for name, finding in findings.items()}
-        page = _render(scenarios, findings, drawn)
+        page = render(scenarios, findings, drawn)
     path = docs / PAGE
     write_atomic(path, wrap(page))
     return path
 
 
-def _render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pictures: Mapping[str, str]) -> str:
+def render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pictures: Mapping[str, str]) -> str:
+    """Return the page as Markdown, before its lines are wrapped."""
+
     def link(scenario: str) -> str:
         return f"[`{scenario}`](#{scenario})" if scenario in findings else f"`{scenario}`"
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from benchmarks.findings import page
 from benchmarks.findings.page import BUNDLES, count_lines, list_scenarios, write_page
 from tests.support.report_run import RunBuilder
+from wirebench.cli.list_ import plan_anywhere
 from wirebench.errors import UsageError
+from wirebench.model.metric import METRICS
+from wirebench.plan.load import read_scenario
 from wirebench.results.bundle.write import write_bundle
 from wirebench.results.runs import Run
 
@@ -120,3 +126,39 @@ def test_lines_of_code_are_neither_blank_nor_comments(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text('"""Says\n\nmuch."""\n\n# why\nx = 1\n\n\ndef f():\n    """Say."""\n    return x\n')
     (tmp_path / "a.go").write_text("// why\npackage a\n\nvar x = 1 // one\n")
     assert (3, 2) == (count_lines(tmp_path / "a.py"), count_lines(tmp_path / "a.go"))
+
+
+class PlannedFinding:
+    """A finding of a scenario that wasn't measured: it answers with nothing, and knows which cells there would be."""
+
+    bundle, digest, command, size_kib = Path("x.wirebench.tar.gz"), "0", "wirebench run", 1
+    answer: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    silence: tuple[str, ...] = ()
+
+    def __init__(self, scenario: str) -> None:
+        plan, _ = plan_anywhere(read_scenario(scenario))
+        self.compared, self.cells = plan.scenario.compare, [cell.factors for cell in plan.cells]
+        self.run = SimpleNamespace(info=SimpleNamespace(id="x", blocks=1, machine={}))
+
+    def _select(self, **factors: object) -> list[dict[str, Any]]:
+        return [cell for cell in self.cells if all(cell[name] == level for name, level in factors.items())]
+
+    def compare(self, one: str, other: str, **factors: object) -> str:
+        """Find both cells."""
+        levels = {str(cell[str(self.compared)]) for cell in self._select(**factors)}
+        assert {one, other} <= levels, f"{one}, {other} at {factors}"
+        return ""
+
+    def figure(self, metric: str, **factors: object) -> str:
+        """Find the cell."""
+        assert metric in METRICS
+        assert 1 == len(self._select(**factors)), factors
+        return ""
+
+
+def test_what_the_page_quotes_is_measured_by_its_scenario() -> None:
+    """Each comparison and figure of the template is of cells that the scenario has: it fails here, not after a run."""
+    scenarios = list_scenarios()
+    planned: Any = {each.name: PlannedFinding(each.name) for each in scenarios}
+    page.render(scenarios, planned, defaultdict(str))
