@@ -154,7 +154,8 @@ def test_a_load_whose_pod_is_lost_ends_at_once_and_leaves_nothing(cluster: Clust
     load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "5m")
     wait_until(lambda: load.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
     time.sleep(5)
-    cluster.kubectl("delete", "pod", "load-socket-1-0", "--namespace", NAMESPACE, "--grace-period=0", "--force")
+    selector = "--selector=app.kubernetes.io/instance=wirebench-load-socket"
+    cluster.kubectl("delete", "pod", selector, "--namespace", NAMESPACE, "--grace-period=0", "--force")
     killed = time.monotonic()
     status, _, stderr = ended(load)
     assert 1 == status
