@@ -12,6 +12,7 @@ import typer
 
 from wirebench.cli.options import Cluster, make_target_option
 from wirebench.cli.target import make_target_options
+from wirebench.cli.verbosity import note
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import climb_ladder, estimate_duration_s, list_transports, write_undisturbed
@@ -72,7 +73,7 @@ def calibrate(
     with handle_interrupts(STOPPING), _open_load_pods(options) if in_cluster else _open_this_machine() as climb:
         pair_s = sum(estimate_duration_s(name) for name, _ in pairs) / len(pairs) + in_cluster * AROUND_S
         left = TimeLeft(len(pairs), pair_s)
-        _note(f"about {format_duration(left.compute_s())}")
+        note(f"about {format_duration(left.compute_s())}")
         sys.stdout.write(_ROW.format(*_HEADINGS))
         failed: dict[str, str] = {}
         try:
@@ -82,17 +83,13 @@ def calibrate(
                 except WirebenchError as error:
                     failed[f"{name} {spoken} ({error.message})"] = error.hint
                 left.count_done(done)
-                _note(f"{done}/{len(pairs)}: {name} {spoken}; {format_duration(left.compute_s())} left")
+                note(f"{done}/{len(pairs)}: {name} {spoken}; {format_duration(left.compute_s())} left")
         except Interrupted:
-            _note(f"{path} has what was complete" if path else "nothing was kept")
+            note(f"{path} has what was complete" if path else "nothing was kept")
             raise
     if failed:
         raise WirebenchError(f"not calibrated: {', '.join(failed)}", "; ".join(dict.fromkeys(failed.values())))
-    _note(f"{path} is written; `wirebench doctor` shows it")
-
-
-def _note(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    note(f"{path} is written; `wirebench doctor` shows it")
 
 
 @contextlib.contextmanager
@@ -103,8 +100,8 @@ def _open_this_machine() -> Iterator[Climb]:
         # Not before: a run that had the cores until now may have added to it.
         calibration, problem = read_calibration(Fingerprint.of(cores))
         for caveat in filter(None, (problem, *find_warnings(cores))):
-            _note(caveat)
-        _note(str(cores))
+            note(caveat)
+        note(str(cores))
 
         def climb(driver: Driver, transport: Transport) -> Path:
             nonlocal calibration
@@ -138,15 +135,15 @@ def _open_load_pods(options: TargetOptions) -> Iterator[Climb]:
         target.start(())
         first = pods.calibrate(target.load_pods, load)
         if problem := read_calibration(first.conditions, first.versions)[1]:
-            _note(problem)
-        _note(f"in load pods with a CPU limit of {first.conditions.cpu_limit:g} on {first.conditions.cpu}")
+            note(problem)
+        note(f"in load pods with a CPU limit of {first.conditions.cpu_limit:g} on {first.conditions.cpu}")
         yield climb
     finally:
         target.clean_up()
     # What a cluster runs beside its load pods is there in runs as well.
     if max(others, default=0) > INTERFERENCE_MAX:
         share = f"up to {max(others):.0%} of the node's CPU time"
-        _note(f"other programs took {share}: errors are wider, and ceilings lower, than on a quieter node")
+        note(f"other programs took {share}: errors are wider, and ceilings lower, than on a quieter node")
 
 
 def _choose(drivers: Sequence[str], transports: Sequence[str]) -> list[tuple[Driver, Transport]]:

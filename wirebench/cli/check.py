@@ -7,29 +7,16 @@ from typing import Annotated
 
 import typer
 from pydantic import TypeAdapter
-from rich.console import Console
-from rich.table import Table
 
-from wirebench.analysis.budget import BudgetCheck, check_budget
+from wirebench.analysis.budget import check_budget
 from wirebench.cli.options import BuildFiles, Json, Out, complete_runs
-from wirebench.cli.output import make_console, print_json, warn_of_damaged
+from wirebench.cli.output import make_console, print_json, print_summary, warn_of_damaged
 from wirebench.model.budget import read_budget
-from wirebench.present.budget_sentences import (
-    HEADINGS,
-    describe_check,
-    list_budget_caveats,
-    make_budget_build_summary,
-    summarise_check,
-    tabulate_check,
-)
+from wirebench.present.budget_sentences import make_budget_build_summary
 from wirebench.present.data import BudgetCheckData, describe_budget_check
-from wirebench.present.escape import escape_controls
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
 
 _A_RUN = "its name, its folder, or `last`."
-
-#: How each verdict looks in a terminal.
-_STYLES = {"met": "green", "broken": "red", "withheld": "yellow"}
 
 
 def check(  # noqa: PLR0913 - one parameter an option
@@ -57,29 +44,12 @@ def check(  # noqa: PLR0913 - one parameter an option
     limits, source = read_budget(budget)
     head = find_run(run, out, warn_of_damaged)
     found = check_budget(limits, source, head, find_run(base, out, warn_of_damaged) if base else None)
+    summary = make_budget_build_summary(found)
     if json:
         print_json(TypeAdapter(BudgetCheckData).dump_python(describe_budget_check(found), mode="json"))
     else:
-        print_check(found, make_console())
-    files.write(make_budget_build_summary(found))
+        print_summary(summary, make_console())
+    files.write(summary)
     failing = found.with_verdict("broken", "undecided", "withheld") if strict else found.with_verdict("broken")
     if failing:
         raise typer.Exit(1)
-
-
-def print_check(found: BudgetCheck, console: Console) -> None:
-    """Print a table of limits, why some are neither met nor broken, and what all of them come to."""
-    against = f", base {found.base.id}" if found.base else ""
-    console.print(f"\nrun {found.run.id}{against}", style="bold")
-    table = Table(
-        *HEADINGS,
-        caption="latencies and counts are of all blocks; tested is the typical one (geometric mean)",
-    )
-    for each in found.checks:
-        table.add_row(*map(escape_controls, tabulate_check(each)), style=_STYLES.get(each.verdict))
-    console.print(table)
-    for each in found.with_verdict("broken", "undecided", "withheld"):
-        console.print(f"• {escape_controls(describe_check(each))}", soft_wrap=True)
-    for remark in list_budget_caveats(found):
-        console.print(f"! {escape_controls(remark)}", style="yellow", soft_wrap=True)
-    console.print(summarise_check(found), style="bold", soft_wrap=True)

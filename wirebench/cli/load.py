@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from wirebench.cli.duration import parse_duration_s
-from wirebench.cli.options import Cluster, Verbosity
+from wirebench.cli.options import Cluster, Verbosity, parse_duration_s
 from wirebench.cli.output import make_console
 from wirebench.cli.progress import Countdown
 from wirebench.cli.verbosity import note

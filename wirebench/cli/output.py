@@ -10,38 +10,40 @@ from typing import Any, TextIO
 
 import orjson
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.analysis.pauses import describe_pauses
-from wirebench.analysis.scaling import find_scalings
-from wirebench.analysis.series import find_series
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.table import print_table
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_gate, pluralise
-from wirebench.present.caveats import describe_calibrated_load, describe_calibration, describe_disturbances
+from wirebench.present.build_summary import BuildSummary
+from wirebench.present.caveats import list_caveats
 from wirebench.present.escape import escape_controls
 from wirebench.present.remarks import (
-    describe_capacities,
     describe_common_factors,
     describe_disruptions,
     describe_handshakes,
     describe_looks,
-    describe_proxy_cost,
-    describe_recoveries,
-    describe_sweep,
-    describe_uneven_workers,
-    describe_zones,
+    list_notes,
+    write_answer,
 )
-from wirebench.present.scaling import describe_scalings
-from wirebench.present.sentences import describe_comparison, describe_correction, describe_few_blocks
+from wirebench.present.sentences import describe_correction, describe_few_blocks
+from wirebench.present.table import make_terminal_table, make_verdict_table
 from wirebench.results.runs import DamagedRun, Run
 from wirebench.system.paths import IS_WHEEL, ROOT
 
 #: As wide as a table may get where there is no terminal to set a limit.
 _PLAIN_WIDTH = 10_000
 _ERROR_TEXTS_SHOWN = 5
+_CAPTIONS = {
+    "compare": "latencies are of all blocks; others, and the ratio head / base, are geometric means of blocks",
+    "check": "latencies and counts are of all blocks; tested is the typical one (geometric mean)",
+}
+_VERDICT_STYLES = {"faster": "green", "slower": "red", "met": "green", "broken": "red", "withheld": "yellow"}
+_VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it"
+_AGREEMENT = "How far the drivers agree on the same service"
 
 
 def print_error(error: WirebenchError) -> None:
@@ -96,6 +98,28 @@ def _escape_lines(text: str) -> str:
     return "\n".join(map(escape_controls, text.split("\n")))
 
 
+def print_summary(summary: BuildSummary, console: Console) -> None:
+    """Print a table of what was checked, a sentence for each row that needs one, and what all of them come to."""
+    runs = [("base", summary.base), ("head" if summary.command == "compare" else "run", summary.run)]
+    console.print("\n" + ", ".join(f"{name} {run.id}" for name, run in runs if run), style="bold")
+    table = Table(caption=_CAPTIONS[summary.command])
+    for heading in summary.headings:
+        is_number = heading in ("base", "head", "ratio")
+        table.add_column(
+            heading, justify="right" if is_number else "left", overflow="fold" if is_number else "ellipsis"
+        )
+    for row in summary.rows:
+        style = _VERDICT_STYLES.get(row.figures[-1].partition(",")[0])
+        table.add_row(*map(escape_controls, row.figures), style=style)
+    console.print(table)
+    for row in summary.rows:
+        if summary.command == "compare" or row.outcome != "passed":
+            console.print(f"• {escape_controls(f'{row.figures[0]}: {row.sentence}')}", soft_wrap=True)
+    for caveat in summary.caveats:
+        console.print(f"! {escape_controls(caveat)}", style="yellow", soft_wrap=True)
+    console.print(summary.sentence, style="bold", soft_wrap=True)
+
+
 def print_run(run: Run, console: Console) -> None:
     """Print a run on what `make_console` returns: its question, a table of cells, a sentence a comparison, failures."""
     cells = summarise(run.records, run.info.compare)
@@ -108,30 +132,37 @@ def print_run(run: Run, console: Console) -> None:
         )
     if run.info.status == "incomplete":
         console.print(f"`wirebench resume {run.info.id}` measures the rest, where these were measured.", style="yellow")
-    if not cells:
-        return
+    if cells:
+        _print_figures(run, cells, console)
+
+
+def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> None:
     if alike := describe_common_factors(cells):
         console.print(f"{'All cells' if len(cells) > 1 else 'The cell'}: {alike}", soft_wrap=True)
-    print_table(cells, console)
+    print_table(make_terminal_table(cells), console)
+    blocks = max(len(cell.records) for cell in cells)
+    if blocks > 1:
+        console.print(
+            f"Requests and errors are sums of {blocks} blocks, latencies of all requests; others are geometric means.",
+            soft_wrap=True,
+        )
     comparisons = find_comparisons(run)
-    for comparison in comparisons:
-        console.print(f"• {describe_comparison(comparison)}", soft_wrap=True)
-    remarks = (
+    for heading, instruments in ((_VERDICTS, False), (_AGREEMENT, True)):
+        if shown := [each for each in comparisons if each.instruments == instruments]:
+            console.print(f"\n{heading}", style="bold", soft_wrap=True)
+            print_table(make_verdict_table(shown), console)
+    for sentence in write_answer(run, comparisons):
+        console.print(f"• {sentence}", soft_wrap=True)
+    for remark in (
         *filter(None, (describe_correction(comparisons), describe_looks(run.info))),
         *describe_disruptions(cells),
-        *describe_capacities(cells, run.info.looks_planned),
-        *describe_recoveries(cells),
-        *map(describe_sweep, find_series(cells, "concurrency")),
-        *describe_scalings(find_scalings(cells)),
         *describe_handshakes(cells),
-    )
-    single = (describe_proxy_cost(cells), describe_zones(cells), describe_uneven_workers(cells))
-    for line in (*remarks, *filter(None, single)):
-        console.print(f"• {line}", soft_wrap=True)
+        *list_notes(cells),
+    ):
+        console.print(f"• {remark}", soft_wrap=True)
     for warning in (
-        *describe_pauses(run),
-        *describe_disturbances(run),
-        *filter(None, [describe_calibration(run), describe_calibrated_load(run), describe_few_blocks(comparisons)]),
+        *list_caveats(run),
+        *filter(None, [describe_few_blocks(comparisons)]),
         *_describe_failed_gates(cells),
         *_describe_errors(cells),
     ):

@@ -21,9 +21,7 @@ from wirebench.cli.options import (
     complete_scenarios,
     make_target_option,
 )
-from wirebench.cli.overrides import Overrides
-from wirebench.cli.requests import RequestOptions, write_requests
-from wirebench.cli.settling import Settling
+from wirebench.cli.run_options import Overrides, RequestOptions, Settling, write_requests
 from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError
 from wirebench.plan.load import find_scenario, read_scenario

@@ -12,15 +12,10 @@ from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
 from wirebench.present.numbers import ABSENT, format_ci, format_ends, format_metric, format_number
 from wirebench.present.sentences import explain_withheld, format_interval
 
-#: The columns of `tabulate_check`.
-HEADINGS = ("cell", "limit", "measured", "verdict")
+_HEADINGS = ("cell", "limit", "measured", "verdict")
 
 _COUNTED: tuple[BudgetVerdict, ...] = ("met", "broken", "undecided")
 _OUTCOMES: dict[BudgetVerdict, Outcome] = {"met": "passed", "broken": "failed"}
-
-
-def tabulate_check(check: LimitCheck) -> tuple[str, ...]:
-    return describe_common_factors(check.cell.factors), name_limit(check), format_figure(check), check.verdict
 
 
 def name_limit(check: LimitCheck) -> str:
@@ -109,7 +104,7 @@ def make_budget_build_summary(found: BudgetCheck) -> BuildSummary:
         command="check",
         run=found.run,
         base=found.base,
-        headings=HEADINGS,
+        headings=_HEADINGS,
         rows=tuple(map(_make_build_row, found.checks)),
         sentence=summarise_check(found),
         caveats=tuple(list_budget_caveats(found)),
@@ -117,12 +112,12 @@ def make_budget_build_summary(found: BudgetCheck) -> BuildSummary:
 
 
 def _make_build_row(check: LimitCheck) -> BuildRow:
-    *figures, verdict = tabulate_check(check)
-    why = explain_verdict(check)
+    cell, limit = describe_common_factors(check.cell.factors), name_limit(check)
     return BuildRow(
-        name=f"{describe_common_factors(check.cell.factors)}: {name_limit(check)}",
+        name=f"{cell}: {limit}",
         outcome=_OUTCOMES.get(check.verdict, "skipped"),
-        figures=(*figures, f"{verdict} ({why})" if why else verdict),
+        figures=(cell, limit, format_figure(check), check.verdict),
+        why=explain_verdict(check),
         sentence=describe_limit(check),
         measured_s=check.cell.measured_s,
     )

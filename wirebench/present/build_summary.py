@@ -1,4 +1,4 @@
-"""What a build shows of a comparison or of budgets: JUnit XML for its list of tests, Markdown for a pull request."""
+"""What `compare` and `check` come to: for the terminal, JUnit XML for a build's tests, Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ _ORDER: tuple[Outcome, ...] = ("failed", "skipped", "passed")
 class BuildRow:
     """What was checked of a cell: `figures` stand in the table, `sentence` says the same in words.
 
-    `measured_s` is how long the windows of the cell were together.
+    The first of them is the cell, the last the verdict; `why` explains one that is missing. `measured_s` is how long
+    the windows of the cell were together.
     """
 
     name: str
     outcome: Outcome
     figures: tuple[str, ...]
+    why: str
     sentence: str
     measured_s: float
 
@@ -109,6 +111,7 @@ def _write_lines(summary: BuildSummary) -> Iterator[str]:
     ordered = sorted(summary.rows, key=lambda row: _ORDER.index(row.outcome))
     for row in ordered[:MARKDOWN_ROWS_MAX]:
         *figures, verdict = map(escape_markdown, row.figures)
+        verdict += f" ({escape_markdown(row.why)})" if row.why else ""
         yield _write_row((*figures, f"**{verdict}**" if row.outcome == "failed" else verdict))
     if len(ordered) > MARKDOWN_ROWS_MAX:
         yield ""

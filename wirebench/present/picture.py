@@ -19,8 +19,7 @@ from wirebench.present.charts.plot import Mark, PlotSeries
 from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart, interval_of
 from wirebench.present.latencies import CellLatency
-from wirebench.present.remarks import describe_sweep
-from wirebench.present.scaling import describe_scalings, draw_scalings
+from wirebench.present.scaling import draw_scalings
 
 CLOCKS: Mapping[Clock, str] = {
     "service": "service time",
@@ -136,11 +135,10 @@ def _find_metric(clock: Clock, percentile: str) -> Metric:
 
 @dataclass(frozen=True, slots=True)
 class FactorSection:
-    """All that is drawn over one factor, and what it comes to in words."""
+    """All that is drawn over one factor."""
 
     factor: str
     heading: str
-    sentences: tuple[str, ...]
     legend: tuple[Style, ...]
     #: Small multiples: those of a metric share their scales.
     charts: tuple[Chart, ...]
@@ -148,16 +146,13 @@ class FactorSection:
 
 def make_chapters(cells: Sequence[CellSummary]) -> tuple[FactorSection, ...]:
     metrics = [METRICS[name] for name in _OVER_FACTORS]
-    return tuple(_add_laws(make_chapter(cells, factor, metrics), cells) for factor in find_numeric_factors(cells))
-
-
-def _add_laws(chapter: FactorSection, cells: Sequence[CellSummary]) -> FactorSection:
-    scalings = [each for each in find_scalings(cells) if each.series.factor == chapter.factor]
-    return replace(
-        chapter,
-        sentences=(*chapter.sentences, *describe_scalings(scalings)),
-        charts=(*chapter.charts, *draw_scalings(scalings)),
-    )
+    scalings = find_scalings(cells)
+    chapters = []
+    for factor in find_numeric_factors(cells):
+        chapter = make_chapter(cells, factor, metrics)
+        laws = draw_scalings(each for each in scalings if each.series.factor == factor)
+        chapters.append(replace(chapter, charts=(*chapter.charts, *laws)))
+    return tuple(chapters)
 
 
 def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> FactorSection:
@@ -171,8 +166,7 @@ def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Me
         if not (metric.name == "throughput" and all(cell.factors["rate_per_s"] for cell in cells))
         for chart in _draw_levels(found, metric, looks, label)
     )
-    sentences = tuple(capitalise(describe_sweep(each)) for each in found) if factor == "concurrency" else ()
-    return FactorSection(factor, f"Over {label}", sentences, tuple(looks.values()), charts)
+    return FactorSection(factor, f"Over {label}", tuple(looks.values()), charts)
 
 
 def _name_series(of: FactorSeries) -> str:

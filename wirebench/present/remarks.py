@@ -216,6 +216,12 @@ def _from_to(values: Sequence[float], digits: int = 1) -> str:
     return "–".join(dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values))))
 
 
+def list_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
+    """Say what the proxy cost, which requests stayed in the load's zone, and where workers had uneven shares."""
+    notes = (describe_proxy_cost(cells), describe_zones(cells), describe_uneven_workers(cells))
+    return tuple(filter(None, notes))
+
+
 def describe_proxy_cost(cells: Iterable[CellSummary]) -> str:
     """Say what the proxy that loads went through costs by itself; nothing if there was none."""
     seen = [(name_transport(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]

@@ -24,8 +24,7 @@ from wirebench.present.sentences import (
 #: So many cells that one run lacks are named.
 _NAMED_MAX = 6
 
-#: The columns of `tabulate_change`.
-HEADINGS = ("cell", "figure", "base", "head", "ratio", "verdict")
+_HEADINGS = ("cell", "figure", "base", "head", "ratio", "verdict")
 
 _COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive")
 
@@ -57,26 +56,13 @@ def summarise_change(change: CellChange) -> str:
     return f"{format_interval(ratio)}: {verdict}" if ratio else verdict
 
 
-def tabulate_change(change: CellChange) -> tuple[str, ...]:
-    """Return a row of a table: what is judged of a cell, its figure in each run, the ratio, the verdict."""
-    metric = change.metric
-    ratio = change.ratios.get(metric.name)
-    return (
-        describe_common_factors(change.subject.factors),
-        metric.heading,
-        *(format_number(cell.figure(metric)) for cell in (change.baseline, change.subject)),
-        format_interval(ratio) if ratio else ABSENT,
-        f"{change.verdict}{', beyond the margin' if change.regressed else ''}",
-    )
-
-
 def make_build_summary(found: RunComparison) -> BuildSummary:
     """Return what a build shows: a cell that has regressed failed, and one without a verdict was skipped."""
     return BuildSummary(
         command="compare",
         run=found.head,
         base=found.base,
-        headings=HEADINGS,
+        headings=_HEADINGS,
         rows=tuple(map(_make_build_row, found.changes)),
         sentence=summarise_comparison(found),
         caveats=tuple(list_caveats(found)),
@@ -86,12 +72,19 @@ def make_build_summary(found: RunComparison) -> BuildSummary:
 def _make_build_row(change: CellChange) -> BuildRow:
     has_verdict = change.verdict not in ("withheld", "inconclusive")
     outcome: Outcome = "failed" if change.regressed else "passed" if has_verdict else "skipped"
-    *figures, verdict = tabulate_change(change)
-    why = explain_withheld_change(change) if change.verdict == "withheld" else ""
+    name, metric = describe_common_factors(change.subject.factors), change.metric
+    ratio = change.ratios.get(metric.name)
     return BuildRow(
-        name=describe_common_factors(change.subject.factors),
+        name=name,
         outcome=outcome,
-        figures=(*figures, f"{verdict} ({why})" if why else verdict),
+        figures=(
+            name,
+            metric.heading,
+            *(format_number(cell.figure(metric)) for cell in (change.baseline, change.subject)),
+            format_interval(ratio) if ratio else ABSENT,
+            f"{change.verdict}{', beyond the margin' if change.regressed else ''}",
+        ),
+        why=explain_withheld_change(change) if change.verdict == "withheld" else "",
         sentence=describe_verdict(change),
         measured_s=change.subject.measured_s,
     )

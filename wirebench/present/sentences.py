@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.pair import CellPair, Verdict
@@ -22,7 +22,7 @@ from wirebench.model.labels import (
 from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.model.record import Gate
 from wirebench.model.scenario import BLOCKS_MAX
-from wirebench.present.numbers import format_ci
+from wirebench.present.numbers import ABSENT, format_ci, format_ends
 
 SUMMARY_SENTENCES_MAX = 3
 
@@ -83,20 +83,59 @@ def describe_situation(comparison: Comparison) -> str:
 
 def describe_verdict(comparison: Comparison) -> str:
     """Say what a comparison supports, without the situation; a whole sentence."""
-    subject, baseline = _name_sides(comparison)
     if comparison.instruments:
+        subject, baseline = _name_sides(comparison)
         return f"on the same service, {subject} measured {_describe_disagreement(comparison, baseline)}."
-    measured, said = format_ratios(comparison), state_verdict(comparison)
-    besides = [f" {_describe_cross_check(comparison, check)}." for check in comparison.checks]
-    checked = "".join([*besides, *(f" {describe_gain(gain)}" for gain in comparison.gains)])
-    match comparison.verdict:
-        case "withheld":
-            return f"{said}; measured {measured}.{checked}"
-        case "inconclusive":
-            blocks = str(comparison.ratios[comparison.metric.name].blocks)
-            return f"{said}: {measured}.{describe_detectable_ratio(comparison, blocks)}{checked}"
-        case _:
-            return f"{said}: {measured}.{checked}"
+    measured = "; measured" if comparison.verdict == "withheld" else ":"
+    first = f"{state_verdict(comparison)}{measured} {format_ratios(comparison)}."
+    return " ".join((first, *_list_further_sentences(comparison)))
+
+
+def _list_further_sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield what more blocks would tell, what other drivers measured, and who gains more."""
+    if comparison.verdict == "inconclusive":
+        blocks = str(comparison.ratios[comparison.metric.name].blocks)
+        if detectable := describe_detectable_ratio(comparison, blocks).strip():
+            yield detectable
+    yield from (f"{_describe_cross_check(comparison, check)}." for check in comparison.checks)
+    yield from map(describe_gain, comparison.gains)
+
+
+def name_verdict(comparison: Comparison) -> str:
+    """Name a comparison's verdict in a table; two drivers of one cell have none."""
+    return ABSENT if comparison.instruments else comparison.verdict
+
+
+def name_pair(comparison: Comparison) -> str:
+    return " / ".join(_name_sides(comparison))
+
+
+def list_metrics(comparison: CellPair) -> tuple[str, ...]:
+    """Return the metrics whose ratios are told: that which is judged, and those beside it."""
+    if isinstance(comparison, Comparison) and comparison.instruments:
+        return INSTRUMENT_METRICS
+    return comparison.metric.name, *(name for name in _BESIDE if name != comparison.metric.name)
+
+
+def format_short_ratio(comparison: Comparison, name: str) -> str:
+    """Write a ratio and its interval for a table: `1.58× 1.46–1.71`, with `!` where a gate failed for it alone."""
+    if (ratio := comparison.ratios.get(name)) is None:
+        return ABSENT
+    ends = "" if ratio.low is None else f" {format_ends(ratio.low, ratio.high, _format_number)}"
+    return f"{format_estimate(ratio.estimate)}{ends}{'!' * bool(_list_doubts(comparison, name))}"
+
+
+def list_remarks(comparison: Comparison) -> Iterator[str]:
+    """Yield what stands below a comparison in a table: why it has no verdict, what isn't reliable, and the rest."""
+    if comparison.verdict == "withheld" and not comparison.instruments:
+        yield f"withheld ({explain_withheld(comparison.failed_gates) or 'nothing to compare'})"
+    by_gates: dict[str, list[str]] = {}
+    for name in filter(comparison.ratios.__contains__, list_metrics(comparison)):
+        if doubts := _list_doubts(comparison, name):
+            by_gates.setdefault(doubts, []).append(METRICS[name].label)
+    yield from (f"{' and '.join(labels)}: unreliable ({gates})" for gates, labels in by_gates.items())
+    if not comparison.instruments:
+        yield from _list_further_sentences(comparison)
 
 
 def state_verdict(comparison: Comparison) -> str:
@@ -168,8 +207,7 @@ def describe_certainty(comparisons: Sequence[Comparison]) -> str:
 
 def format_ratios(pair: CellPair) -> str:
     """Say the ratios of two cells: that which is judged, and those that are told beside it."""
-    names = (pair.metric.name, *(name for name in _BESIDE if name != pair.metric.name))
-    return ", ".join(format_ratio(pair, name) for name in names if name in pair.ratios) or "nothing"
+    return ", ".join(format_ratio(pair, name) for name in list_metrics(pair) if name in pair.ratios) or "nothing"
 
 
 def format_ratio(pair: CellPair, name: str) -> str:
@@ -177,10 +215,15 @@ def format_ratio(pair: CellPair, name: str) -> str:
 
 
 def _describe_doubt(pair: CellPair, name: str) -> str:
-    """Say which gates failed for a figure that is told beside the verdict, but for those that withhold the verdict."""
-    said = {gate.name for gate in pair.failed_gates}
-    failed = format_gate_names([gate for gate in pair.unfit(name) if gate.name not in said])
-    return f" (unreliable: {failed})" if failed else ""
+    doubts = _list_doubts(pair, name)
+    return f" (unreliable: {doubts})" if doubts else ""
+
+
+def _list_doubts(pair: CellPair, name: str) -> str:
+    """Name the gates that failed for a figure, but for those that withhold the verdict."""
+    is_judged = not (isinstance(pair, Comparison) and pair.instruments)
+    explained = {gate.name for gate in pair.failed_gates} if is_judged else set[str]()
+    return format_gate_names(gate for gate in pair.unfit(name) if gate.name not in explained)
 
 
 def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> str:
@@ -277,13 +320,8 @@ def _is(subject: str) -> str:
 
 
 def _describe_disagreement(comparison: Comparison, other: str) -> str:
-    parts = []
-    for name in INSTRUMENT_METRICS:
-        if ratio := comparison.ratios.get(name):
-            failed = format_gate_names(comparison.unfit(name))
-            doubt = f" (unreliable: {failed})" if failed else ""
-            parts.append(f"{format_interval(ratio)} the {METRICS[name].label}{doubt}")
-    return f"{', '.join(parts)} of {other}" if parts else f"nothing to compare with {other}"
+    measured = ", ".join(format_ratio(comparison, name) for name in INSTRUMENT_METRICS if name in comparison.ratios)
+    return f"{measured} of {other}" if measured else f"nothing to compare with {other}"
 
 
 def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:

@@ -1,70 +1,95 @@
-"""The table: each cell's figures over all its blocks."""
+"""Tables of cells and of comparisons, for the report, the pages and the terminal."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import format_error, name_gate
+from wirebench.model.labels import describe_situation, format_error, name_gate
 from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
 from wirebench.model.record import Record
+from wirebench.present import sentences
 from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number, format_range
 from wirebench.present.picture import Groups
 
 _T = TypeVar("_T", int, float)
 
+#: The metrics of the terminal's table.
+_TERMINAL = (
+    "requests", *CAPACITIES, "throughput", "mean", "p50", "p95", "p99", "max", "errors", "cpu",
+    "items", "item_rate", "first_item", "gap", "item_cpu",
+)  # fmt: skip
 #: A smaller error of the driver, as a share of the figure, isn't shown beside it.
 _SMALL_ERROR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A figure of every cell: of its records, or of its row in the index."""
+    """A figure of every row: of a cell's records, of its row in the index, or of a comparison."""
 
     heading: str
     unit: str
     figure: Callable[[Any], str]
+    #: Whether the terminal leaves it out where it has no room for all columns.
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One cell: its name, its figures in the order of the columns, and the gates that failed."""
+    """A name, figures in the order of the columns, the gates that failed, and what else to know of the row."""
 
     name: str
     figures: tuple[str, ...]
-    failed_gates: tuple[str, ...]
+    failed_gates: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class TableGroup(NamedTuple):
+    """Rows under a title; it is empty where there is nothing to tell apart."""
+
+    title: str
+    rows: tuple[TableRow, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Each note once, after the names of its rows unless it holds for all of them."""
+        names: dict[str, list[str]] = {}
+        for row in self.rows:
+            for note in row.notes:
+                names.setdefault(note, []).append(row.name)
+        return tuple(note if len(of) == len(self.rows) else f"{', '.join(of)}: {note}" for note, of in names.items())
 
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """The columns that have any figure, and rows in groups with a title each."""
+    """The columns that have any figure, and rows in groups."""
 
     columns: tuple[TableColumn, ...]
-    groups: tuple[tuple[str, tuple[TableRow, ...]], ...]
+    groups: tuple[TableGroup, ...]
+    #: What the names of the rows are of.
+    subject: str = "cell"
 
 
 def make_table(
-    groups: Mapping[str, Sequence[tuple[str, Iterable[str], Any]]], columns: Iterable[TableColumn]
+    groups: Mapping[str, Sequence[tuple[str, Iterable[str], Any]]],
+    columns: Iterable[TableColumn],
+    list_notes: Callable[[Any], Iterable[str]] = lambda _: (),
 ) -> FigureTable:
-    """Lay out cells, each with its name and failed gates, in groups; a column that is empty everywhere goes."""
-    cells = [cell for group in groups.values() for *_, cell in group]
-    shown = tuple(column for column in columns if any(column.figure(cell) != ABSENT for cell in cells))
+    """Lay out what is in groups, each with its name and failed gates; a column that is empty everywhere goes."""
+    of_rows = [of for group in groups.values() for *_, of in group]
+    shown = tuple(column for column in columns if any(column.figure(of) != ABSENT for of in of_rows))
+
+    def make_row(name: str, gates: Iterable[str], of: object) -> TableRow:
+        figures = tuple(column.figure(of) for column in shown)
+        return TableRow(name, figures, tuple(map(name_gate, gates)), tuple(list_notes(of)))
+
     return FigureTable(
-        shown,
-        tuple(
-            (
-                title,
-                tuple(
-                    TableRow(name, tuple(column.figure(cell) for column in shown), tuple(map(name_gate, gates)))
-                    for name, gates, cell in group
-                ),
-            )
-            for title, group in groups.items()
-        ),
+        shown, tuple(TableGroup(title, tuple(make_row(*row) for row in group)) for title, group in groups.items())
     )
 
 
@@ -106,6 +131,47 @@ def format_spread(cell: CellSummary) -> str:
     return f"{format_number(spread)}×" if spread else ABSENT
 
 
+def make_terminal_table(cells: Iterable[CellSummary]) -> FigureTable:
+    """Return the figures that people look for first, under short headings."""
+    groups: dict[str, list[CellSummary]] = {}
+    for cell in cells:
+        groups.setdefault(describe_situation(cell.factors), []).append(cell)
+    return make_table(list_rows(groups), _list_terminal_columns(), _describe_failed_gates)
+
+
+def _describe_failed_gates(cell: CellSummary) -> Iterator[str]:
+    if failed := sorted(name_gate(gate.name) for gate in cell.failed_gates()):
+        yield f"failed gates: {', '.join(failed)}"
+
+
+def _list_terminal_columns() -> Iterator[TableColumn]:
+    for name in _TERMINAL:
+        yield replace(make_column(name), heading=METRICS[name].column)
+    ceiling = METRICS["ceiling_share"]
+    yield TableColumn("blocks", "max / min", format_spread, is_optional=True)
+    yield TableColumn("p99 of", "blocks", partial(_format_blocks, METRICS["p99"]), is_optional=True)
+    yield TableColumn("replicas", "%", _shares, is_optional=True)
+    yield TableColumn("generator", "CPU %", GENERATOR_CPU.figure, is_optional=True)
+    yield TableColumn("driver", "% of ceiling", lambda cell: format_number(cell.figure(ceiling)), is_optional=True)
+
+
+def make_verdict_table(comparisons: Iterable[Comparison]) -> FigureTable:
+    """Return the ratios of comparisons with their intervals, by situation, and what they support."""
+    groups: dict[str, list[tuple[str, Iterable[str], Comparison]]] = {}
+    metrics, judged = dict[str, None](), set[str]()
+    for each in comparisons:
+        row: tuple[str, Iterable[str], Comparison] = sentences.name_pair(each), (), each
+        groups.setdefault(sentences.describe_situation(each), []).append(row)
+        metrics |= dict.fromkeys(sentences.list_metrics(each))
+        judged.add(each.metric.column)
+    unit = f"on {judged.pop()}" if len(judged) == 1 else ""
+    columns = [
+        TableColumn("verdict", unit, sentences.name_verdict),
+        *(TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name)) for name in metrics),
+    ]
+    return replace(make_table(groups, columns, sentences.list_remarks), subject="ratio")
+
+
 def _shares(cell: CellSummary) -> str:
     return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT
 
@@ -134,8 +200,9 @@ def _generator_per_cent(record: Record) -> float | None:
 #: Columns of requests and streams alike.
 THROTTLED = TableColumn("throttled", "periods/s", read_mean(_throttled))
 MEMORY = TableColumn("server memory", "MiB, max", read_greatest(_memory_mib))
+GENERATOR_CPU = TableColumn("generator CPU", "%, max", read_greatest(_generator_per_cent))
 OF_THE_LOAD = (
-    TableColumn("generator CPU", "%, max", read_greatest(_generator_per_cent)),
+    GENERATOR_CPU,
     *map(make_column, DRIVERS),
     TableColumn("replicas", "% of requests", _shares),
     TableColumn("fairness", "of workers, min", _fairness),

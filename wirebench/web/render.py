@@ -15,6 +15,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from wirebench.present.templates import make_environment
+from wirebench.report.page import FOLDER as REPORT_FOLDER
 
 #: The pages that every page leads to.
 NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("History", "/history"), ("Live", "/live"))
@@ -39,7 +40,7 @@ def render(
 
 @functools.cache
 def _environment() -> Environment:
-    made = make_environment(_TEMPLATES)
+    made = make_environment(_TEMPLATES, REPORT_FOLDER)
     made.filters["linked"] = link_addresses
     made.globals |= {"navigation": NAVIGATION, "version": version("wirebench")}
     return made

@@ -13,8 +13,8 @@ import pytest
 from tests.support.command_line import wirebench
 from tests.support.judged_window import FAILING
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.cli.duration import parse_duration_s
 from wirebench.cli.load import print_load
+from wirebench.cli.options import parse_duration_s
 from wirebench.cli.output import make_console
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec

@@ -11,7 +11,7 @@ import yaml
 from tests.support.command_line import wirebench
 from tests.support.report_run import RunBuilder, cell
 from tests.support.scenario_text import read
-from wirebench.cli.overrides import Overrides
+from wirebench.cli.run_options import Overrides
 from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.overrides import Override, parse_assignment

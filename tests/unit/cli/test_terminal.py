@@ -16,6 +16,7 @@ import pytest
 from tests.support import stream_run
 from tests.support.command_line import wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.output import make_console
 from wirebench.cli.progress import Countdown
@@ -23,6 +24,7 @@ from wirebench.cli.table import print_table
 from wirebench.cli.verbosity import is_quiet, note, set_verbosity
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS
+from wirebench.present.table import make_terminal_table, make_verdict_table
 from wirebench.system.processes import run as run_program
 from wirebench.system.processes import start
 
@@ -34,7 +36,7 @@ def table(cells: tuple[CellSummary, ...], width: int) -> list[str]:
     text = io.StringIO()
     console = make_console(text)
     console.width = width
-    print_table(cells, console)
+    print_table(make_terminal_table(cells), console)
     return text.getvalue().splitlines()
 
 
@@ -43,12 +45,32 @@ def test_a_table_fits_80_columns(tmp_path: Path) -> None:
     cells = [cell(each, concurrency=level) for level in (1, 64) for each in TRANSPORTS]
     run = RunBuilder(cells=cells, blocks=2, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc"))
     lines = table(summarise(run.write(tmp_path).records), 80)
-    assert max(map(len, lines[:-1])) <= 80
+    assert max(map(len, lines)) <= 80
     assert HEADINGS == lines[0].split()
     assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()
-    first = ["users.get, 1 connection", "REST", "gRPC", "  ! failed gates: generator CPU", "socket"]
-    assert [*first, "users.get, 64 connections", *first[1:]] == [re.split(r" {3,}", line)[0] for line in lines[2:-1]]
-    assert "2 blocks" in lines[-1]
+    first = ["users.get, 1 connection", "REST", "gRPC", "socket", "  ! gRPC: failed gates: generator CPU"]
+    assert [*first, "users.get, 64 connections", *first[1:]] == [re.split(r" {3,}", line)[0] for line in lines[2:]]
+
+
+def test_verdicts_are_a_table_that_fits_80_columns(tmp_path: Path) -> None:
+    """Ratios by situation; what holds for all its rows is said once below them, and for some with their names."""
+    failed = (GENERATOR_GATE.model_copy(update={"metrics": ("throughput",)}),)
+    cells = [cell(each, concurrency=level) for level in (1, 16) for each in TRANSPORTS]
+    builder = RunBuilder(cells=cells, blocks=3, gates=lambda of, _: failed * (of.concurrency == 1))
+    run = builder.write(tmp_path)
+    text = io.StringIO()
+    console = make_console(text)
+    console.width = 80
+    print_table(make_verdict_table(find_comparisons(run)), console)
+    headings, unit, *lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert ["verdict", "req/s", "p99", "CPU/req"] == headings.split()
+    assert "on req/s" == unit.strip()
+    assert ["users.get, 1 connection", "gRPC / REST", "socket / REST", "socket / gRPC"] == [
+        line.partition("  ")[0] for line in lines[:4]
+    ]
+    assert "  ! withheld (failed gates: generator CPU)" == lines[4]
+    assert re.fullmatch(r"gRPC / REST +faster( +[\d.]+× [\d.]+–[\d.]+){3}", lines[6])
 
 
 @pytest.mark.parametrize("width", [10, 20, 40, 60, 79])

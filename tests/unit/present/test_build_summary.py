@@ -26,6 +26,7 @@ def row(name: str, outcome: Outcome = "passed") -> BuildRow:
         name=name,
         outcome=outcome,
         figures=(name, "1.00×", outcome),
+        why="",
         sentence=f"{name} has {outcome}.",
         measured_s=1.5,
     )

@@ -10,7 +10,7 @@ from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS
-from wirebench.present.groups import group_cells
+from wirebench.present.run_charts import group_cells
 
 
 def names_by_group(folder: Path, cells: tuple[Cell, ...], compared: str) -> dict[str, list[str]]:

@@ -26,10 +26,10 @@ from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
 from wirebench.present.charts.style import assign_styles, assign_styles_to_lines
 from wirebench.present.charts.svg import WIDTH
 from wirebench.present.facts import make_repeat_command
-from wirebench.present.groups import group_cells
 from wirebench.present.latencies import make_curve, read_latencies
 from wirebench.present.numbers import format_duration, format_moment, format_number
 from wirebench.present.picture import AnswerPicture, draw_answer, draw_metric, make_chapters
+from wirebench.present.run_charts import group_cells
 from wirebench.results.runs import Run
 
 
@@ -390,7 +390,7 @@ def test_a_sweep_draws_what_failed_a_gate_hollow_and_does_not_quote_it(tmp_path:
     assert ["REST", "socket"] == [style.name for style in section.legend]
     (p99,) = (Drawn(chart.svg) for chart in section.charts if chart.title.startswith("p99"))
     assert (2, 6, 3) == (len(p99.lines()), len(p99.marks()), len(p99.all("mark unfit")))
-    rest, socket, *_ = section.sentences
+    rest, socket, *_ = remarks.write_answer(run, ())
     assert "requests/s; p99 withheld, failed gates: samples)" in rest
     assert " at the p99)" in socket
 

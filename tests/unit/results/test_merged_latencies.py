@@ -24,7 +24,7 @@ from wirebench.model.metric import METRICS
 from wirebench.present.budget_sentences import format_figure
 from wirebench.present.data import describe_run_comparison
 from wirebench.present.numbers import format_number
-from wirebench.present.table import make_request_table
+from wirebench.present.table import make_request_table, make_terminal_table
 from wirebench.results.histograms import merge_blocks, read_histograms
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run, RunWriter, load_run
@@ -78,7 +78,7 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     assert dict.fromkeys(views, merged_ms) == pytest.approx(views)
     text = format_number(merged_ms)
     console = make_console(io.StringIO())
-    print_table([summary], console)
+    print_table(make_terminal_table([summary]), console)
     table = make_request_table({"": [summary]})
     ((_, (shown,)),) = table.groups
     assert text in console.file.getvalue()  # type: ignore[attr-defined]

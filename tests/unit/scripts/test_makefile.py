@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.printed_commands import parse
-from wirebench.cli.duration import parse_duration_s
+from wirebench.cli.options import parse_duration_s
 from wirebench.system.paths import ROOT
 
 VARIABLE = re.compile(r"(?m)^([A-Z_]+) \?= .*## ")

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.pair import CellPair
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.present import sentences
 from wirebench.present.charts.bars import AXIS_HEIGHT, Track
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.svg import WIDTH, Drawing, element, interval_of, text
+from wirebench.present.charts.svg import WIDTH, Chart, Drawing, element, interval_of, text
 from wirebench.present.numbers import format_number
 
 #: The metrics of a comparison that are drawn.
 LANES = ("throughput", *CAPACITIES, "p99", "cpu", "item_rate", "first_item", "item_cpu")
 
 #: The same of two drivers of one cell: the server's CPU is no reading of theirs.
-INSTRUMENT_LANES = ("throughput", "p50", "p99")
+INSTRUMENT_LANES = sentences.INSTRUMENT_METRICS
 
 _LEAST_REACH = 1.5
 _ROOM = 1.2
@@ -71,6 +73,18 @@ class Forest:
         if self.metrics is INSTRUMENT_LANES:
             return metric.column
         return f"{metric.column} {'→' if metric.higher_is_better else '←'}"
+
+
+def draw_forests(
+    comparisons: Sequence[Comparison], margin: float, metrics: Sequence[str] = LANES
+) -> dict[str, list[Chart]]:
+    """Draw the ratios of comparisons on one scale, by situation."""
+    forest = Forest.of(comparisons, margin, metrics)
+    drawn: dict[str, list[Chart]] = {}
+    for each in comparisons:
+        if svg := forest.draw(each):
+            drawn.setdefault(sentences.describe_situation(each), []).append(Chart(sentences.name_pair(each), "", svg))
+    return drawn
 
 
 def _lane(label: str, ratio: Ratio, track: Track, y: float, *, is_fit: bool) -> Iterator[Markup]:

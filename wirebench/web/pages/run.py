@@ -13,28 +13,20 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.analysis.summary import summarise
 from wirebench.model.labels import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.run_info import RunInfo
-from wirebench.present import load_curves, remarks
-from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.lines import assign_live_styles, draw_live
-from wirebench.present.claims import make_claims
-from wirebench.present.facts import failed_gates, list_facts, make_repeat_command
 from wirebench.present.numbers import ABSENT, format_number
-from wirebench.present.picture import make_chapters
 from wirebench.present.remarks import write_answer
-from wirebench.present.run_charts import draw_run
-from wirebench.present.sentences import describe_certainty, describe_few_blocks
+from wirebench.present.sentences import describe_few_blocks
 from wirebench.report import FILE_NAME
-from wirebench.report.page import render as render_report
+from wirebench.report.page import gather, render_report
 from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
 from wirebench.results.runs import load_info, load_run
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.histories import read_changed_ns
-from wirebench.web.pages.chapter import LATENCIES_MAX
 from wirebench.web.render import render
 
 #: A report has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
@@ -42,8 +34,8 @@ from wirebench.web.render import render
 _REPORT_HEADERS = {
     "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 }
-#: So many summaries, pages and reports are kept for the next who asks: a run may have thousands of records.
-_SUMMARIES_MAX, _RUNS_MAX, _REPORTS_MAX = 64, 16, 8
+#: So many summaries and pages are kept for the next who asks: a run may have thousands of records.
+_SUMMARIES_MAX, _RUNS_MAX = 64, 16
 _REQUESTS, _ITEMS = METRICS["throughput"].label, METRICS["item_rate"].label
 _CLOCKS = {"service": "service time", "response": "response time", "gap": "gap between items"}
 
@@ -73,25 +65,7 @@ def _link_dashboards(grafana: str, info: RunInfo, end_unix_ms: int) -> str:
 
 @functools.lru_cache(_RUNS_MAX)
 def _gather(folder: Path, changed_ns: int) -> dict[str, Any]:  # noqa: ARG001 - a changed run is drawn again
-    run = load_run(folder)
-    cells, comparisons = summarise(run.records, run.info.compare), find_comparisons(run)
-    charts = draw_run(run, cells, LATENCIES_MAX)
-    return {
-        "run": run,
-        "summary": write_answer(run, comparisons),
-        "caveat": describe_certainty(comparisons),
-        "doubts": list_caveats(run),
-        "claims": make_claims([each for each in comparisons if not each.instruments]),
-        "disruptions": remarks.describe_disruptions(cells),
-        "zones": remarks.describe_zones(cells),
-        "uneven_workers": remarks.describe_uneven_workers(cells),
-        "failed_gates": failed_gates(cells),
-        "command": make_repeat_command(run.info),
-        "facts": list_facts(run),
-        "charts": charts,
-        "over": make_chapters(cells),
-        "load_curves": load_curves.draw(charts.groups, charts.looks),
-    }
+    return gather(load_run(folder))
 
 
 def summarise_run(folder: Path) -> tuple[str, ...]:
@@ -118,12 +92,7 @@ def show_report(request: Request) -> Response:
     written = folder / FILE_NAME
     if written.is_file():
         return FileResponse(written, headers=_REPORT_HEADERS, media_type="text/html")
-    return HTMLResponse(_make_report(folder, read_changed_ns(folder)), headers=_REPORT_HEADERS)
-
-
-@functools.lru_cache(_REPORTS_MAX)
-def _make_report(folder: Path, changed_ns: int) -> str:  # noqa: ARG001 - a changed run is drawn again
-    return render_report(load_run(folder))
+    return HTMLResponse(render_report(_gather(folder, read_changed_ns(folder))), headers=_REPORT_HEADERS)
 
 
 def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
