@@ -19,9 +19,9 @@ from wirebench.model.contract import TRANSPORTS, Driver
 from wirebench.model.run_info import Looks
 from wirebench.model.scenario import BLOCKS_MAX
 from wirebench.model.variant import Limit
-from wirebench.run.settling import schedule_looks
 from wirebench.plan.overrides import Override, parse_assignment, parse_override
 from wirebench.plan.requests import APPLICATION_NAME, compare_requests
+from wirebench.run.settling import schedule_looks
 from wirebench.system.tls import ClientTls
 
 _MAX_TIME_S = 24 * 3600.0
