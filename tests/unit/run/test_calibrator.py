@@ -212,7 +212,7 @@ def test_nothing_is_left_in_the_cluster(
     ended, _, told = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
     assert (status, "clean up") == (ended, cluster.calls[-1])
     assert said in told
-    assert not (tmp_path / "state").exists()
+    assert [] == list((tmp_path / "state").iterdir())
 
 
 def test_a_ladder_that_fails_in_its_pod_says_why(
@@ -228,7 +228,7 @@ def test_a_ladder_that_fails_in_its_pod_says_why(
     assert 1 == status
     assert "not calibrated: ghz grpc (no request succeeded)" in told
     assert "clean up" == cluster.calls[-1]
-    assert not (tmp_path / "state").exists()
+    assert [] == list((tmp_path / "state").iterdir())
 
 
 def test_what_others_took_is_said(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -391,7 +391,7 @@ def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
 
 def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
     """Only pods reach the service; headers go there with the names of variables."""
-    load_pods = LoadPods(tmp_path, b"\x00messages")
+    load_pods = LoadPods(tmp_path, base64.b64encode(b"\x00messages").decode())
     headers = {"Authorization": "Bearer ${SHOP_TOKEN}"}
     found = pods.PodSender(load_pods).reflect(Endpoint(SPEC, "shop:80"), ["shop.Shop/Get"], headers)
     assert b"\x00messages" == found
