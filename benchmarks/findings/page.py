@@ -128,7 +128,7 @@ def wrap(page: str) -> str:
 
 def _wrap_line(line: str) -> str:
     if line.startswith(("|", "#")):
-        return line
+        return f"{line}\n"
     indent = "  " if line.startswith("- ") else ""
     wrapped = textwrap.wrap(line, _COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return "\n".join(wrapped) + "\n"

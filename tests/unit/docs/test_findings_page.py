@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.findings import page
-from benchmarks.findings.page import BUNDLES, count_lines, list_scenarios, write_page
+from benchmarks.findings.page import BUNDLES, count_lines, list_scenarios, wrap, write_page
 from tests.support.report_run import RunBuilder
 from wirebench.cli.list_ import plan_anywhere
 from wirebench.errors import UsageError
@@ -162,3 +162,9 @@ def test_what_the_page_quotes_is_measured_by_its_scenario() -> None:
     scenarios = list_scenarios()
     planned: Any = {each.name: PlannedFinding(each.name) for each in scenarios}
     page.render(scenarios, planned, defaultdict(str))
+
+
+def test_tables_and_headings_keep_their_lines() -> None:
+    """Markdown reads neither a table nor a heading on one line with what follows."""
+    text = "# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nText.\n"
+    assert text == wrap(text)
