@@ -195,7 +195,7 @@ def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> Non
     (state / "images.yaml").write_text("image:\n  prometheus: {}\n")
     (tools / "kubectl").write_text("#!/bin/sh\n")
     (tools / "kubectl").chmod(0o755)
-    command = [tmp_path / "scripts/cluster/deploy", "grafana"]
+    command = [str(tmp_path / "scripts/cluster/deploy"), "grafana"]
     result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
     assert 1 == result.returncode
     assert "its image can't be pulled here" in result.stderr
