@@ -92,6 +92,7 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         help="REST, gRPC or a plain socket? Measures one application behind all three, or your own services, and "
         "reports only the differences that the data supports.",
         callback=show_help_without_command,
+        context_settings={"help_option_names": ["-h", "--help"]},
         invoke_without_command=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -46,8 +46,9 @@ def test_wrong_usage_ends_with_status_2(
     assert [] == list(tmp_path.iterdir())
 
 
-def test_help_names_every_command() -> None:
-    """`--help` helps."""
-    status, shown, _ = wirebench("--help")
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_every_command(option: str) -> None:
+    """`--help` helps, and so does its short form."""
+    status, shown, _ = wirebench(option)
     assert 0 == status
     assert [] == [name for name in COMMANDS if f" {name} " not in shown]
