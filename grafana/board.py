@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from wirebench.present.live_queries import EVENTS, NAMESPACES, Event
+from wirebench.present.live_queries import EVENTS, NAMESPACES, ChartEvent
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Board:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     datasource: Datasource = PROMETHEUS
-    events: tuple[Event, ...] = EVENTS
+    events: tuple[ChartEvent, ...] = EVENTS
     time_range: str = "now-15m"
     refresh: str = "10s"
 

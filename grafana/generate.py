@@ -29,7 +29,7 @@ from grafana_foundation_sdk.models import prometheus as promql
 from grafana_foundation_sdk.models import xychart as curves
 
 from grafana.board import INSTANT, PROMETHEUS, Board, Chart, Datasource, Need, Query, Variable
-from wirebench.present.live_queries import Event
+from wirebench.present.live_queries import ChartEvent
 
 #: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
 COLOURS: Mapping[str, str] = MappingProxyType({"rest": "blue", "grpc": "orange", "socket": "green"})
@@ -111,7 +111,7 @@ def _link_to_results(board: Board) -> dashboard.DashboardLink:
     )
 
 
-def _annotation(datasource: Datasource, event: Event) -> dashboard.AnnotationQuery:
+def _annotation(datasource: Datasource, event: ChartEvent) -> dashboard.AnnotationQuery:
     return (
         dashboard.AnnotationQuery()
         .name(event.name)

@@ -14,7 +14,7 @@ _GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ColumnGroup:
     """Columns side by side: which they are, and how wide."""
 
     columns: Sequence[int]
@@ -55,7 +55,7 @@ def print_table(table: FigureTable, console: Console) -> None:
             show(f"{_GAP}! {note}", "yellow")
 
 
-def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[_Line]:
+def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[_ColumnGroup]:
     """Spread columns over as few lines as fit into the width, below each other on one grid."""
     for in_line in range(len(columns), 0, -1):
         parts = [columns[first : first + in_line] for first in range(0, len(columns), in_line)]
@@ -64,5 +64,5 @@ def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[
             for together in itertools.zip_longest(*parts)
         ]
         if in_line == 1 or sum(each + len(_GAP) for each in grid) <= width:
-            return [_Line(part, grid) for part in parts]
+            return [_ColumnGroup(part, grid) for part in parts]
     return []

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import OK, Window
+from wirebench.system.http import build_direct_opener
 
 _OTLP = "/api/v1/otlp/v1/metrics"
 REMOTE_WRITE = "/api/v1/write"
@@ -28,8 +29,7 @@ _JSON = {"Content-Type": "application/json"}
 _PROTOBUF = {"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"}
 #: Requests without any series. Of remote writes, Snappy's form of no bytes.
 _NO_METRICS, _NO_WRITES = b'{"resourceMetrics":[]}', b"\x00"
-#: As drivers send their load: past the proxies that the environment may name.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_OPENER = build_direct_opener()
 _REPLY_BYTES_MAX = 500
 _SECOND_NS = 1_000_000_000
 #: Of the proto of OTLP: AGGREGATION_TEMPORALITY_CUMULATIVE, and the flag of a point that says that there is no value.

@@ -61,7 +61,7 @@ class Conformance:
         return not self.mismatches
 
 
-class _Request(NamedTuple):
+class _SampleRequest(NamedTuple):
     operation: str
     fields: Fields
 
@@ -113,13 +113,13 @@ class _Subject:
         self.name = client.transport
         self._client = client
 
-    def answer(self, request: _Request) -> Reply:
+    def answer(self, request: _SampleRequest) -> Reply:
         """Carry out a request, and return the reply as any other client would have got it."""
         reply = self._read(request) if request.operation in load_builtin().streams else self._client.call(*request)
         message = re.sub(r"\d+", lambda match: self._neutralise(int(match[0])), reply.message)
         return Reply(reply.code, message, self._make_comparable(request, reply.data))
 
-    def _read(self, request: _Request) -> Reply:
+    def _read(self, request: _SampleRequest) -> Reply:
         """Read a stream to its end, and return its items as the data of one reply."""
         items = self._client.stream(*request)
         data = list(items)
@@ -147,7 +147,7 @@ class _Subject:
     def _neutralise(self, number: int) -> str:
         return f"#{number - self.base}" if self._owns(number) else str(number)
 
-    def _make_comparable(self, request: _Request, data: object) -> object:
+    def _make_comparable(self, request: _SampleRequest, data: object) -> object:
         if isinstance(data, dict):
             return {**data, "id": self._neutralise(data["id"])} if "id" in data else data
         if isinstance(data, list):
@@ -184,21 +184,21 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
-def _generate_requests(draw: random.Random, base: int, *, writes: bool) -> Iterator[_Request]:
+def _generate_requests(draw: random.Random, base: int, *, writes: bool) -> Iterator[_SampleRequest]:
     """Yield requests without end: of every operation, most often of those that create something to work on."""
     operations = {name: each for name, each in load_builtin().operations.items() if writes or not each.writes}
     weights = [5 if each.creates and not each.find_input("repeat") else 2 for each in operations.values()]
     while True:
         ((name, operation),) = draw.choices(list(operations.items()), weights)
         message = find_operation(name, stream=operation.stream).message
-        fields = _Fields(draw, base, operation).fill(message)
+        fields = _FieldSampler(draw, base, operation).fill(message)
         if draw.random() < _WRONG_SHARE:
             _spoil(draw, message, fields)
-        yield _Request(name, fields)
+        yield _SampleRequest(name, fields)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fields:
+class _FieldSampler:
     """Draws fields of a request: by the inputs of the same name, and by their types."""
 
     draw: random.Random

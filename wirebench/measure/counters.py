@@ -6,7 +6,6 @@ import contextlib
 import json
 import re
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
@@ -15,12 +14,12 @@ from pathlib import Path
 from wirebench.errors import WirebenchError
 from wirebench.measure.usage import Usage, sum_if_all_known
 from wirebench.system import cgroup
+from wirebench.system.http import build_direct_opener
 from wirebench.targets.target import Containers, Replica
 
 _TIMEOUT_S = 10.0
 _BYTES_MAX = 16 * 2**20
-#: As drivers send their load: past the proxies that the environment may name.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_OPENER = build_direct_opener()
 #: A worker counts a request right after it has sent the reply; on a busy machine it may be interrupted in between.
 _STILL_S = 0.1
 _SETTLE_TIMEOUT_S = 5.0

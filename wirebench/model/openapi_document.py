@@ -33,7 +33,7 @@ _JSON = ("application/json", "*/*")
 Json = Any
 
 
-class _Loader(_SafeLoader):
+class _OpenApiLoader(_SafeLoader):
     """Reads scalars as YAML 1.2 does, and OpenAPI asks for: `NO` and `12:30` are texts, and so are dates."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's
@@ -46,7 +46,7 @@ for _tag, _pattern, _first in (
     ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?", "-+0123456789"),
     ("merge", r"<<", "<"),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), list(_first))
+    _OpenApiLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), list(_first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         content = read_limited(path, DOCUMENT_BYTES_MAX, "name an OpenAPI document", "take the part that you measure")
         # JSON is read as JSON: that is faster, and libyaml rejects some of it.
-        root = json.loads(content) if content.lstrip()[:1] == b"{" else yaml.load(content, _Loader)  # noqa: S506 - safe
+        root = json.loads(content) if content.lstrip()[:1] == b"{" else yaml.load(content, _OpenApiLoader)  # noqa: S506 - safe
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(f"{path}:{line}: not valid YAML: {error.problem}", "correct the line") from None

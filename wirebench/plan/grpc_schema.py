@@ -152,7 +152,7 @@ class Schema:
         return message
 
 
-class _Finding(NamedTuple):
+class _SchemaProblem(NamedTuple):
     """What is wrong with a key of an operation, and the fix."""
 
     field: FieldPath
@@ -184,24 +184,26 @@ def _locate_request(operation: Operation, variant_name: str, field: FieldPath) -
     return ("variants", variant_name, *field[1:]) if is_own else field
 
 
-def _check_operation(application: Application, name: str, given: Grpc, schema: Schema) -> Iterator[_Finding]:
+def _check_operation(application: Application, name: str, given: Grpc, schema: Schema) -> Iterator[_SchemaProblem]:
     service_name, _, method_name = given.call.partition("/")
     service = schema.services.get(service_name)
     if service is None:
-        yield _Finding(("grpc", "call"), f"there is no service {service_name}", suggest(service_name, schema.services))
+        yield _SchemaProblem(
+            ("grpc", "call"), f"there is no service {service_name}", suggest(service_name, schema.services)
+        )
         return
     method = service.methods_by_name.get(method_name)
     if method is None:
         text, fix = f"{service_name} has no method {method_name}", suggest(method_name, service.methods_by_name)
-        yield _Finding(("grpc", "call"), text, fix)
+        yield _SchemaProblem(("grpc", "call"), text, fix)
         return
     operation = application.operations[name]
     if method.client_streaming:
         text = f"{given.call} is a client stream"
-        yield _Finding(("grpc", "call"), text, "choose a unary call or a server stream")
+        yield _SchemaProblem(("grpc", "call"), text, "choose a unary call or a server stream")
     elif method.server_streaming != operation.stream:
         kind, fix = ("a server stream", "add `stream: true`") if method.server_streaming else ("unary", "remove stream")
-        yield _Finding(("grpc", "call"), f"{given.call} is {kind}", fix)
+        yield _SchemaProblem(("grpc", "call"), f"{given.call} is {kind}", fix)
     yield from _check_request(application, name, given, method.input_type, schema)
     for path in given.expect:
         yield from _check_path(method.output_type, path, ("grpc", "expect", path))
@@ -212,7 +214,7 @@ def _check_operation(application: Application, name: str, given: Grpc, schema: S
 
 def _check_request(
     application: Application, name: str, given: Grpc, message: Descriptor, schema: Schema
-) -> Iterator[_Finding]:
+) -> Iterator[_SchemaProblem]:
     operation = application.operations[name]
     for payload in (None, *filter(operation.takes, application.payloads)):
         pick = random.Random(0)  # noqa: S311 - load, not a secret
@@ -220,11 +222,11 @@ def _check_request(
         try:
             schema.build_message(message, render(given.message, application.draw(name, drawing)))
         except ValueError as error:
-            yield _Finding(("grpc", "message"), str(error), f"see the message {message.full_name}")
+            yield _SchemaProblem(("grpc", "message"), str(error), f"see the message {message.full_name}")
             return
 
 
-def _check_path(message: Descriptor, path: str, field: FieldPath) -> Iterator[_Finding]:
+def _check_path(message: Descriptor, path: str, field: FieldPath) -> Iterator[_SchemaProblem]:
     """Find the first part of a path that a message's JSON doesn't have."""
     at: Descriptor | None = message
     #: Behind a repeated field stands an item's place, and behind a map a key.
@@ -234,13 +236,13 @@ def _check_path(message: Descriptor, path: str, field: FieldPath) -> Iterator[_F
             in_many = False
             continue
         if at is None:
-            yield _Finding(field, f"{path}: {key} is inside a value that has no fields", "shorten the path")
+            yield _SchemaProblem(field, f"{path}: {key} is inside a value that has no fields", "shorten the path")
             return
         if at.full_name in _ANY_JSON:
             return
         found = at.fields_by_name.get(key)
         if found is None:
-            yield _Finding(field, f"{path}: {at.full_name} has no field {key}", suggest(key, at.fields_by_name))
+            yield _SchemaProblem(field, f"{path}: {at.full_name} has no field {key}", suggest(key, at.fields_by_name))
             return
         in_many = found.is_repeated
         at = found.message_type

@@ -25,6 +25,7 @@ from pydantic import BaseModel, StringConstraints, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.validation_messages import describe_first
+from wirebench.system.http import NoRedirects
 
 Network = Literal["mainnet", "testnet", "previewnet"]
 Order = Literal["newest", "oldest"]
@@ -58,7 +59,7 @@ class _Links(BaseModel):
     next: str | None = None
 
 
-class _Page(BaseModel):
+class _MessagePage(BaseModel):
     messages: tuple[_Message, ...]
     links: _Links = _Links()
 
@@ -109,7 +110,7 @@ class MirrorNode:
         kept = times[:limit]
         return tuple(kept if order == "oldest" else reversed(kept))
 
-    def _read_page(self, url: str) -> _Page:
+    def _read_page(self, url: str) -> _MessagePage:
         """Return a page, and try again where that may help. Raises WirebenchError."""
         attempt = 1
         while True:
@@ -156,14 +157,7 @@ def _compute_wait_s(attempt: int, failed: _Retry, url: str) -> float:
     return failed.after_s
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """The API has none."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Follow none: what it came with is an error, as all that isn't 200 is."""
-
-
-_opener = urllib.request.build_opener(_NoRedirects)
+_opener = urllib.request.build_opener(NoRedirects)
 
 
 def _get(url: str) -> bytes:
@@ -220,9 +214,9 @@ def _extract_problem(body: bytes) -> str:
     return "".join(each if each.isprintable() else "?" for each in problem[:500])
 
 
-def _parse(content: bytes, url: str) -> _Page:
+def _parse(content: bytes, url: str) -> _MessagePage:
     try:
-        return _Page.model_validate_json(content)
+        return _MessagePage.model_validate_json(content)
     except ValidationError as error:
         raise WirebenchError(f"{url}: not a page of messages: {describe_first(error)}", _NOT_THE_API) from None
 

@@ -32,7 +32,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _RequestOption:
     transport: str
     #: The address, perhaps with a scheme before it.
     address: str
@@ -98,7 +98,7 @@ def _render_yaml(mapping: dict[str, Any]) -> str:
     return "\n".join(("# Written by `wirebench run` from requests of its command line.", *to_yaml(mapping, ""))) + "\n"
 
 
-def _assign_names(requests: Sequence[_Request]) -> Iterator[tuple[str, _Request]]:
+def _assign_names(requests: Sequence[_RequestOption]) -> Iterator[tuple[str, _RequestOption]]:
     """Yield names of variants: the transport, and `rest-2` for its second one."""
     count: dict[str, int] = {}
     for each in requests:
@@ -106,7 +106,7 @@ def _assign_names(requests: Sequence[_Request]) -> Iterator[tuple[str, _Request]
         yield (each.transport if count[each.transport] == 1 else f"{each.transport}-{count[each.transport]}"), each
 
 
-def _parse_rest(text: str, status: int | None) -> _Request:
+def _parse_rest(text: str, status: int | None) -> _RequestOption:
     match = _REST.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"--rest {text!r}: not a request", "write --rest 'GET http://127.0.0.1:8080/items/1'")
@@ -126,27 +126,27 @@ def _parse_rest(text: str, status: int | None) -> _Request:
         request |= {"body": value} if isinstance(value, dict | list) else {"body": body}
     if status:
         request["expect"] = {"status": status}
-    return _check_request("--rest", _Request("rest", f"{parts.scheme}://{host}:{port}", request, {}))
+    return _check_request("--rest", _RequestOption("rest", f"{parts.scheme}://{host}:{port}", request, {}))
 
 
-def _parse_grpc(text: str) -> _Request:
+def _parse_grpc(text: str) -> _RequestOption:
     match = _GRPC.fullmatch(text.strip())
     message = _read_json(match[3]) if match and match[3] else {}
     if match is None or not isinstance(message, dict):
         hint = """write --grpc '127.0.0.1:50051 shop.Catalog/GetItem {"id": 1}'"""
         raise UsageError(f"--grpc {text!r}: not a call with a message in JSON", hint)
     request = {"call": match[2], **({"message": message} if message else {})}
-    return _check_request("--grpc", _Request("grpc", match[1], request, {"schema": REFLECTION}))
+    return _check_request("--grpc", _RequestOption("grpc", match[1], request, {"schema": REFLECTION}))
 
 
-def _parse_socket(text: str) -> _Request:
+def _parse_socket(text: str) -> _RequestOption:
     match = _SOCKET.fullmatch(text)
     if match is None:
         raise UsageError(f"--socket {text!r}: not an address and a line", "write --socket '127.0.0.1:9000 get 1'")
-    return _check_request("--socket", _Request("socket", match[1], {"line": match[2]}, {}))
+    return _check_request("--socket", _RequestOption("socket", match[1], {"line": match[2]}, {}))
 
 
-def _check_request(flag: str, request: _Request) -> _Request:
+def _check_request(flag: str, request: _RequestOption) -> _RequestOption:
     """Return a request, if its address is one and it has no placeholders. Raises UsageError."""
     try:
         parse_address(split_scheme(request.address)[1])

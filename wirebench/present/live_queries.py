@@ -101,7 +101,7 @@ _LOADS = f"count by (transport, driver) ({_DURATIONS}{{{CHOSEN}}}"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ChartEvent:
     """What begins at some time: a query with a value at that time, and how it is called, by its labels."""
 
     name: str
@@ -112,13 +112,13 @@ class Event:
 
 #: A point at the begin of each.
 EVENTS = (
-    Event("Scale", "{{transport}} {{replicas}} × {{workers}}", f"{_SCALE}) unless {_SCALE} offset 10s)", "purple"),
-    Event(
+    ChartEvent("Scale", "{{transport}} {{replicas}} × {{workers}}", f"{_SCALE}) unless {_SCALE} offset 10s)", "purple"),
+    ChartEvent(
         "New replicas",
         "{{transport}} new replicas",
         f"count by (transport) ({_REPLICAS}) unless {_REPLICAS} offset 10s))",
         "blue",
     ),
-    Event("Load", "{{transport}} load by {{driver}}", f"{_LOADS}) unless {_LOADS} offset 10s)", "green"),
-    Event("Alert", "{{alertname}} {{transport}}", 'ALERTS{alertstate="firing", namespace="$namespace"}', "red"),
+    ChartEvent("Load", "{{transport}} load by {{driver}}", f"{_LOADS}) unless {_LOADS} offset 10s)", "green"),
+    ChartEvent("Alert", "{{alertname}} {{transport}}", 'ALERTS{alertstate="firing", namespace="$namespace"}', "red"),
 )

@@ -10,7 +10,7 @@ from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import describe_situation, name_gate
 from wirebench.model.metric import METRICS
 from wirebench.model.run_info import RunInfo
-from wirebench.present.charts.bars import Rung, draw_steps
+from wirebench.present.charts.bars import StepBar, draw_steps
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
 from wirebench.present.sentences import format_interval
@@ -57,7 +57,7 @@ def _charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[
     for metric in map(METRICS.__getitem__, _DRAWN):
         values = ladder.values(metric)
         rows = [
-            Rung(looks[rung.cell.name], value, rung.step) for rung, value in zip(ladder.rungs, values, strict=False)
+            StepBar(looks[rung.cell.name], value, rung.step) for rung, value in zip(ladder.rungs, values, strict=False)
         ]
         if rows:
             yield Chart(f"{metric.heading}: {title}", "", draw_steps(f"{metric.heading}, {title}", rows))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
@@ -15,6 +14,7 @@ from urllib.parse import urlencode
 import orjson
 
 from wirebench.errors import WirebenchError
+from wirebench.system.http import build_direct_opener
 
 #: For all questions of one page together.
 DEADLINE_S = 10.0
@@ -29,14 +29,7 @@ class PrometheusError(WirebenchError):
     """A Prometheus gave no answer that can be used."""
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """An address that answers in place of the one that was named is none that anybody chose."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+_OPENER = build_direct_opener()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from wirebench.measure.conformance import ID_SPAN, _generate_requests, _Request
+from wirebench.measure.conformance import ID_SPAN, _generate_requests, _SampleRequest
 from wirebench.model.application import load_builtin
 
 BASE = 100_000
@@ -18,7 +18,7 @@ INT32_MAX = 2**31 - 1
 OPERATIONS = load_builtin().operations
 
 
-def requests(seed: int = 1, base: int = BASE, *, writes: bool = True) -> list[_Request]:
+def requests(seed: int = 1, base: int = BASE, *, writes: bool = True) -> list[_SampleRequest]:
     """Return the first thousand requests of a seed."""
     return list(islice(_generate_requests(random.Random(seed), base, writes=writes), 1000))  # noqa: S311 - no secrets
 

@@ -54,7 +54,7 @@ class Response(NamedTuple):
     body: bytes
 
 
-class _Event(NamedTuple):
+class _ServerSentEvent(NamedTuple):
     """A whole Server-Sent Event (WHATWG HTML, section 9.2); without a name it is a message."""
 
     name: str
@@ -123,7 +123,7 @@ class RestClient(Client):
                 self._connection.close()  # which cancels what has not ended
         raise self._peer.hang_up()
 
-    def _parse_end(self, event: _Event) -> Reply:
+    def _parse_end(self, event: _ServerSentEvent) -> Reply:
         data = self._decode(event.data)
         if event.name == "end":
             return Reply("ok", "")
@@ -184,7 +184,7 @@ def _find_route(found: OperationMessages, fields: Fields) -> tuple[str, str, Fie
     return found.rest.method, path, {name: value for name, value in fields.items() if name not in in_path}
 
 
-def _read_events(read_line: Callable[[], bytes]) -> Iterator[_Event]:
+def _read_events(read_line: Callable[[], bytes]) -> Iterator[_ServerSentEvent]:
     """Yield events, as far as the contract has them, until there are no more lines; one that isn't whole is none."""
     name, data = "message", b""
     while line := read_line():
@@ -194,7 +194,7 @@ def _read_events(read_line: Callable[[], bytes]) -> Iterator[_Event]:
         elif field == b"data":
             data = value
         elif not field:
-            yield _Event(name, data)
+            yield _ServerSentEvent(name, data)
             name, data = "message", b""
 
 

@@ -50,7 +50,7 @@ def _draft_method(method: MethodDescriptor) -> Draft:
     draft = Draft(call, writes=_is_write(method, verb), stream=method.server_streaming)
     target = getattr(rule, verb) if verb and verb != "custom" else ""
     in_path = _fix_patterns(draft, target)
-    message = _Fields(draft, in_path).draft(method.input_type)
+    message = _MessageDrafter(draft, in_path).draft(method.input_type)
     draft.grpc = {"call": call, **({"message": message} if message else {})}
     if target and not draft.stream:
         path = _VARIABLE.sub(lambda match: _find_value(message, match[1]), target)
@@ -121,7 +121,7 @@ def _build_query(message: Mapping[str, Any], descriptor: Descriptor, above: str 
 
 
 @dataclass(frozen=True, slots=True)
-class _Fields:
+class _MessageDrafter:
     """Drafts messages; `fixed` are the paths of fields that must be there, some with their templates."""
 
     operation: Draft

@@ -132,7 +132,7 @@ def _describe(groups: Mapping[str, Sequence[Bar]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class StepBar:
     """One rung: its name is that of its style; `change` says what is different from the rung before."""
 
     style: Style
@@ -140,7 +140,7 @@ class Rung:
     change: str
 
 
-def draw_steps(title: str, steps: Sequence[Rung]) -> Drawing:
+def draw_steps(title: str, steps: Sequence[StepBar]) -> Drawing:
     """Draw the rungs from the top; the filled part of a bar is what its step added, the dashed one what it took."""
     track = Track(Scale.linear(step.value for step in steps), 0, WIDTH)
     bottom = _STEP_HEIGHT * len(steps)
@@ -155,7 +155,7 @@ def draw_steps(title: str, steps: Sequence[Rung]) -> Drawing:
     return Drawing("steps", title, description, (WIDTH, bottom + AXIS_HEIGHT), (*axis, *rows))
 
 
-def _draw_step(step: Rung, before: float, track: Track, top: float) -> Iterator[Markup]:
+def _draw_step(step: StepBar, before: float, track: Track, top: float) -> Iterator[Markup]:
     yield text(0, top + 14, step.style.name, "name")
     change = f"  ({step.value / before - 1:+.0%})" if top else ""
     yield text(WIDTH, top + 14, f"{format_number(step.value)}{change}", "value", "end")

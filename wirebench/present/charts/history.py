@@ -11,7 +11,7 @@ from wirebench.analysis.history import History, HistoryPoint
 from wirebench.model.labels import describe_common_factors
 from wirebench.present.charts import file
 from wirebench.present.charts.file import Panel
-from wirebench.present.charts.plot import LevelChange, Mark, Plot, PlotFrame, PlotSeries
+from wirebench.present.charts.plot import LevelMark, Mark, Plot, PlotFrame, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles_to_lines
 from wirebench.present.charts.svg import Chart, Drawing, interval_of
@@ -64,7 +64,7 @@ def draw(history: History, width: int, changes: Sequence[LineChanges] = ()) -> C
     }
     metric = history.metric
     steps = [
-        LevelChange(
+        LevelMark(
             places[change.first.run.id] - 0.5,
             looks[of.line.name],
             f"{format_estimate(change.ratio)}: {name_direction(change, metric)}",

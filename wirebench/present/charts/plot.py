@@ -64,7 +64,7 @@ class PlotSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelChange:
+class LevelMark:
     """A place where a series changes its level, and by how much in words."""
 
     x: float
@@ -90,7 +90,7 @@ class Plot:
         description: str,
         series: Sequence[PlotSeries],
         turns: Mapping[float, str] | None = None,
-        steps: Sequence[LevelChange] = (),
+        steps: Sequence[LevelMark] = (),
     ) -> Drawing:
         """Draw the series; an upright line at each of `turns`, and of `steps`, says what begins there."""
         size = (self.frame.width, self.frame.height)
@@ -127,7 +127,7 @@ class Plot:
         for place in sorted(choose_places(sorted(labels, reverse=True), _LABEL_ROOM)):
             yield text(place, TOP - 4, labels[place])
 
-    def _steps(self, steps: Sequence[LevelChange]) -> Iterator[Markup]:
+    def _steps(self, steps: Sequence[LevelMark]) -> Iterator[Markup]:
         written = choose_places((self.x(step.x) for step in reversed(steps)), _LABEL_ROOM)
         for step in steps:
             x = self.x(step.x)

@@ -34,7 +34,7 @@ class Bundle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _BundleMember:
     """A member's path in the bundle, and its bytes or where they are."""
 
     path: str
@@ -104,15 +104,15 @@ def is_resumed_from(run: Run, before: Run) -> bool:
     return had <= {source.make_member() for source in list_members(run)}
 
 
-def list_members(run: Run) -> Iterator[_Source]:
+def list_members(run: Run) -> Iterator[_BundleMember]:
     """Yield the files of a run in the order of their paths; files that no record names are left out."""
-    sources = [_Source(RUN, _make_run_json(run))]
+    sources = [_BundleMember(RUN, _make_run_json(run))]
     others = (TIMING_FILE, APPLICATION_FILE, *(path.name for path in run.folder.glob(CONTRACT_FILE.format("*"))))
-    sources += [_Source(name, run.folder / name) for name in others if (run.folder / name).is_file()]
+    sources += [_BundleMember(name, run.folder / name) for name in others if (run.folder / name).is_file()]
     for record in run.records:
         path = f"records/{record.id}.json"
-        sources.append(_Source(path, run.folder / path))
-        sources.append(_Source(record.histogram_file, run.folder / record.histogram_file))
+        sources.append(_BundleMember(path, run.folder / path))
+        sources.append(_BundleMember(record.histogram_file, run.folder / record.histogram_file))
     yield from sorted(sources, key=lambda source: source.path)
 
 
@@ -124,15 +124,15 @@ def _make_run_json(run: Run) -> Path | bytes:
     return f"{run.info.model_dump_json(indent=1)}\n".encode()
 
 
-def _list_attachments(run: Run, report: Path, *, with_logs: bool) -> Iterator[_Source]:
+def _list_attachments(run: Run, report: Path, *, with_logs: bool) -> Iterator[_BundleMember]:
     if with_logs:
         logs = (path for path in (run.folder / "logs").glob("*.log") if path.is_file())
-        yield from (_Source(f"logs/{path.name}", path) for path in sorted(logs))
-    yield _Source(REPORT, report)
-    yield _Source(SCENARIO, run.info.scenario_text.encode())
+        yield from (_BundleMember(f"logs/{path.name}", path) for path in sorted(logs))
+    yield _BundleMember(REPORT, report)
+    yield _BundleMember(SCENARIO, run.info.scenario_text.encode())
 
 
-def _make_manifest(run: str, members: Iterable[_Source], attachments: Iterable[_Source]) -> Manifest:
+def _make_manifest(run: str, members: Iterable[_BundleMember], attachments: Iterable[_BundleMember]) -> Manifest:
     listed = tuple(source.make_member() for source in members)
     try:
         return Manifest(

@@ -63,7 +63,7 @@ def _draw_nothing() -> tuple[Chart, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class LiveFigures:
     """What a Prometheus said at a time; `problem` and `hint` in place of figures."""
 
     namespaces: tuple[str, ...] = ()
@@ -83,9 +83,9 @@ class LiveMetrics:
     def __init__(self, url: str) -> None:
         self.url = url
         self._lock = threading.Lock()
-        self._kept: dict[tuple[str | None, int], tuple[float, Snapshot]] = {}
+        self._kept: dict[tuple[str | None, int], tuple[float, LiveFigures]] = {}
 
-    def read(self, namespace: str | None, range_s: int) -> Snapshot:
+    def read(self, namespace: str | None, range_s: int) -> LiveFigures:
         """Return what there is of a namespace; a problem is part of it."""
         with self._lock:
             kept = self._kept.get((namespace, range_s))
@@ -94,7 +94,7 @@ class LiveMetrics:
             try:
                 snapshot = _take(Prometheus.ask(self.url), namespace, range_s)
             except PrometheusError as error:
-                snapshot = Snapshot(problem=error.message, hint=error.hint)
+                snapshot = LiveFigures(problem=error.message, hint=error.hint)
             if len(self._kept) >= _KEPT_MAX:
                 self._kept.clear()
             self._kept[namespace, range_s] = (time.monotonic(), snapshot)
@@ -120,18 +120,20 @@ def show_live(request: Request) -> Response:
     )
 
 
-def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> Snapshot:
+def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigures:
     end_s = time.time()
     start_s = end_s - range_s
     namespaces = tuple(prometheus.list_values("namespace", NAMESPACES, start_s, end_s))
     if not namespaces:
-        return Snapshot(
+        return LiveFigures(
             problem="Prometheus has seen neither services nor load in this time",
             hint="send a load: make load-rest, or wirebench run SCENARIO --prometheus URL",
         )
     if wanted is not None and wanted not in namespaces:
         hint = "choose another, or a longer time"
-        return Snapshot(namespaces, problem=f"Prometheus has nothing of the namespace {wanted} in this time", hint=hint)
+        return LiveFigures(
+            namespaces, problem=f"Prometheus has nothing of the namespace {wanted} in this time", hint=hint
+        )
     namespace = wanted or ("wirebench" if "wirebench" in namespaces else namespaces[-1])
     step_s = max(_STEP_S_MIN, math.ceil(range_s / _POINTS_MAX))
     figures = [prometheus.query(_resolve(each.expr, namespace, range_s), end_s) for each in FIGURES]
@@ -139,7 +141,7 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> Snapshot:
         prometheus.query_range(_resolve(each.expr, namespace, range_s), start_s, end_s, step_s) for each in LATENCIES
     ]
     if not any((*figures, *latencies)):
-        return Snapshot(
+        return LiveFigures(
             namespaces,
             namespace,
             problem=f"Prometheus has recorded nothing of {namespace} in this time",
@@ -149,7 +151,7 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> Snapshot:
         event.name: prometheus.query_range(_resolve(event.expr, namespace, range_s), start_s, end_s, step_s)
         for event in EVENTS
     }
-    return _show(Snapshot(namespaces, namespace), figures, latencies, events, end_s, range_s)
+    return _show(LiveFigures(namespaces, namespace), figures, latencies, events, end_s, range_s)
 
 
 def _resolve(expr: str, namespace: str, range_s: int) -> str:
@@ -160,13 +162,13 @@ def _resolve(expr: str, namespace: str, range_s: int) -> str:
 
 
 def _show(  # noqa: PLR0913, PLR0917 - what a page is of
-    snapshot: Snapshot,
+    snapshot: LiveFigures,
     figures: Sequence[Sequence[TimeSeries]],
     latencies: Sequence[Sequence[TimeSeries]],
     events: Mapping[str, Sequence[TimeSeries]],
     end_s: float,
     range_s: int,
-) -> Snapshot:
+) -> LiveFigures:
     """Write figures into a table by transport, and draw latencies over time with what began in the meantime."""
     found = {each.labels.get("transport", "") for series in (*figures, *latencies) for each in series}
     names = [name for name in TRANSPORTS if name in found] + sorted(found - TRANSPORTS.keys())
