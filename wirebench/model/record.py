@@ -340,7 +340,7 @@ class Record(FrozenModel):
     @classmethod
     def _check_factors(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
         # A factor that is younger than the record has its default.
-        factors = {**FACTOR_DEFAULTS, **factors}
+        factors |= {name: level for name, level in FACTOR_DEFAULTS.items() if name not in factors}
         missing = [name for name in FACTORS if name not in factors]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")
