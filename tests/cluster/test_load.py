@@ -116,6 +116,7 @@ def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Clust
     assert values(f"histogram_quantile(0.99, last_over_time({durations}[1m])) > 0")
 
 
+@pytest.mark.slow  # two minutes
 @pytest.mark.usefixtures("cluster")
 def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> None:
     """The terminal says within 10 s of helm's end that there are three replicas, which share the load in the end."""

@@ -14,7 +14,12 @@ from wirebench.system.paths import CHARTS, ROOT
 from wirebench.targets.kubernetes.namespace import LABEL
 
 TIMEOUT_S = 300
-COMMANDS = sorted(select_commands(Place.CLUSTER), key=lambda command: command.text != "make load-rest")
+FIRST = "make load-rest"
+#: Together they take ten minutes.
+COMMANDS = [
+    pytest.param(command, marks=() if command.text == FIRST else pytest.mark.slow)
+    for command in sorted(select_commands(Place.CLUSTER), key=lambda command: command.text != FIRST)
+]
 
 
 @pytest.mark.timeout(2 * TIMEOUT_S)
