@@ -44,7 +44,7 @@ def test_a_constant_latency_is_found(tmp_path: Path, transport: Transport, drive
     """
     file = measure(tmp_path, transport, driver, lambda _: 0.02)
     least, median = quantiles_ms(file, 0, 0.5)
-    assert 19.9 <= least <= median <= 40
+    assert 19.9 <= least <= median <= 60
     window = file.require_window()
     assert 2.0 == pytest.approx(window.duration_s, rel=0.1)
     assert 8 == pytest.approx(file.latency_sum_s / window.duration_s, rel=0.1)
@@ -58,7 +58,7 @@ def test_a_slow_tenth_is_found_in_its_quantile(tmp_path: Path, transport: Transp
     """Every tenth request takes five times as long: the p50 doesn't show it, the p95 does."""
     file = measure(tmp_path, transport, driver, lambda number: 0.1 if number % 10 == 0 else 0.02)
     median, p95 = quantiles_ms(file, 0.5, 0.95)
-    assert 19.9 <= median <= 40
+    assert 19.9 <= median <= 60
     assert 99.9 <= p95 <= 200
 
 
@@ -80,4 +80,4 @@ def test_a_reopened_connection_answers_as_well(tmp_path: Path, transport: Transp
     file = measure(tmp_path, transport, driver, lambda _: 0.02, connection="reopen")
     assert {"ok"} == set(file.count_by_code())
     (median,) = quantiles_ms(file, 0.5)
-    assert 20 <= median <= 40
+    assert 20 <= median <= 60

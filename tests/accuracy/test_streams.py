@@ -58,8 +58,8 @@ def test_a_stall_in_every_tenth_item_is_found_in_its_quantile(
     file = measure(tmp_path, transport, driver, pacing, items=50)
     p05, median, p95 = quantiles_ms(file, 0.05, 0.5, 0.95, clock="gap")
     assert p05 <= 6
-    assert 8 <= median <= 15
-    assert 16 <= p95 <= 35
+    assert 7 <= median <= 20
+    assert 15 <= p95 <= 60
 
 
 @pytest.mark.parametrize(("transport", "driver"), STREAM_CASES)
