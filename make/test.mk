@@ -40,7 +40,7 @@ test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped w
 
 # The load has to be less than a quarter of an hour old.
 test-dashboards: setup-dev ## every panel of every dashboard, on the cluster's Prometheus after a load on all transports
-	@for transport in rest grpc socket; do $(BIN)/wirebench load $$transport --duration 20s --driver k6 || exit; done
+	@for transport in rest grpc socket; do $(BIN)/wirebench load $$transport --duration 30s --driver k6 || exit; done
 	@$(BIN)/wirebench load grpc --duration 10s
 	@WIREBENCH_PROMETHEUS_URL=http://127.0.0.1:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py $(ARGS)
 
