@@ -119,7 +119,7 @@ def test_an_interval_that_goes_on_beyond_its_scale_has_an_arrow() -> None:
 
 def test_a_ladder_shows_what_each_step_added_or_took_away() -> None:
     """As a part of its bar, and in per cent."""
-    drawn = Drawn(bars.draw_steps("CPU", [bars.Rung(REST, value, "codec") for value in (2.0, 3.0, 1.5)]))
+    drawn = Drawn(bars.draw_steps("CPU", [bars.StepBar(REST, value, "codec") for value in (2.0, 3.0, 1.5)]))
     assert ["2.00", "3.00  (+50%)", "1.50  (-50%)"] == drawn.texts("value")
     (added,), (taken,) = drawn.numbers("added", "width"), drawn.numbers("taken", "width")
     assert taken == pytest.approx(1.5 * added, abs=0.2)
