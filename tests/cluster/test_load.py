@@ -122,23 +122,25 @@ def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> 
     """The terminal says within 10 s of helm's end that there are three replicas, which share the load in the end."""
     text = (ROOT / "docs/cluster.md").read_text()
     (upgrade,) = re.findall("^.tools/bin/helm .*", text, re.MULTILINE)
-    load = start("make", "load-rest", "RATE=60", "DURATION=70s", "ARGS=--connection reopen")
-    printed: list[tuple[float, str]] = []
-    assert load.stderr is not None
-    reading = threading.Thread(target=lambda: printed.extend((time.monotonic(), line) for line in load.stderr or ()))
-    reading.start()
-    try:
-        wait_until(lambda: any("1 replica: " in line for _, line in printed), "rates are shown")
-        time.sleep(10)
-        subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
-        scaled = time.monotonic()
-        assert load.stdout is not None
-        stdout = load.stdout.read()
-        assert 0 == load.wait(LOAD_TIMEOUT_S), stdout
-        reading.join()
-    finally:
-        load.terminate()
-        subprocess.run([*upgrade.replace("=3", "=1").split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
+    with start("make", "load-rest", "RATE=60", "DURATION=70s", "ARGS=--connection reopen") as load:
+        printed: list[tuple[float, str]] = []
+        assert load.stderr is not None
+        reading = threading.Thread(
+            target=lambda: printed.extend((time.monotonic(), line) for line in load.stderr or ())
+        )
+        reading.start()
+        try:
+            wait_until(lambda: any("1 replica: " in line for _, line in printed), "rates are shown")
+            time.sleep(10)
+            subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
+            scaled = time.monotonic()
+            assert load.stdout is not None
+            stdout = load.stdout.read()
+            assert 0 == load.wait(LOAD_TIMEOUT_S), stdout
+            reading.join()
+        finally:
+            load.terminate()
+            subprocess.run([*upgrade.replace("=3", "=1").split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
     seen = next(moment for moment, line in printed if "-> 3" in line)
     assert seen < scaled + 10, printed
     # Replicas become ready one by one.

@@ -141,7 +141,7 @@ def test_another_shell_has_none(arguments: tuple[str, ...]) -> None:
         ("wirebench run quic", {"quick"}),
         ("wirebench reproduce 2026", {"20260101T000000Z-old"}),
         ("wirebench completion f", {"fish"}),
-        ("wirebench nothing -", {"--help", "--version"}),
+        ("wirebench nothing -", {"-h", "--help", "--version"}),
     ],
 )
 def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
