@@ -49,7 +49,7 @@ _EMPTY: Mapping[Need, str] = MappingProxyType(
 )
 #: Of states, by how many there are, from good to bad.
 _STATE_COLOURS = ("green", "yellow", "orange", "red")
-#: Where `wirebench serve` answers unless it is told otherwise.
+#: The default address of `wirebench serve`.
 _RESULTS_URL = "http://127.0.0.1:8400"
 _Panel = timeseries.Panel | table.Panel | xychart.Panel | heatmap.Panel | statetimeline.Panel
 

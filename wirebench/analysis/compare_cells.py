@@ -125,10 +125,8 @@ def _are_comparable(
     of_baseline, of_subject = baseline.factors["driver"], subject.factors["driver"]
     if of_baseline == of_subject:
         return True
-    return (_identify_service(baseline), of_subject) not in measured and (
-        _identify_service(subject),
-        of_baseline,
-    ) not in measured
+    swapped = ((_identify_service(baseline), of_subject), (_identify_service(subject), of_baseline))
+    return not any(each in measured for each in swapped)
 
 
 def _are_alike(a: CellSummary, b: CellSummary, free: Collection[str]) -> bool:

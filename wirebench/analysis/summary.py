@@ -82,7 +82,7 @@ class CellSummary:
     def by_block_at_one_speed(self, metric: Metric) -> list[float]:
         """Return the blocks' figures, were all measured while a fixed piece of work took 1 µs.
 
-        None if it isn't known how long that took beside each.
+        Empty if it isn't known how long that took beside each.
         """
         speeds = {record.block: record.reference_us for record in self.records}
         if not all(speeds.values()):

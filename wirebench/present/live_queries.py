@@ -46,7 +46,7 @@ def compute_failed_share() -> str:
 
 
 def _average_settled_rate(selector: str) -> str:
-    """Leave out windows that hold the begin or the end of a load: of 15 s, they change by a third or more in 5 s."""
+    """Leave out windows that hold the start or the end of a load: of 15 s, they change by a third or more in 5 s."""
     rate, before = count_requests(selector), count_requests(selector, " offset 5s")
     return f"avg_over_time(({rate} and abs({rate} / ({before} > 0) - 1) < 0.25)[$__range:5s])"
 
@@ -110,7 +110,7 @@ class ChartEvent:
     colour: str
 
 
-#: A point at the begin of each.
+#: A point at the start of each.
 EVENTS = (
     ChartEvent("Scale", "{{transport}} {{replicas}} × {{workers}}", f"{_SCALE}) unless {_SCALE} offset 10s)", "purple"),
     ChartEvent(

@@ -111,7 +111,7 @@ def name_pair(comparison: Comparison) -> str:
 
 
 def list_metrics(comparison: CellPair) -> tuple[str, ...]:
-    """Return the metrics whose ratios are told: that which is judged, and those beside it."""
+    """Return the metrics whose ratios are shown: the one of the verdict, and those beside it."""
     if isinstance(comparison, Comparison) and comparison.instruments:
         return INSTRUMENT_METRICS
     return comparison.metric.name, *(name for name in _BESIDE if name != comparison.metric.name)

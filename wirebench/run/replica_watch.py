@@ -37,7 +37,7 @@ class ReplicaWatch:
     started: float | None = field(default=None)
 
     def look(self) -> None:
-        """Read the rates once; what can't be read is left out, as the load is none the worse for it."""
+        """Read the rates once; leave out what can't be read, as the load doesn't need it."""
         with contextlib.suppress(WirebenchError):
             if not (rates := self.read()):
                 return
