@@ -12,6 +12,8 @@ import (
 const (
 	// What a peer may send in a frame unless it was told otherwise, and what it allows at first: RFC 9113, 6.5.2.
 	frameBytesMax = 16 << 10
+	// What a frame's header can say.
+	longestFrameBytes = 1<<24 - 1
 	// What the first bytes of an HTTP/1 reply are as the length of a frame.
 	httpLength      = 'H'<<16 | 'T'<<8 | 'T'
 	windowBytes     = 65_535

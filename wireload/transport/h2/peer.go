@@ -113,7 +113,7 @@ func (c *Connection) takeSettings(header http2.FrameHeader, payload []byte) erro
 			c.peer.streamWindow += int64(value) - c.peer.initialWindow
 			c.peer.initialWindow = int64(value)
 		case http2.SettingMaxFrameSize:
-			c.peer.frameBytesMax = max(value, frameBytesMax)
+			c.peer.frameBytesMax = min(max(value, frameBytesMax), longestFrameBytes)
 		case http2.SettingHeaderTableSize:
 			c.headers.limitTable(value)
 		}

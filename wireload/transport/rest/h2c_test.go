@@ -159,6 +159,48 @@ func TestAnH2CServerThatLeavesIsAnsweredByAFreshConnection(t *testing.T) {
 	}
 }
 
+// TestAnH2CBodyKeepsToTheWindows has a server that takes room back and gives it in pieces: RFC 9113, 6.9.2.
+func TestAnH2CBodyKeepsToTheWindows(t *testing.T) {
+	const window, body = 65_535, 70_000
+	var said bytes.Buffer
+	server := http2.NewFramer(&said, nil)
+	for _, err := range []error{
+		server.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10}, http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1<<32 - 1}),
+		server.WriteWindowUpdate(0, 1<<31-1), server.WriteWindowUpdate(0, 1<<31-1), server.WriteWindowUpdate(3, 1<<20),
+		server.WriteWindowUpdate(1, window-10), server.WriteWindowUpdate(1, 5), server.WriteWindowUpdate(1, 1<<20),
+		server.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	client, connection := NewH2C("service:1"), &scripted{}
+	connection.said.Reset(said.Bytes())
+	client.Open(connection)
+	reply, err := callH2C(t, client, request.Request{Method: "POST", Path: []byte("/"), Body: make([]byte, body)}, nil)
+	if err != nil || reply.Code != histogram.OK || reply.Close {
+		t.Fatalf("got %+v, %v", reply, err)
+	}
+	connection.written.Next(len(http2.ClientPreface))
+	written := http2.NewFramer(nil, &connection.written)
+	var sent []int
+	for {
+		frame, err := written.ReadFrame()
+		if err != nil {
+			break
+		}
+		if data, ok := frame.(*http2.DataFrame); ok {
+			sent = append(sent, int(data.Length))
+			if last := len(sent) == 6; data.StreamEnded() != last {
+				t.Errorf("the stream ends with part %d", len(sent))
+			}
+		}
+	}
+	if want := []int{16384, 16384, 16384, 16383, 5, body - window - 5}; !slices.Equal(sent, want) {
+		t.Errorf("want parts of %v bytes, got %v", want, sent)
+	}
+}
+
 func TestH2CHeadersAreWhatTheServerReads(t *testing.T) {
 	client := connectH2C(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Host+" "+strings.Join(r.Header["Accept"], ",")+" "+r.UserAgent()+" "+r.Header.Get("X-A")+" "+r.Header.Get("X-N"))
