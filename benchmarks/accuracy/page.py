@@ -103,12 +103,17 @@ def write_page(path: Path, results: Sequence[Result], facts: Sequence[str]) -> N
         conditions.append(
             {
                 "title": title,
-                "behaviour": BEHAVIOURS[behaviour],
                 "picture": f"{pictures.name}/{picture.name}",
                 "table": table,
             }
         )
-    page = _TEMPLATE.render(facts=facts, summary=_summarise(results), conditions=conditions, table=_make_table)
+    page = _TEMPLATE.render(
+        facts=facts,
+        behaviours={each: BEHAVIOURS[each] for each, _ in by_condition},
+        summary=_summarise(results),
+        conditions=conditions,
+        table=_make_table,
+    )
     write_atomic(path, page)
 
 

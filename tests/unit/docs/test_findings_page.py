@@ -69,8 +69,8 @@ def test_a_bundle_becomes_a_finding(bundles: Path, tmp_path: Path) -> None:
     assert "### quick" in found
     assert "digest `" in found
     assert "wirebench run" in found
-    assert "- `quick`:" not in missing
-    assert all(f"- `{each.name}`:" in missing for each in list_scenarios() if each.name != "quick")
+    assert "`quick`" not in missing
+    assert all(f"`{each.name}`" in missing for each in list_scenarios() if each.name != "quick")
     assert "<svg" in (tmp_path / "docs/findings/quick.svg").read_text()
 
 
