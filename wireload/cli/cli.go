@@ -96,6 +96,7 @@ func isHelp(argument string) bool {
 
 // measure runs a load and writes its histogram file, if there is a path for one.
 func measure(ctx context.Context, load *engine.Load, path string) (histogram.File, error) {
+	shortenSlices()
 	if path == "" {
 		return engine.Run(ctx, load, Version)
 	}
