@@ -185,7 +185,13 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 	if err != nil {
 		return err
 	}
-	return printSummary(out, measured)
+	if err := printSummary(out, measured); err != nil {
+		return err
+	}
+	if measured.RequestsTotal[histogram.OK] == 0 && ctx.Err() == nil {
+		return errors.New("no request succeeded")
+	}
+	return nil
 }
 
 func (o *options) describe(transportName string, others []string) string {
