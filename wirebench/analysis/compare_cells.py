@@ -37,13 +37,11 @@ class Gain(CellPair):
 class Comparison(CellPair):
     """Two cells of a run that differ in one factor.
 
-    `instruments` marks two drivers of one cell: their ratio is the instruments' error, not a difference between
-    services. `checks` are the comparisons of the same two services by other drivers: the verdict doesn't rest on them.
+    `checks` are the comparisons of the same two services by other drivers: the verdict doesn't rest on them.
     `gains` hold this comparison against the same one of other transports or variants.
     """
 
     factor: str
-    instruments: bool = False
     checks: tuple[Comparison, ...] = ()
     gains: tuple[Gain, ...] = ()
 

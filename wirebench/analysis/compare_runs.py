@@ -92,7 +92,8 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
             f"{head.info.id}: BASE and HEAD are the same run", "name two runs: `wirebench list` shows them"
         )
     of_base, of_head = (
-        {tuple(sorted(cell.factors.items())): cell for cell in summarise(run.records)} for run in (base, head)
+        {tuple(sorted(cell.factors.items())): cell for cell in summarise(run.records, run.info.compare)}
+        for run in (base, head)
     )
     for run in (base, head):
         if not run.records:

@@ -27,7 +27,8 @@ class CellPair:
 
     `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
     a gate that the metric depends on failed in either cell or, with a `margin`, between the two, and for other
-    `reasons`. `judge` sets it, and `significance` where there is an interval to test.
+    `reasons`. `judge` sets it, and `significance` where there is an interval to test. `instruments` marks two drivers
+    of one cell: their ratio is the instruments' error, not a difference between services.
     """
 
     subject: CellSummary
@@ -40,6 +41,7 @@ class CellPair:
     reasons: tuple[str, ...] = ()
     #: Differences within it make none to the asker; None between two drivers, whose error is what is looked for.
     margin: float | None
+    instruments: bool = False
 
     @property
     def judged_ratio(self) -> Ratio | None:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from wirebench.analysis.budget import check_budget
 from wirebench.cli.options import BuildFiles, Json, Out, complete_runs
-from wirebench.cli.output import make_console, print_json, print_summary, warn_of_damaged
+from wirebench.cli.output import make_console, print_json, print_check, warn_of_damaged
 from wirebench.model.budget import read_budget
 from wirebench.present.budget_sentences import make_budget_build_summary
 from wirebench.present.data import BudgetCheckData, describe_budget_check
@@ -48,7 +48,7 @@ def check(  # noqa: PLR0913 - one parameter an option
     if json:
         print_json(TypeAdapter(BudgetCheckData).dump_python(describe_budget_check(found), mode="json"))
     else:
-        print_summary(summary, make_console())
+        print_check(summary, make_console())
     files.write(summary)
     failing = found.with_verdict("broken", "undecided", "withheld") if strict else found.with_verdict("broken")
     if failing:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.cli.options import BuildFiles, Json, Out, complete_runs
-from wirebench.cli.output import make_console, print_json, print_summary, warn_of_damaged
+from wirebench.cli.output import make_console, print_comparison, print_json, warn_of_damaged
 from wirebench.present.data import RunComparisonData, describe_run_comparison
 from wirebench.present.run_comparison_sentences import make_build_summary
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
@@ -33,6 +33,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     files: BuildFiles,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a sentence for each cell as well.")] = False,
 ) -> None:
     """Compare two runs by the cells that both have.
 
@@ -43,7 +44,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     if json:
         print_json(TypeAdapter(RunComparisonData).dump_python(describe_run_comparison(found), mode="json"))
     else:
-        print_summary(summary, make_console())
+        print_comparison(found, summary, make_console(), is_verbose=verbose)
     files.write(summary)
     if fail_on_regression and found.regressions:
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 import orjson
@@ -14,11 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.compare_runs import RunComparison
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.table import print_table
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_gate, pluralise
-from wirebench.present.build_summary import BuildSummary
+from wirebench.present.build_summary import BuildRow, BuildSummary
 from wirebench.present.caveats import list_caveats
 from wirebench.present.escape import escape_controls
 from wirebench.present.remarks import (
@@ -30,19 +31,17 @@ from wirebench.present.remarks import (
     write_answer,
 )
 from wirebench.present.sentences import describe_correction, describe_few_blocks
-from wirebench.present.table import make_terminal_table, make_verdict_table
+from wirebench.present.table import make_change_table, make_terminal_table, make_verdict_table
 from wirebench.results.runs import DamagedRun, Run
 from wirebench.system.paths import IS_WHEEL, ROOT
 
 #: As wide as a table may get where there is no terminal to set a limit.
 _PLAIN_WIDTH = 10_000
 _ERROR_TEXTS_SHOWN = 5
-_CAPTIONS = {
-    "compare": "latencies are of all blocks; others, and the ratio head / base, are geometric means of blocks",
-    "check": "latencies and counts are of all blocks; tested is the typical one (geometric mean)",
-}
-_VERDICT_STYLES = {"faster": "green", "slower": "red", "met": "green", "broken": "red", "withheld": "yellow"}
+_CAPTION = "latencies and counts are of all blocks; tested is the typical one (geometric mean)"
+_VERDICT_STYLES = {"met": "green", "broken": "red", "withheld": "yellow"}
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it"
+_CHANGES = "Ratios of head to base with 95 % intervals; !: a gate failed for it"
 _AGREEMENT = "How far the drivers agree on the same service"
 
 
@@ -98,25 +97,35 @@ def _escape_lines(text: str) -> str:
     return "\n".join(map(escape_controls, text.split("\n")))
 
 
-def print_summary(summary: BuildSummary, console: Console) -> None:
+def print_check(summary: BuildSummary, console: Console) -> None:
     """Print a table of what was checked, a sentence for each row that needs one, and what all of them come to."""
-    runs = [("base", summary.base), ("head" if summary.command == "compare" else "run", summary.run)]
-    console.print("\n" + ", ".join(f"{name} {run.id}" for name, run in runs if run), style="bold")
-    table = Table(caption=_CAPTIONS[summary.command])
-    for heading in summary.headings:
-        is_number = heading in ("base", "head", "ratio")
-        table.add_column(
-            heading, justify="right" if is_number else "left", overflow="fold" if is_number else "ellipsis"
-        )
+    table = Table(*summary.headings, caption=_CAPTION)
     for row in summary.rows:
-        style = _VERDICT_STYLES.get(row.figures[-1].partition(",")[0])
-        table.add_row(*map(escape_controls, row.figures), style=style)
+        table.add_row(*map(escape_controls, row.figures), style=_VERDICT_STYLES.get(row.figures[-1]))
+    _print_runs(summary, console)
     console.print(table)
-    for row in summary.rows:
-        if summary.command == "compare" or row.outcome != "passed":
-            console.print(f"• {escape_controls(f'{row.figures[0]}: {row.sentence}')}", soft_wrap=True)
+    _print_conclusion(summary, [row for row in summary.rows if row.outcome != "passed"], console)
+
+
+def print_comparison(found: RunComparison, summary: BuildSummary, console: Console, *, is_verbose: bool) -> None:
+    """Print a table of the cells of two runs, a sentence a cell if asked for, and what all of them come to."""
+    _print_runs(summary, console)
+    _print_alike([change.subject for change in found.changes], console)
+    console.print(_CHANGES, soft_wrap=True)
+    print_table(make_change_table(found.changes), console)
+    _print_conclusion(summary, summary.rows if is_verbose else (), console)
+
+
+def _print_runs(summary: BuildSummary, console: Console) -> None:
+    runs = ", ".join(f"{name} {run.id}" for name, run in summary.runs)
+    console.print(f"\n{runs}", style="bold", soft_wrap=True)
+
+
+def _print_conclusion(summary: BuildSummary, described: Iterable[BuildRow], console: Console) -> None:
+    for row in described:
+        console.print(f"• {row.figures[0]}: {row.sentence}", soft_wrap=True)
     for caveat in summary.caveats:
-        console.print(f"! {escape_controls(caveat)}", style="yellow", soft_wrap=True)
+        console.print(f"! {caveat}", style="yellow", soft_wrap=True)
     console.print(summary.sentence, style="bold", soft_wrap=True)
 
 
@@ -137,8 +146,7 @@ def print_run(run: Run, console: Console) -> None:
 
 
 def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> None:
-    if alike := describe_common_factors(cells):
-        console.print(f"{'All cells' if len(cells) > 1 else 'The cell'}: {alike}", soft_wrap=True)
+    _print_alike(cells, console)
     print_table(make_terminal_table(cells), console)
     blocks = max(len(cell.records) for cell in cells)
     if blocks > 1:
@@ -167,6 +175,11 @@ def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> 
         *_describe_errors(cells),
     ):
         console.print(f"! {warning}", style="yellow", soft_wrap=True)
+
+
+def _print_alike(cells: Sequence[CellSummary], console: Console) -> None:
+    if alike := describe_common_factors(cells):
+        console.print(f"{'All cells' if len(cells) > 1 else 'The cell'}: {alike}", soft_wrap=True)
 
 
 def _describe_failed_gates(cells: Sequence[CellSummary]) -> Iterator[str]:

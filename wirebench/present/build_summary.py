@@ -48,6 +48,11 @@ class BuildSummary:
     sentence: str
     caveats: tuple[str, ...]
 
+    @property
+    def runs(self) -> tuple[tuple[str, RunInfo], ...]:
+        """The runs by what they are called."""
+        return (("base", self.base), ("head", self.run)) if self.base else (("run", self.run),)
+
 
 def format_junit(summary: BuildSummary) -> str:
     """Return JUnit XML: a test case for each row.
@@ -67,9 +72,8 @@ def format_junit(summary: BuildSummary) -> str:
     suite_attributes = {"name": suite_name, **counts, "skipped": str(outcomes["skipped"])}
     suite = ET.SubElement(root, "testsuite", suite_attributes, timestamp=escape_controls(summary.run.started_at))
     properties = ET.SubElement(suite, "properties")
-    for name, run in (("base", summary.base), ("head" if summary.base else "run", summary.run)):
-        if run:
-            ET.SubElement(properties, "property", name=name, value=escape_controls(run.id))
+    for name, run in summary.runs:
+        ET.SubElement(properties, "property", name=name, value=escape_controls(run.id))
     for row in summary.rows:
         _add_case(suite, suite_name, row)
     ET.SubElement(suite, "system-out").text = "\n".join(map(escape_controls, (summary.sentence, *summary.caveats)))
@@ -103,8 +107,7 @@ def _write_lines(summary: BuildSummary) -> Iterator[str]:
     yield ""
     yield f"**{escape_markdown(summary.sentence)}**"
     yield ""
-    runs = [("base", summary.base), ("head" if summary.base else "run", summary.run)]
-    yield ", ".join(f"{name} {escape_markdown(run.id)}" for name, run in runs if run)
+    yield ", ".join(f"{name} {escape_markdown(run.id)}" for name, run in summary.runs)
     yield ""
     yield _write_row(summary.headings)
     yield _write_row(["---"] * len(summary.headings))

@@ -17,8 +17,10 @@ from wirebench.present.sentences import (
     describe_detectable_ratio,
     describe_machine_speed,
     explain_withheld,
+    explain_withheld_pair,
     format_interval,
     format_ratios,
+    list_doubts,
 )
 
 #: So many cells that one run lacks are named.
@@ -38,20 +40,32 @@ def describe_verdict(change: CellChange) -> str:
     measured = format_ratios(change)
     match change.verdict:
         case "withheld":
-            return f"no verdict ({explain_withheld_change(change)}); measured {measured}."
+            return f"no verdict ({explain_withheld_pair(change)}); measured {measured}."
         case "equivalent":
             return f"head and base are equivalent: {measured}."
         case "inconclusive":
             return f"inconclusive: {measured}.{describe_detectable_ratio(change, _blocks(change), ' in each run')}"
         case verdict:
-            beyond = ", beyond the margin" if change.regressed else ""
-            gave_way = f", and gave way under the load ({explain_withheld(change.failed_gates)})"
-            return f"head is {verdict}{beyond}{gave_way if change.failed_gates else ''}: {measured}."
+            return f"head is {', '.join((verdict, *_qualify_verdict(change)))}: {measured}."
+
+
+def _qualify_verdict(change: CellChange) -> Iterator[str]:
+    if change.regressed:
+        yield "beyond the margin"
+    if change.failed_gates:
+        yield f"and gave way under the load ({explain_withheld(change.failed_gates)})"
+
+
+def list_remarks(change: CellChange) -> Iterator[str]:
+    """Yield what stands below a cell in a table."""
+    yield from list_doubts(change)
+    if change.verdict != "withheld" and (qualified := list(_qualify_verdict(change))):
+        yield f"{change.verdict} {', '.join(qualified)}"
 
 
 def summarise_change(change: CellChange) -> str:
     """Say what has become of a cell in a table: the ratio of what is judged, and the verdict or why there is none."""
-    verdict = f"no verdict ({explain_withheld_change(change)})" if change.verdict == "withheld" else change.verdict
+    verdict = f"no verdict ({explain_withheld_pair(change)})" if change.verdict == "withheld" else change.verdict
     ratio = change.ratios.get(change.metric.name)
     return f"{format_interval(ratio)}: {verdict}" if ratio else verdict
 
@@ -84,14 +98,10 @@ def _make_build_row(change: CellChange) -> BuildRow:
             format_interval(ratio) if ratio else ABSENT,
             f"{change.verdict}{', beyond the margin' if change.regressed else ''}",
         ),
-        why=explain_withheld_change(change) if change.verdict == "withheld" else "",
+        why=explain_withheld_pair(change) if change.verdict == "withheld" else "",
         sentence=describe_verdict(change),
         measured_s=change.subject.measured_s,
     )
-
-
-def explain_withheld_change(change: CellChange) -> str:
-    return "; ".join(filter(None, (*change.reasons, explain_withheld(change.failed_gates)))) or "nothing to compare"
 
 
 def summarise_comparison(found: RunComparison) -> str:

@@ -101,39 +101,44 @@ def _list_further_sentences(comparison: Comparison) -> Iterator[str]:
     yield from map(describe_gain, comparison.gains)
 
 
-def name_verdict(comparison: Comparison) -> str:
-    """Name a comparison's verdict in a table; two drivers of one cell have none."""
-    return ABSENT if comparison.instruments else comparison.verdict
+def name_verdict(pair: CellPair) -> str:
+    """Name a verdict in a table; two drivers of one cell have none."""
+    return ABSENT if pair.instruments else pair.verdict
 
 
 def name_pair(comparison: Comparison) -> str:
     return " / ".join(_name_sides(comparison))
 
 
-def list_metrics(comparison: CellPair) -> tuple[str, ...]:
+def list_metrics(pair: CellPair) -> tuple[str, ...]:
     """Return the metrics whose ratios are shown: the one of the verdict, and those beside it."""
-    if isinstance(comparison, Comparison) and comparison.instruments:
+    if pair.instruments:
         return INSTRUMENT_METRICS
-    return comparison.metric.name, *(name for name in _BESIDE if name != comparison.metric.name)
+    return pair.metric.name, *(name for name in _BESIDE if name != pair.metric.name)
 
 
-def format_short_ratio(comparison: Comparison, name: str) -> str:
+def format_short_ratio(pair: CellPair, name: str) -> str:
     """Write a ratio and its interval for a table: `1.58× 1.46–1.71`, with `!` where a gate failed for it alone."""
-    if (ratio := comparison.ratios.get(name)) is None:
+    if (ratio := pair.ratios.get(name)) is None:
         return ABSENT
     ends = "" if ratio.low is None else f" {format_ends(ratio.low, ratio.high, _format_number)}"
-    return f"{format_estimate(ratio.estimate)}{ends}{'!' * bool(_list_doubts(comparison, name))}"
+    return f"{format_estimate(ratio.estimate)}{ends}{'!' * bool(_name_doubted_gates(pair, name))}"
+
+
+def list_doubts(pair: CellPair) -> Iterator[str]:
+    """Yield what stands below two cells in a table: why they have no verdict, and what isn't reliable."""
+    if pair.verdict == "withheld" and not pair.instruments:
+        yield f"withheld ({explain_withheld_pair(pair)})"
+    by_gates: dict[str, list[str]] = {}
+    for name in filter(pair.ratios.__contains__, list_metrics(pair)):
+        if doubts := _name_doubted_gates(pair, name):
+            by_gates.setdefault(doubts, []).append(METRICS[name].label)
+    yield from (f"{' and '.join(labels)}: unreliable ({gates})" for gates, labels in by_gates.items())
 
 
 def list_remarks(comparison: Comparison) -> Iterator[str]:
-    """Yield what stands below a comparison in a table: why it has no verdict, what isn't reliable, and the rest."""
-    if comparison.verdict == "withheld" and not comparison.instruments:
-        yield f"withheld ({explain_withheld(comparison.failed_gates) or 'nothing to compare'})"
-    by_gates: dict[str, list[str]] = {}
-    for name in filter(comparison.ratios.__contains__, list_metrics(comparison)):
-        if doubts := _list_doubts(comparison, name):
-            by_gates.setdefault(doubts, []).append(METRICS[name].label)
-    yield from (f"{' and '.join(labels)}: unreliable ({gates})" for gates, labels in by_gates.items())
+    """Yield what stands below a comparison in a table: doubts, and what a sentence would say besides."""
+    yield from list_doubts(comparison)
     if not comparison.instruments:
         yield from _list_further_sentences(comparison)
 
@@ -143,8 +148,7 @@ def state_verdict(comparison: Comparison) -> str:
     subject, baseline = _name_sides(comparison)
     match comparison.verdict:
         case "withheld":
-            why = explain_withheld(comparison.failed_gates) or "nothing to compare"
-            return f"no verdict on {subject} against {baseline} ({why})"
+            return f"no verdict on {subject} against {baseline} ({explain_withheld_pair(comparison)})"
         case "equivalent":
             return f"{subject} and {baseline} are equivalent"
         case "inconclusive":
@@ -180,7 +184,7 @@ def describe_gain(gain: Gain) -> str:
     measured = f"{subject}'s ratio of {gain.metric.label} is {format_interval(ratio)} {baseline}'s"
     match gain.verdict:
         case "withheld":
-            why = explain_withheld(gain.failed_gates)
+            why = explain_withheld_pair(gain)
             return f"No verdict on which of {subject} and {baseline} gains more ({why}); {measured}."
         case "equivalent":
             return f"{subject} and {baseline} gain equally: {measured}."
@@ -215,14 +219,13 @@ def format_ratio(pair: CellPair, name: str) -> str:
 
 
 def _describe_doubt(pair: CellPair, name: str) -> str:
-    doubts = _list_doubts(pair, name)
+    doubts = _name_doubted_gates(pair, name)
     return f" (unreliable: {doubts})" if doubts else ""
 
 
-def _list_doubts(pair: CellPair, name: str) -> str:
+def _name_doubted_gates(pair: CellPair, name: str) -> str:
     """Name the gates that failed for a figure, but for those that withhold the verdict."""
-    is_judged = not (isinstance(pair, Comparison) and pair.instruments)
-    explained = {gate.name for gate in pair.failed_gates} if is_judged else set[str]()
+    explained = set[str]() if pair.instruments else {gate.name for gate in pair.failed_gates}
     return format_gate_names(gate for gate in pair.unfit(name) if gate.name not in explained)
 
 
@@ -249,8 +252,7 @@ def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> st
 
 def describe_correction(pairs: Iterable[CellPair]) -> str:
     """Say what verdicts are corrected for; nothing where there is one, of one look."""
-    judged = (each for each in pairs if not (isinstance(each, Comparison) and each.instruments))
-    tests = next((each.significance for each in judged if each.significance), None)
+    tests = next((each.significance for each in pairs if each.significance and not each.instruments), None)
     if tests is None or (tests.comparisons, tests.looks) == (1, 1):
         return ""
     looks = f" and {pluralise(tests.looks, 'look')} at them" if tests.looks > 1 else ""
@@ -276,6 +278,10 @@ def explain_withheld(failed: Iterable[Gate]) -> str:
     if by_name:
         reasons.insert(0, f"failed gates: {', '.join(map(name_gate, by_name))}")
     return "; ".join(reasons)
+
+
+def explain_withheld_pair(pair: CellPair) -> str:
+    return "; ".join(filter(None, (*pair.reasons, explain_withheld(pair.failed_gates)))) or "nothing to compare"
 
 
 def describe_machine_speed(reference_ratio: float | None) -> str:

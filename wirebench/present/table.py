@@ -6,9 +6,11 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from wirebench.analysis.compare_cells import Comparison
+from wirebench.analysis.compare_runs import CellChange
+from wirebench.analysis.pair import CellPair
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import describe_situation, format_error, name_gate
 from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
@@ -16,8 +18,11 @@ from wirebench.model.record import Record
 from wirebench.present import sentences
 from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number, format_range
 from wirebench.present.picture import Groups
+from wirebench.present.run_comparison_sentences import list_remarks as list_change_remarks
 
 _T = TypeVar("_T", int, float)
+#: A name, the gates that failed, and what the columns are of.
+_TableRow = tuple[str, Iterable[str], Any]
 
 #: The metrics of the terminal's table.
 _TERMINAL = (
@@ -76,7 +81,7 @@ class FigureTable:
 
 
 def make_table(
-    groups: Mapping[str, Sequence[tuple[str, Iterable[str], Any]]],
+    groups: Mapping[str, Sequence[_TableRow]],
     columns: Iterable[TableColumn],
     list_notes: Callable[[Any], Iterable[str]] = lambda _: (),
 ) -> FigureTable:
@@ -157,19 +162,38 @@ def _list_terminal_columns() -> Iterator[TableColumn]:
 
 def make_verdict_table(comparisons: Iterable[Comparison]) -> FigureTable:
     """Return the ratios of comparisons with their intervals, by situation, and what they support."""
-    groups: dict[str, list[tuple[str, Iterable[str], Comparison]]] = {}
-    metrics, judged = dict[str, None](), set[str]()
+    groups: dict[str, list[_TableRow]] = {}
     for each in comparisons:
-        row: tuple[str, Iterable[str], Comparison] = sentences.name_pair(each), (), each
-        groups.setdefault(sentences.describe_situation(each), []).append(row)
-        metrics |= dict.fromkeys(sentences.list_metrics(each))
-        judged.add(each.metric.column)
-    unit = f"on {judged.pop()}" if len(judged) == 1 else ""
-    columns = [
-        TableColumn("verdict", unit, sentences.name_verdict),
-        *(TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name)) for name in metrics),
-    ]
-    return replace(make_table(groups, columns, sentences.list_remarks), subject="ratio")
+        groups.setdefault(sentences.describe_situation(each), []).append((sentences.name_pair(each), (), each))
+    return replace(make_table(groups, _list_ratio_columns(groups), sentences.list_remarks), subject="ratio")
+
+
+def make_change_table(changes: Iterable[CellChange]) -> FigureTable:
+    """Return the ratios of head to base with their intervals, by situation; and where there is room, the figures."""
+    groups: dict[str, list[_TableRow]] = {}
+    for each in changes:
+        groups.setdefault(describe_situation(each.subject.factors), []).append((each.subject.name, (), each))
+    columns = (*_list_ratio_columns(groups), *map(_make_side_column, ("base", "head")))
+    return make_table(groups, columns, list_change_remarks)
+
+
+def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]]) -> Iterator[TableColumn]:
+    """Yield the verdict, and the ratio of each metric that is shown of any of these pairs."""
+    pairs: list[CellPair] = [pair for group in groups.values() for *_, pair in group]
+    judged = {pair.metric.column for pair in pairs}
+    yield TableColumn("verdict", f"on {judged.pop()}" if len(judged) == 1 else "", sentences.name_verdict)
+    for name in dict.fromkeys(name for pair in pairs for name in sentences.list_metrics(pair)):
+        yield TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name))
+
+
+def _make_side_column(side: Literal["base", "head"]) -> TableColumn:
+    """Return the column with the figures of one of both runs that verdicts are on."""
+
+    def write(change: CellChange) -> str:
+        cell = change.baseline if side == "base" else change.subject
+        return format_metric(change.metric, cell.figure(change.metric))
+
+    return TableColumn(side, "judged", write, is_optional=True)
 
 
 def _shares(cell: CellSummary) -> str:

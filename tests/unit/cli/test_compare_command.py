@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -10,7 +12,12 @@ import pytest
 
 from tests.support.command_line import wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from wirebench.analysis.compare_runs import compare_runs
+from wirebench.cli.output import make_console
+from wirebench.cli.table import print_table
 from wirebench.model.record import Record
+from wirebench.present.table import make_change_table
+from wirebench.results.runs import load_run
 
 CELLS = (cell("rest"), cell("grpc"))
 
@@ -33,10 +40,31 @@ def test_a_regression_fails_what_asks_for_it(tmp_path: Path) -> None:
     compare = ("compare", "a-base", "last", "--out", tmp_path)
     status, shown, _ = wirebench(*compare, "--fail-on-regression")
     assert 1 == status
-    assert "• gRPC users.get, 16 connections: head is slower, beyond the margin: 0.80× (95 % CI 0.80–0.80)" in shown
+    assert "  ! gRPC: slower beyond the margin" in shown
     assert "2 cells in both runs: head is slower in 1, equivalent in 1; 1 is slower by more than 5 %" in shown
     assert 0 == wirebench(*compare)[0]
     assert 0 == wirebench("compare", "b-head", "a-base", "--out", tmp_path, "--fail-on-regression")[0]
+
+
+def test_cells_are_a_table_that_fits_a_terminal(tmp_path: Path) -> None:
+    """Verdicts and ratios by situation, in 80 columns; figures where there is room, sentences with -v."""
+    base, head = write(tmp_path, "a-base"), write(tmp_path, "b-head", 0.8)
+    narrow = io.StringIO()
+    console = make_console(narrow)
+    console.width = 80
+    print_table(make_change_table(compare_runs(load_run(base), load_run(head)).changes), console)
+    headings, unit, *rows = narrow.getvalue().splitlines()
+    assert ["verdict", "req/s", "p99", "CPU/req"] == headings.split()
+    assert "on req/s" == unit.strip()
+    assert ["REST", "gRPC", "  ! gRPC: slower beyond the margin"] == [re.split(r"(?<=\S) {2,}", row)[0] for row in rows]
+    assert max(map(len, rows)) <= 80
+    compare = ("compare", base, head, "--out", tmp_path)
+    wide, verbose = wirebench(*compare)[1], wirebench(*compare, "-v")[1]
+    row = next(line for line in wide.splitlines() if line.startswith("gRPC"))
+    assert ["gRPC", "slower", "0.80×", "0.80–0.80"] == row.split()[:4]
+    assert ["1,002", "802"] == row.split()[-2:]
+    sentence = "• gRPC users.get, 16 connections: head is slower, beyond the margin: 0.80× (95 % CI 0.80–0.80)"
+    assert (False, True) == (sentence in wide, sentence in verbose)
 
 
 @pytest.mark.parametrize(("fit", "blocks", "said"), [(False, 3, "no verdict in 2"), (True, 1, "inconclusive in 2")])
