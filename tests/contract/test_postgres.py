@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 from wirebench_services.application import seed
-from wirebench_services.application.stores.tables import parse_url
+from wirebench_services.settings import parse_store_url
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.services import (
@@ -341,7 +341,7 @@ def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyP
 def test_a_password_with_a_raw_at_sign_is_not_shown(password: str) -> None:
     """SQLAlchemy and libpq take what follows its @ for the host, which errors name."""
     with pytest.raises(ValueError, match=r"^is not a URL of the form"):
-        parse_url(f"postgresql://me:{password}@127.0.0.1/db")
+        parse_store_url(f"postgresql://me:{password}@127.0.0.1/db")
 
 
 def test_a_wrong_number_of_users_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

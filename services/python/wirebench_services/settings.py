@@ -153,8 +153,6 @@ def read_settings(kind: type[Settings], arguments: list[str] | None = None) -> A
 
 def read_store_url(file: Path | None) -> "URL":
     """Return the URL in the file, or else in the environment. Raises ValueError, which quotes nothing of the URL."""
-    from wirebench_services.application.stores.tables import parse_url  # noqa: PLC0415 - imports SQLAlchemy
-
     variable = f"{ENVIRONMENT_PREFIX}STORE_URL"
     try:
         url = file.read_text().strip() if file else os.environ.get(variable, "")
@@ -167,6 +165,24 @@ def read_store_url(file: Path | None) -> "URL":
             "or name a file with it by --store-url-file"
         )
     try:
-        return parse_url(url)
+        return parse_store_url(url)
     except ValueError as error:
         raise ValueError(f"{file or variable}: {error}") from None
+
+
+def parse_store_url(url: str) -> "URL":
+    """Return the URL of a PostgreSQL database. Raises ValueError, which quotes nothing of it."""
+    from psycopg import ProgrammingError, conninfo  # noqa: PLC0415 - a process loads only what it runs
+    from sqlalchemy import make_url  # noqa: PLC0415
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
+    try:
+        conninfo.conninfo_to_dict(url)  # libpq is stricter than SQLAlchemy
+        parsed = make_url(url)
+    except (ProgrammingError, ArgumentError, ValueError):  # may quote the password
+        parsed = None
+    # With an @ in it, the host is the end of a password that isn't percent-encoded, and errors name hosts.
+    is_complete = parsed and parsed.database and "@" not in (parsed.host or "")
+    if not parsed or not is_complete or parsed.drivername not in ("postgresql", "postgres"):
+        raise ValueError("is not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+    return parsed.set(drivername="postgresql+psycopg")

@@ -167,7 +167,7 @@ def test_transactions_make_sense() -> None:
 )
 def test_a_stream_has_what_was_asked_for(since: int | None, limit: int | None, expected: range) -> None:
     """All transactions since a second, up to the limit, in order, whatever the size of pages."""
-    batches = stream_transactions(MemoryStore(), parse_stream({"since": since, "limit": limit}))
+    batches = stream_transactions(MemoryStore().list_transactions, parse_stream({"since": since, "limit": limit}))
     assert list(expected) == [transaction.id for batch in batches for transaction in batch]
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from wirebench_services.application.users import Fields, check_names, parse_integer
-
-if TYPE_CHECKING:
-    from wirebench_services.application.stores import AsyncStore, Store
 
 RATE_LIMIT_MAX = 1_000_000
 STREAM_ITEMS_MAX = 100_000
@@ -43,6 +40,11 @@ class Transaction(NamedTuple):
     description: str
 
 
+#: A store's method `list_transactions`, and the same, to be awaited.
+ListTransactions = Callable[[int, int, int], Sequence[Transaction]]
+ListTransactionsAsync = Callable[[int, int, int], Awaitable[Sequence[Transaction]]]
+
+
 class StreamQuery(NamedTuple):
     """The transactions that a client asked for; without a rate limit they are sent as fast as the client reads."""
 
@@ -67,22 +69,24 @@ def parse_stream(fields: Fields) -> StreamQuery:
 
 
 def stream_transactions(
-    store: Store, query: StreamQuery, wait: Callable[[float], None] = time.sleep
+    list_page: ListTransactions, query: StreamQuery, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each when it is due; `wait` sleeps until then. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
-    while left and (page := store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))):
+    while left and (page := list_page(since_s, after_id, min(left, PAGE_ITEMS))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         for wait_s, due in pace.split(page):
             wait(wait_s)
             yield due
 
 
-async def stream_transactions_async(store: AsyncStore, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
+async def stream_transactions_async(
+    list_page: ListTransactionsAsync, query: StreamQuery
+) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     # A client that leaves cancels its stream. Without the shield, that could cancel a query and lose its connection.
-    while left and (page := await asyncio.shield(store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS)))):
+    while left and (page := await asyncio.shield(list_page(since_s, after_id, min(left, PAGE_ITEMS)))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         for wait_s, due in pace.split(page):
             await asyncio.sleep(wait_s)  # with 0, other connections have a turn

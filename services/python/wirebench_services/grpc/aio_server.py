@@ -85,7 +85,7 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
     ) -> AsyncIterator[Response]:
         async with Call("ledger.stream_transactions", context):
             query = ledger.parse_stream(from_message(request))
-            async for transactions in ledger.stream_transactions_async(self._store, query):
+            async for transactions in ledger.stream_transactions_async(self._store.list_transactions, query):
                 for transaction in transactions:
                     yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 

@@ -84,7 +84,8 @@ class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
 
     def StreamTransactions(self, request: ledger_pb2.StreamTransactionsRequest, context: Context) -> Iterator[Response]:
         with Call("ledger.stream_transactions", context):
-            for transactions in ledger.stream_transactions(self._store, ledger.parse_stream(from_message(request))):
+            query = ledger.parse_stream(from_message(request))
+            for transactions in ledger.stream_transactions(self._store.list_transactions, query):
                 for transaction in transactions:
                     yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 

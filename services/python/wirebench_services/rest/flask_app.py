@@ -82,7 +82,8 @@ def get_balance(account_id: str) -> Response:
 
 @ledger_api.get("/transactions/stream")
 def stream_transactions() -> Response:
-    batches = ledger.stream_transactions(current_app.extensions["store"], ledger.parse_stream(read_query()))
+    list_page = current_app.extensions["store"].list_transactions
+    batches = ledger.stream_transactions(list_page, ledger.parse_stream(read_query()))
     return Response(generate_events(batches, g.started_s), headers=bodies.EVENT_HEADERS)
 
 

@@ -129,7 +129,7 @@ async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncI
     request.state.code = "cancelled"  # unless it reaches its end
     try:
         if request.method != "HEAD":
-            async for batch in ledger.stream_transactions_async(request.state.store, query):
+            async for batch in ledger.stream_transactions_async(request.state.store.list_transactions, query):
                 yield bodies.encode_events(batch)
         yield bodies.END_EVENT
         request.state.code = "ok"

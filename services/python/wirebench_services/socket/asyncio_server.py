@@ -144,7 +144,7 @@ class Connection(Conversation, asyncio.Protocol):
 
     async def _stream(self, call: Call, query: StreamQuery) -> None:
         try:
-            async for transactions in stream_transactions_async(self._async_store, query):
+            async for transactions in stream_transactions_async(self._async_store.list_transactions, query):
                 await self._writable.wait()
                 if self._streams.get(call.id) is not call:
                     return

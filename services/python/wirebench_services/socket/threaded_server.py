@@ -120,7 +120,7 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
     def _stream(self, call: Call) -> None:
         try:
             wait = partial(self._watch, call)
-            for transactions in stream_transactions(self.server.store, call.parse_stream(), wait):
+            for transactions in stream_transactions(self.server.store.list_transactions, call.parse_stream(), wait):
                 self._send(call.build_items(transactions))
             end = call.finish("ok", "")
         except OSError:

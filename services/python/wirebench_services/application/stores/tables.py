@@ -50,22 +50,6 @@ transactions = sa.Table(
 )
 
 
-def parse_url(url: str) -> sa.URL:
-    """Return the URL of a PostgreSQL database. Raises ValueError, which quotes nothing of it."""
-    from psycopg import ProgrammingError, conninfo  # noqa: PLC0415 - a process with SQLite doesn't load it
-
-    try:
-        conninfo.conninfo_to_dict(url)  # libpq is stricter than SQLAlchemy
-        parsed = sa.make_url(url)
-    except (ProgrammingError, sa.exc.ArgumentError, ValueError):  # may quote the password
-        parsed = None
-    # With an @ in it, the host is the end of a password that isn't percent-encoded, and errors name hosts.
-    is_complete = parsed and parsed.database and "@" not in (parsed.host or "")
-    if not parsed or not is_complete or parsed.drivername not in ("postgresql", "postgres"):
-        raise ValueError("is not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
-    return parsed.set(drivername="postgresql+psycopg")
-
-
 def create_tables(url: sa.URL, seed_users: int) -> list[str]:
     """Create the tables that are missing and fill them, all or nothing; return their names.
 
