@@ -326,13 +326,13 @@ def check(run: Found, folder: Path) -> Iterator[str]:
             yield from list_differences(pair["significance"], tests, f"{name_pair(pair)}: significance")
     for cell in run["cells"]:
         records = [record for record in run["records"] if record["cell"] == cell["cell"]]
-        for metric in ("throughput", "cpu"):
+        for metric, field in (("throughput", "throughput_per_s"), ("cpu", "cpu_us_per_request")):
             figures = [each for record in records if (each := figure_of(record, metric)) is not None]
             mean = float(np.exp(np.mean(np.log(figures)))) if figures else None
-            yield from list_differences(cell[metric], mean, f"{cell['cell']}: {metric}")
+            yield from list_differences(cell[field], mean, f"{cell['cell']}: {field}")
         files = [json.loads((folder / run["run"]["id"] / record["histogram_file"]).read_text()) for record in records]
         for metric, latency in merge_latencies(files):
-            yield from list_differences(cell[metric], latency, f"{cell['cell']}: {metric}")
+            yield from list_differences(cell[f"{metric}_ms"], latency, f"{cell['cell']}: {metric}")
 
 
 def main() -> int:

@@ -88,7 +88,7 @@ _TRUST = Row(
             description="Share of requests with an error or no reply at all. Bad: anything that isn't 0, as a service "
             "that fails fast looks fast.",
             unit=units.PercentUnit,
-            queries=(_by_run("failed::float8 / NULLIF(total_samples, 0)"),),
+            queries=(_by_run("failed::float8 / NULLIF(requests, 0)"),),
             kind="points",
         ),
         Chart(

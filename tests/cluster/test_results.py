@@ -86,7 +86,7 @@ def test_a_run_gets_there_by_itself(server: str, tmp_path: Path) -> None:
     assert ("complete", 2) == (found["status"], found["records"])
     results = ask(f"{server}/api/v1/results?run_id={run.info.id}")["results"]
     assert {"rest", "socket"} == {each["protocol"] for each in results}
-    assert sum(record.requests for record in run.records) == sum(each["total_samples"] for each in results)
+    assert sum(record.requests for record in run.records) == sum(each["requests"] for each in results)
 
 
 def test_an_interrupted_run_gets_there_as_far_as_it_came(server: str, tmp_path: Path) -> None:

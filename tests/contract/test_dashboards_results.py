@@ -123,7 +123,7 @@ def test_points_are_the_figures_of_the_index(owner: str, reader: Reader) -> None
     drawn = {
         (row["time"], row["metric"]): row["value"] for row in reader.query(reader.chosen(board, p99.queries[0].expr))
     }
-    expected = {(each.started_at, f"{each.cell} ({each.target})"): each.p99_latency_ms for each in found}
+    expected = {(each.started_at, f"{each.cell} ({each.target})"): each.p99_ms for each in found}
     assert pytest.approx(expected) == drawn
 
 

@@ -122,9 +122,9 @@ def test_figures_are_those_that_tables_and_reports_show(index: Index, tmp_path: 
                 blocks = summary.by_block(metric).values()
                 assert (min(blocks), max(blocks)) == tuple(getattr(row, name) for name in name_spread(metric))
             assert summary.error_counts == row.errors
-            assert sum(record.requests for record in summary.records) == row.total_samples
+            assert sum(record.requests for record in summary.records) == row.requests
             assert sum(sum(record.errors.values()) for record in summary.records) == row.failed
-            assert row.total_samples == row.successful + row.failed
+            assert row.requests == row.successful + row.failed
             assert tuple(gate.name for gate in summary.failed_gates()) == row.failed_gates
             by_metric = {name: tuple(gate.name for gate in summary.failed_gates(METRICS[name])) for name in COMPARED}
             assert {name: gates for name, gates in by_metric.items() if gates} == row.failed_gates_by_metric

@@ -47,7 +47,7 @@ def test_a_run_is_in_the_index_at_once(tiny: tuple[Run, dict[str, Any]]) -> None
     """Every record was put in as it landed, with the figures that were printed; there is nothing to catch up with."""
     run, printed = tiny
     with Index(find_database_url(run.folder.parent)) as index:
-        found = {row.cell: row.p99_latency_ms for row in index.results(Filters()).rows}
+        found = {row.cell: row.p99_ms for row in index.results(Filters()).rows}
         assert [(8, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
         assert 0 == index.catch_up(run.folder.parent).runs
     assert {cell["cell"]: pytest.approx(cell["p99"]) for cell in printed["cells"]} == found

@@ -23,14 +23,11 @@ SLOWER_PERCENT_MAX = 1000
 
 Bound = Literal["max", "min"]
 
-_UNIT_SUFFIXES = {"ms": "_ms", "µs": "_us", "1/s": "_per_s", "requests/s": "_per_s", "": ""}
 _PERCENT = re.compile(r"(\d{1,4}(?:\.\d{1,6})?) ?%")
 
-#: The metrics that limits are for, by their key: the name with its unit, such as `p99_ms`.
+#: The metrics that limits are for, by their field, such as `p99_ms`.
 LIMITED: Mapping[str, Metric] = {
-    f"{metric.name}{_UNIT_SUFFIXES[metric.unit]}": metric
-    for metric in METRICS.values()
-    if metric.name in (*COMPARED, "p90", "p95", "errors")
+    metric.field: metric for metric in METRICS.values() if metric.name in (*COMPARED, "p90", "p95", "errors")
 }
 
 

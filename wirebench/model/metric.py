@@ -8,6 +8,15 @@ from typing import Literal
 
 from wirebench.model.record import Instrument, Interval, Latency, Record, StreamFigures
 
+_UNIT_SUFFIXES = {
+    "ms": "_ms",
+    "µs": "_us",
+    "1/s": "_per_s",
+    "requests/s": "_per_s",
+    "%": "_percent",
+    "blocks": "_blocks",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -17,8 +26,6 @@ class Metric:
     """
 
     name: str
-    #: Its name in the API, in exported files and in the index.
-    field: str
     label: str
     unit: str
     description: str
@@ -31,6 +38,13 @@ class Metric:
     error_ms: Callable[[Instrument], Interval | None] | None = None
     #: The metric that gates name, where they don't name this one.
     gates_of: str = ""
+    #: What it is called in files, where that isn't its name with its unit.
+    own_field: str = ""
+
+    @property
+    def field(self) -> str:
+        """What it is called wherever programs read or write it: in JSON, exported files, the index and budgets."""
+        return self.own_field or f"{self.name}{_UNIT_SUFFIXES.get(self.unit, '')}"
 
     @property
     def gated_by(self) -> str:
@@ -109,7 +123,6 @@ def _make_latency(
 ) -> Metric:
     return Metric(
         name,
-        f"{name}_latency_ms",
         name.replace("_", "."),
         "ms",
         description,
@@ -123,7 +136,6 @@ def _make_latency(
 _REQUESTS = (
     Metric(
         "requests",
-        "total_samples",
         "requests",
         "",
         "Requests that ended in the measured windows, failed ones included.",
@@ -132,7 +144,6 @@ _REQUESTS = (
         over_blocks="sum",
     ),
     Metric(
-        "throughput",
         "throughput",
         "requests/s",
         "1/s",
@@ -161,27 +172,26 @@ LATENCIES = (
 _COSTS = (
     Metric(
         "errors",
-        "failed",
         "errors",
         "",
         "Requests that failed.",
         of=lambda record: sum(record.errors.values()),
         over_blocks="sum",
+        own_field="failed",
     ),
     Metric(
         "cpu",
-        "cpu_us_per_request",
         "server CPU per request",
         "µs",
         "CPU time of the service's processes, divided by the requests.",
         of=_skip_streams(lambda record: record.server.cpu_us_per_request),
         short="CPU/req",
+        own_field="cpu_us_per_request",
     ),
 )
 _CAPACITIES = (
     Metric(
         "capacity",
-        "capacity_per_s",
         "capacity",
         "requests/s",
         "The rate up to which the service kept the objective of a search.",
@@ -190,7 +200,6 @@ _CAPACITIES = (
     ),
     Metric(
         "capacity_core",
-        "capacity_per_core",
         "capacity per core",
         "requests/s",
         "The highest rate that kept the objective, divided by the cores that the service kept busy at it.",
@@ -200,7 +209,6 @@ _CAPACITIES = (
     ),
     Metric(
         "capacity_memory",
-        "capacity_per_gb",
         "capacity per GB",
         "requests/s",
         "The highest rate that kept the objective, divided by the service's memory at it, in 10⁹ bytes.",
@@ -213,7 +221,6 @@ _STREAMS = (
     Metric(
         "items",
         "items",
-        "items",
         "",
         "Items of streams that came in the measured windows.",
         of=_select_streams(lambda of: of.items),
@@ -222,7 +229,6 @@ _STREAMS = (
     ),
     Metric(
         "item_rate",
-        "item_rate_per_s",
         "items/s",
         "1/s",
         "Items a second, of all streams together.",
@@ -231,7 +237,6 @@ _STREAMS = (
     ),
     Metric(
         "first_item",
-        "first_item_ms",
         "time to the first item",
         "ms",
         "Median time from the request, or from when it was due, to the first item.",
@@ -241,7 +246,6 @@ _STREAMS = (
     ),
     Metric(
         "gap",
-        "p99_item_gap_ms",
         "p99 gap between items",
         "ms",
         "99 % of the gaps between two items of a stream were no longer.",
@@ -251,18 +255,17 @@ _STREAMS = (
     ),
     Metric(
         "item_cpu",
-        "cpu_us_per_item",
         "server CPU per item",
         "µs",
         "CPU time of the service's processes, divided by the items.",
         of=_select_streams(lambda of: of.cpu_us_per_item),
         short="CPU/item",
+        own_field="cpu_us_per_item",
     ),
 )
 _DRIVERS = (
     Metric(
         "ceiling_share",
-        "ceiling_share_percent",
         "share of the driver's ceiling",
         "%",
         "The requests/s as a share of the most that the driver makes on as many connections, if it is calibrated.",
@@ -271,7 +274,6 @@ _DRIVERS = (
     ),
     Metric(
         "coarse",
-        "coarse_blocks",
         "coarsely calibrated",
         "blocks",
         "Blocks whose driver was calibrated in a hurry, at the start of a run.",
@@ -282,6 +284,8 @@ _DRIVERS = (
 
 #: All of them, in the order in which they are shown.
 METRICS = {metric.name: metric for metric in (*_REQUESTS, *LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS, *_DRIVERS)}
+#: Those whose blocks are combined by what the metric of each block is; the others by their histograms.
+COMBINED = tuple(metric for metric in METRICS.values() if metric.over_blocks != "merged")
 #: What the driver's figures are worth.
 DRIVERS = tuple(metric.name for metric in _DRIVERS)
 #: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
@@ -296,5 +300,5 @@ SPREAD = (METRICS["p50"], METRICS["p99"])
 
 
 def name_spread(metric: Metric) -> tuple[str, str]:
-    """Return the names of its lowest and its highest block in the API, in exported files and in the index."""
+    """Return the fields of its lowest and its highest block."""
     return f"{metric.name}_lowest_block_ms", f"{metric.name}_highest_block_ms"

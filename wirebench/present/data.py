@@ -177,7 +177,7 @@ class RunDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFigures:
-    """One cell in one run: how many blocks there are of it, and its figures, by metric."""
+    """One cell in one run: how many blocks there are of it, and its figures, by field."""
 
     blocks: int
     figures: dict[str, float]
@@ -258,10 +258,8 @@ def _change(of: CellChange) -> CellChangeData:
 
 
 def _figures(cell: CellSummary) -> CellFigures:
-    figures = {name: cell.figure(metric) for name, metric in COMPARED.items()}
-    return CellFigures(
-        blocks=len(cell.records), figures={name: figure for name, figure in figures.items() if figure is not None}
-    )
+    figures = {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
+    return CellFigures(blocks=len(cell.records), figures=figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,9 +130,9 @@ def test_counts_are_facts_of_the_run(tmp_path: Path) -> None:
     """They need no interval, and no gate withholds them: failed requests are seen whatever else has failed."""
     gate = passed("error_rate", passed=False, value=0.5)
     run = make_run(tmp_path, [1000.0], gates=(gate,), change=lambda _: {"errors": {"unavailable": 3}})
-    assert ["broken"] * 2 == verdicts(check(tmp_path, "{max: {errors: 2}}", run))
-    assert ["met"] * 2 == verdicts(check(tmp_path, "{max: {errors: 3}}", run))
-    found = check(tmp_path, "{max: {errors: 2}}", run)
+    assert ["broken"] * 2 == verdicts(check(tmp_path, "{max: {failed: 2}}", run))
+    assert ["met"] * 2 == verdicts(check(tmp_path, "{max: {failed: 3}}", run))
+    found = check(tmp_path, "{max: {failed: 2}}", run)
     assert "REST users.get, 16 connections: errors at most 2: broken; measured 3." == describe_check(found.checks[0])
 
 
@@ -156,13 +156,14 @@ def test_a_service_that_gave_way_can_only_break_limits(tmp_path: Path, limit: st
 def test_a_service_that_answers_nothing_breaks_the_limit_of_errors(tmp_path: Path) -> None:
     """No request has failed where none has ended."""
     run = make_run(tmp_path, change=lambda _: {"requests": 0, "rate_achieved_per_s": 0.0})
-    found = check(tmp_path, "{max: {errors: 0}}", run)
+    found = check(tmp_path, "{max: {failed: 0}}", run)
     assert ["broken"] * 2 == verdicts(found)
     assert "broken (nothing was answered)" in describe_check(found.checks[0])
 
 
 @pytest.mark.parametrize(
-    ("limit", "verdict"), [("p99_ms: 0.001", "withheld"), ("p95_ms: 0.001", "withheld"), ("cpu_us: 1", "broken")]
+    ("limit", "verdict"),
+    [("p99_ms: 0.001", "withheld"), ("p95_ms: 0.001", "withheld"), ("cpu_us_per_request: 1", "broken")],
 )
 def test_a_failed_gate_withholds_what_depends_on_it(tmp_path: Path, limit: str, verdict: str) -> None:
     """Percentiles that no gate names depend on those of p99; server CPU depends on other gates."""
@@ -235,7 +236,7 @@ def test_runs_that_cannot_be_compared_withhold_the_verdict(tmp_path: Path) -> No
     ("text", "said", "hint"),
     [
         (
-            "{cells: {transport: socket}, max: {errors: 0}}",
+            "{cells: {transport: socket}, max: {failed: 0}}",
             "budget.yaml:2: budgets.cells: no cell of a has transport=socket",
             "its cells have transport rest, grpc",
         ),
@@ -262,14 +263,14 @@ def test_a_limit_without_anything_to_check_is_an_error(tmp_path: Path, text: str
 def test_a_base_that_nothing_is_compared_with_is_an_error(tmp_path: Path) -> None:
     """Whoever names it expects a comparison."""
     with pytest.raises(UsageError, match="has no slower_than_base_max"):
-        check(tmp_path, "{max: {errors: 0}}", make_run(tmp_path), make_run(tmp_path, name="base"))
+        check(tmp_path, "{max: {failed: 0}}", make_run(tmp_path), make_run(tmp_path, name="base"))
 
 
 def test_runs_without_figures_are_errors(tmp_path: Path) -> None:
     """So is one that is still running; an incomplete one is checked, and said to be incomplete."""
     run = make_run(tmp_path, status="incomplete", reason="interrupted")
-    assert "a is incomplete (interrupted)" in next(list_budget_caveats(check(tmp_path, "{max: {errors: 0}}", run)))
+    assert "a is incomplete (interrupted)" in next(list_budget_caveats(check(tmp_path, "{max: {failed: 0}}", run)))
     running = dataclasses.replace(run, info=run.info.model_copy(update={"status": "running"}))
     for each, said in ((running, "a is still running"), (dataclasses.replace(run, records=()), "no window of a was")):
         with pytest.raises(UsageError, match=said):
-            check(tmp_path, "{max: {errors: 0}}", each)
+            check(tmp_path, "{max: {failed: 0}}", each)

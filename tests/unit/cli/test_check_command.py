@@ -12,7 +12,7 @@ import pytest
 from tests.support.command_line import wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 
-MET, BROKEN = "  - {max: {errors: 0}, min: {throughput_per_s: 1}}\n", "  - {max: {p99_ms: 0.001}}\n"
+MET, BROKEN = "  - {max: {failed: 0}, min: {throughput_per_s: 1}}\n", "  - {max: {p99_ms: 0.001}}\n"
 
 
 def ask(tmp_path: Path, budgets: str, *arguments: object, blocks: int = 3, fit: bool = True) -> tuple[int, str, str]:

@@ -89,7 +89,9 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     assert ("equivalent", "slower", True) == (rest["verdict"], grpc["verdict"], grpc["regressed"])
     assert 0.8 == pytest.approx(grpc["ratios"]["throughput"]["estimate"])
     assert 3 == grpc["head"]["blocks"]
-    assert 0.8 == pytest.approx(grpc["head"]["figures"]["throughput"] / grpc["base"]["figures"]["throughput"])
+    assert 0.8 == pytest.approx(
+        grpc["head"]["figures"]["throughput_per_s"] / grpc["base"]["figures"]["throughput_per_s"]
+    )
 
 
 def test_builds_get_files(tmp_path: Path) -> None:

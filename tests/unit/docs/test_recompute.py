@@ -104,7 +104,7 @@ def test_a_gain_that_is_changed_is_found(tmp_path: Path) -> None:
 def test_a_latency_that_isnt_of_the_merged_histograms_is_found(tmp_path: Path, metric: str) -> None:
     """It is read from the files, and not from the records."""
     run = show(tmp_path)
-    run["cells"][0][metric] *= 1.01
+    run["cells"][0][f"{metric}_ms"] *= 1.01
     status, said = recompute(run, tmp_path)
     assert (1, True) == (status, f": {metric}: " in said), said
 

@@ -12,7 +12,7 @@ from wirebench.model.budget import LIMITED, read_budget
 GOOD = """\
 budgets:
   - cells: {operation: users.get, concurrency: [1, 16], rate_per_s: none}
-    max: {p99_ms: 20, cpu_us: 300.5, errors: 0}
+    max: {p99_ms: 20, cpu_us_per_request: 300.5, failed: 0}
     min: {throughput_per_s: 500}
   - slower_than_base_max: 2.5 %
 """
@@ -32,8 +32,8 @@ def test_a_budget_has_limits_by_metric_and_unit(tmp_path: Path) -> None:
     assert {"operation": ("users.get",), "concurrency": ("1", "16"), "rate_per_s": ("none",)} == first.cells
     assert [
         ("max", "p99_ms", 20),
-        ("max", "cpu_us", 300.5),
-        ("max", "errors", 0),
+        ("max", "cpu_us_per_request", 300.5),
+        ("max", "failed", 0),
         ("min", "throughput_per_s", 500),
     ] == list(first.list_limits())
     assert (None, 0.025) == (first.slower_than_base_max, second.slower_than_base_max)
@@ -42,9 +42,9 @@ def test_a_budget_has_limits_by_metric_and_unit(tmp_path: Path) -> None:
 def test_limits_are_for_figures_that_gates_watch() -> None:
     """Each key ends in the unit of its metric."""
     latencies = ["p50_ms", "p90_ms", "p95_ms", "p99_ms"]
-    of_streams = ["item_rate_per_s", "first_item_ms", "gap_ms", "item_cpu_us"]
+    of_streams = ["item_rate_per_s", "first_item_ms", "gap_ms", "cpu_us_per_item"]
     of_searches = ["capacity_per_s", "capacity_core_per_s", "capacity_memory_per_s"]
-    assert ["throughput_per_s", *latencies, "errors", "cpu_us", *of_searches, *of_streams] == list(LIMITED)
+    assert ["throughput_per_s", *latencies, "failed", "cpu_us_per_request", *of_searches, *of_streams] == list(LIMITED)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_limits_are_for_figures_that_gates_watch() -> None:
         ),
         (GOOD, "budgets: []\n", "budget.yaml:1: budgets: must have at least 1", "docs/in"),
         (GOOD, "budgets: {}\n", "budget.yaml:1: budgets: must be a list", "docs/in"),
-        (GOOD, "budgets:\n" + "  - {max: {errors: 0}}\n" * 101, "budgets: must have at most 100", "docs/in"),
+        (GOOD, "budgets:\n" + "  - {max: {failed: 0}}\n" * 101, "budgets: must have at most 100", "docs/in"),
         (GOOD, "budgets: [\n", "not valid YAML", "correct the line"),
         (GOOD, "", "a budget file is a mapping", "key: value"),
     ],

@@ -37,7 +37,7 @@ def test_a_p99_9_takes_ten_thousand_requests(tmp_path: Path, requests: int, *, i
     with Index(f"sqlite:///{tmp_path}/index.db") as index:
         index.catch_up(tmp_path)
         (row,) = index.results(Filters()).rows
-    assert is_known == (summary.figure(METRICS["p99_9"]) is not None) == (row.p99_9_latency_ms is not None)
+    assert is_known == (summary.figure(METRICS["p99_9"]) is not None) == (row.p99_9_ms is not None)
 
 
 def test_a_metric_has_one_name_everywhere() -> None:

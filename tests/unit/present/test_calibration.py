@@ -15,11 +15,11 @@ from wirebench.cli.output import make_console, print_run
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Instrument
 from wirebench.present.caveats import describe_calibrated_load, describe_calibration, list_caveats
+from wirebench.present.run_data import describe_cells
 from wirebench.report.page import render
 from wirebench.results.export import make_table, write_table
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run
-from wirebench.web.api.runs import describe_cells
 from wirebench.web.pages.chapter import make_chapter
 
 COARSE = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=20_000, ceiling_share=0.437)

@@ -13,9 +13,9 @@ from wirebench.analysis.summary import summarise
 from wirebench.cli.output import make_console, print_run
 from wirebench.model.record import Autoscaling, Recovery
 from wirebench.present.remarks import describe_recoveries
+from wirebench.present.run_data import describe_cells
 from wirebench.report import write_report
 from wirebench.results.runs import Run
-from wirebench.web.api.runs import describe_cells
 
 OBJECTIVE = "a p99 of at most 250 ms and at most 0.1 % errors"
 START_S = START_NS / 1e9

@@ -24,11 +24,11 @@ from wirebench.model.metric import METRICS
 from wirebench.present.budget_sentences import format_figure
 from wirebench.present.data import describe_run_comparison
 from wirebench.present.numbers import format_number
+from wirebench.present.run_data import describe_cells
 from wirebench.present.table import make_request_table, make_terminal_table
 from wirebench.results.histograms import merge_blocks, read_histograms
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run, RunWriter, load_run
-from wirebench.web.api.runs import describe_cells
 
 P99 = METRICS["p99"]
 
@@ -68,11 +68,11 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     budget.write_text("budgets: [{max: {p99_ms: 1000}}]\n")
     (check,) = check_budget(*read_budget(budget), run).checks
     views = {
-        "results --json": json.loads(printed.getvalue())["cells"][0]["p99"],
+        "results --json": json.loads(printed.getvalue())["cells"][0]["p99_ms"],
         "history": history.lines[0].points[0].figure.estimate,
-        "compare": change.base.figures["p99"],
-        "index, API and export": row.p99_latency_ms,
-        "a run in the API": described.p99_latency_ms,
+        "compare": change.base.figures["p99_ms"],
+        "index, API and export": row.p99_ms,
+        "a run in the API": described.p99_ms,
         "check": check.measured,
     }
     assert dict.fromkeys(views, merged_ms) == pytest.approx(views)

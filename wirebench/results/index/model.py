@@ -37,20 +37,20 @@ class Result:
     operation: str
     concurrency: int
     blocks: int
-    throughput: float | None
+    throughput_per_s: float | None
     #: Of a search for it; None of other loads.
     capacity_per_s: float | None
-    capacity_per_core: float | None
-    capacity_per_gb: float | None
-    min_latency_ms: float | None
-    mean_latency_ms: float | None
-    stdev_latency_ms: float | None
-    p50_latency_ms: float | None
-    p90_latency_ms: float | None
-    p95_latency_ms: float | None
-    p99_latency_ms: float | None
-    p99_9_latency_ms: float | None
-    max_latency_ms: float | None
+    capacity_core_per_s: float | None
+    capacity_memory_per_s: float | None
+    min_ms: float | None
+    mean_ms: float | None
+    stdev_ms: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    p99_9_ms: float | None
+    max_ms: float | None
     #: Beside the latencies of all blocks together: those of the blocks that differ most.
     p50_lowest_block_ms: float | None
     p50_highest_block_ms: float | None
@@ -59,12 +59,12 @@ class Result:
     cpu_us_per_request: float | None
     item_rate_per_s: float | None
     first_item_ms: float | None
-    p99_item_gap_ms: float | None
+    gap_ms: float | None
     cpu_us_per_item: float | None
     #: What the driver's figures are worth; None where it wasn't calibrated.
     ceiling_share_percent: float | None
     coarse_blocks: int | None
-    total_samples: int
+    requests: int
     successful: int
     failed: int
     #: Failed requests by their class.

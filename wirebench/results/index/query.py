@@ -192,7 +192,7 @@ def _read_results(connection: Connection, ids: Sequence[int]) -> Iterator[Result
         values |= {
             "protocol": values["transport"],
             "client": values["driver"],
-            "successful": values["total_samples"] - values["failed"],
+            "successful": values["requests"] - values["failed"],
             "errors": dict(errors.get(cell_id, Counter()).most_common()),
             "failed_gates": tuple(failed.get(cell_id, ())),
             "failed_gates_by_metric": group_by_metric(failed.get(cell_id, {})),

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateView
 from sqlalchemy.types import TypeEngine
 
-from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric, name_spread
+from wirebench.model.metric import COMBINED, LATENCIES, METRICS, SPREAD, Metric, name_spread
 
 
 class Words(sa.TypeDecorator[str]):
@@ -54,9 +54,6 @@ class UtcMoment(sa.TypeDecorator[datetime]):
 
 
 metadata = sa.MetaData()
-#: The figures of a distribution of latencies.
-_LATENCIES = tuple(metric.name for metric in LATENCIES)
-
 #: What run.json says, as far as runs are found by it.
 runs = sa.Table(
     "runs",
@@ -108,27 +105,12 @@ blocks = sa.Table(
     sa.Column("place", sa.Integer, nullable=False),
     sa.Column("window_start_unix_ns", sa.BigInteger, nullable=False),
     sa.Column("window_s", sa.Double, nullable=False),
-    sa.Column("requests", sa.BigInteger, nullable=False),
-    sa.Column("failed", sa.BigInteger, nullable=False),
-    #: None of streams.
-    sa.Column("throughput_per_s", sa.Double),
-    sa.Column("cpu_us_per_request", sa.Double),
-    #: None but of a search for the capacity.
-    sa.Column("capacity_per_s", sa.Double),
-    sa.Column("capacity_per_core", sa.Double),
-    sa.Column("capacity_per_gb", sa.Double),
+    *(sa.Column(metric.field, sa.BigInteger if metric.over_blocks == "sum" else sa.Double) for metric in COMBINED),
     sa.Column("rate_asked_per_s", sa.Double),
     sa.Column("dropped_iterations", sa.BigInteger, nullable=False),
     sa.Column("mismatches", sa.BigInteger, nullable=False),
     sa.Column("memory_bytes", sa.BigInteger),
     sa.Column("generator_cpu_share", sa.Double),
-    #: None where the driver wasn't calibrated.
-    sa.Column("ceiling_share_percent", sa.Double),
-    sa.Column("coarse_blocks", sa.Integer),
-    #: None of requests.
-    sa.Column("items", sa.BigInteger),
-    sa.Column("item_rate_per_s", sa.Double),
-    sa.Column("cpu_us_per_item", sa.Double),
     #: Which of its statistics says what users waited for a reply.
     sa.Column("clock", sa.Text),
     #: Failed requests by class, as JSON; null in what was indexed before it had the column.
@@ -144,7 +126,7 @@ statistics = sa.Table(
     sa.Column("block", sa.Integer, primary_key=True),
     sa.Column("clock", sa.Text, primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
-    *(sa.Column(f"{name}_ms", sa.Double, nullable=name == "p99_9") for name in _LATENCIES),
+    *(sa.Column(metric.field, sa.Double, nullable=metric.name == "p99_9") for metric in LATENCIES),
     sa.ForeignKeyConstraint(["cell_id", "block"], ["blocks.cell_id", "blocks.block"], ondelete="CASCADE"),
     sqlite_with_rowid=False,
 )
@@ -156,7 +138,7 @@ latencies = sa.Table(
     sa.Column("cell_id", sa.ForeignKey(cells.c.id, ondelete="CASCADE"), primary_key=True),
     sa.Column("clock", sa.Text, primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
-    *(sa.Column(f"{name}_ms", sa.Double, nullable=name == "p99_9") for name in _LATENCIES),
+    *(sa.Column(metric.field, sa.Double, nullable=metric.name == "p99_9") for metric in LATENCIES),
     sqlite_with_rowid=False,
 )
 
@@ -185,7 +167,7 @@ sa.Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.pa
 TABLES = (runs, cells, blocks, statistics, latencies, gates)
 
 #: Changes with the schema, so that an index of another one is recognized. Such numbers only grow.
-SCHEMA = "0007"
+SCHEMA = "0008"
 version = sa.Table("wirebench_index_version", metadata, sa.Column("version_num", sa.Text, primary_key=True))
 
 
@@ -196,23 +178,13 @@ def _select_results() -> sa.Select[Any]:
         statistics.c.block == blocks.c.block,
         statistics.c.clock == blocks.c.clock,
     )
-    combined = {
-        "requests": blocks.c.requests,
-        "throughput": blocks.c.throughput_per_s,
-        **{name: blocks.c[METRICS[name].field] for name in (*CAPACITIES, *DRIVERS)},
-        "errors": blocks.c.failed,
-        "cpu": blocks.c.cpu_us_per_request,
-        "items": blocks.c["items"],
-        "item_rate": blocks.c.item_rate_per_s,
-        "item_cpu": blocks.c.cpu_us_per_item,
-    }
     over_blocks = (
         sa.select(
             blocks.c.cell_id,
             sa.func.count().label("blocks"),
             # Response time where any block has it.
             sa.func.min(blocks.c.clock).label("clock"),
-            *(_combine(METRICS[name], figure).label(METRICS[name].field) for name, figure in combined.items()),
+            *(_combine(metric, blocks.c[metric.field]).label(metric.field) for metric in COMBINED),
             *(each for metric in SPREAD for each in _select_spread(metric)),
         )
         .select_from(blocks.outerjoin(statistics, of_block))
@@ -220,11 +192,6 @@ def _select_results() -> sa.Select[Any]:
         .subquery("over_blocks")
     )
     reply, first_item, gap = (latencies.alias(name) for name in ("reply", "first_item", "gap"))
-    merged = {
-        **{metric.name: reply.c[f"{metric.name}_ms"] for metric in LATENCIES},
-        "first_item": first_item.c.p50_ms,
-        "gap": gap.c.p99_ms,
-    }
     of_run = (runs.c.run_id, runs.c.scenario, runs.c.started_at, runs.c.target, runs.c.machine)
     of_cell = (cells.c[name] for name in ("cell", "transport", "driver", "operation", "concurrency", "factors"))
     selected = (
@@ -233,7 +200,9 @@ def _select_results() -> sa.Select[Any]:
             *of_run,
             *of_cell,
             *(each for each in over_blocks.c if each.name not in ("cell_id", "clock")),
-            *(figure.label(METRICS[name].field) for name, figure in merged.items()),
+            *(reply.c[metric.field] for metric in LATENCIES),
+            first_item.c.p50_ms.label(METRICS["first_item"].field),
+            gap.c.p99_ms.label(METRICS["gap"].field),
         )
         .join_from(over_blocks, cells, cells.c.id == over_blocks.c.cell_id)
         .join(runs, runs.c.id == cells.c.run)
@@ -244,7 +213,7 @@ def _select_results() -> sa.Select[Any]:
 
 
 def _select_spread(metric: Metric) -> Iterator[sa.ColumnElement[Any]]:
-    figure, (lowest, highest) = statistics.c[f"{metric.name}_ms"], name_spread(metric)
+    figure, (lowest, highest) = statistics.c[metric.field], name_spread(metric)
     yield sa.func.min(figure).label(lowest)
     yield sa.func.max(figure).label(highest)
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_machine
-from wirebench.model.metric import CAPACITIES, DRIVERS, METRICS, choose_clock
+from wirebench.model.metric import COMBINED, choose_clock
 from wirebench.model.record import Latency, Record
 from wirebench.model.run_info import RunInfo
 from wirebench.results.index.tables import TABLES, blocks, cells, gates, latencies, runs, statistics
@@ -127,25 +127,17 @@ def _make_cell_row(record: Record) -> IndexRow:
 
 
 def _list_blocks(record: Record) -> Iterator[IndexRow]:
-    streams = record.streams
     yield {
         "place": record.order,
         "window_start_unix_ns": record.window_start_unix_ns,
         "window_s": record.window_s,
-        "requests": record.requests,
-        "failed": sum(record.errors.values()),
+        **{metric.field: metric.of(record) for metric in COMBINED},
         "errors": orjson.dumps(record.errors).decode(),
-        "throughput_per_s": METRICS["throughput"].of(record),
-        "cpu_us_per_request": METRICS["cpu"].of(record),
-        **{METRICS[name].field: METRICS[name].of(record) for name in (*CAPACITIES, *DRIVERS)},
         "rate_asked_per_s": record.rate_asked_per_s,
         "dropped_iterations": record.dropped_iterations,
         "mismatches": record.mismatches,
         "memory_bytes": record.server.memory_bytes,
         "generator_cpu_share": record.generator.cpu_share,
-        "items": streams.items if streams else None,
-        "item_rate_per_s": METRICS["item_rate"].of(record),
-        "cpu_us_per_item": METRICS["item_cpu"].of(record),
         "clock": choose_clock(record),
     }
 

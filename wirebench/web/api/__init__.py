@@ -9,6 +9,7 @@ from typing import Any
 from starlette.routing import Route, Router
 
 from wirebench.present.data import RunComparisonData
+from wirebench.present.run_data import RunData
 from wirebench.present.sizing import SizingData
 from wirebench.results.query import Query
 from wirebench.web.api import history, rows, runs
@@ -37,7 +38,7 @@ def openapi(_: Asked[Query]) -> dict[str, Any]:
 ENDPOINTS = (
     ApiEndpoint("/results", rows.results, rows.Results, rows.RowQuery, has_tables=True),
     ApiEndpoint("/runs", rows.runs, rows.Runs, rows.RowQuery, has_tables=True),
-    ApiEndpoint("/runs/{run_id}", runs.run, runs.RunAnswer),
+    ApiEndpoint("/runs/{run_id}", runs.run, RunData),
     ApiEndpoint("/runs/{run_id}/histograms", runs.histograms, runs.Histograms, runs.HistogramQuery),
     ApiEndpoint("/runs/{run_id}/progress", runs.progress, runs.ProgressAnswer),
     ApiEndpoint("/runs/{run_id}/size", runs.size, SizingData, runs.SizeQuery),

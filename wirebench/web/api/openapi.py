@@ -17,9 +17,9 @@ from wirebench.web.problems import ErrorResponse
 _JSON = MEDIA_TYPES["json"]
 _TEXT = """Results of wirebench: what was measured, what it supports, and where it comes from.
 
-Times are in UTC, units stand in names. Throughput is in requests a second. `protocol` and `client` are aliases of
-`transport` and `driver`, in filters and in answers. An unknown parameter is an error, as is one
-that isn't what it has to be; an empty one is none. One that takes several levels can be repeated, and has any of them.
+Times are in UTC, units stand in names. `protocol` and `client` are aliases of `transport` and `driver`, in filters and
+in answers. An unknown parameter is an error, as is one that isn't what it has to be; an empty one is none. One that
+takes several levels can be repeated, and has any of them.
 An answer may get more fields in later versions."""
 #: Error responses: status and reason.
 _ERRORS = {

@@ -5,42 +5,24 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
-from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, SizingObjective, compute_sizes
-from wirebench.analysis.summary import CellSummary, compute_excess, summarise
+from wirebench.analysis.summary import summarise
 from wirebench.model.histogram_file import Clock
-from wirebench.model.labels import name_machine
-from wirebench.model.metric import METRICS, SPREAD, name_spread
-from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
-from wirebench.model.run_info import RunInfo
-from wirebench.present import sentences
-from wirebench.present.caveats import describe_disturbances
-from wirebench.present.data import (
-    CellComparison,
-    RunComparisonData,
-    ScalingData,
-    describe_run_comparison,
-    make_comparison_data,
-    make_scaling_data,
-)
+from wirebench.present.data import RunComparisonData, describe_run_comparison
 from wirebench.present.latencies import compute_quantile_ms
-from wirebench.present.remarks import write_answer
+from wirebench.present.run_data import RunData, make_run_data
 from wirebench.present.sizing import SizingData, make_sizing_data
 from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
-from wirebench.results.index import Result
-from wirebench.results.index.model import group_by_metric
 from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
-from wirebench.results.runs import Run, load_info, load_run
+from wirebench.results.runs import load_info, load_run
 from wirebench.web.api.endpoint import Asked
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.histories import read_changed_ns
@@ -51,104 +33,9 @@ _HISTOGRAMS_MAX = 8
 _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellGate:
-    """A gate of a cell: of the blocks where it failed the worst, or else the block that came closest to its limit."""
-
-    failed_blocks: tuple[int, ...]
-    worst: Gate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunCell(Result):
-    """A result with its gates, and what only some loads and services have, block by block.
-
-    That are searches for the capacity, when an objective was kept again, and the replicas that an autoscaler added.
-    """
-
-    gates: tuple[CellGate, ...]
-    searches: tuple[CapacitySearch, ...]
-    recoveries: tuple[Recovery, ...]
-    autoscalings: tuple[Autoscaling, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunAnswer:
-    """A run with its provenance, its cells with their gates, and what they support, in numbers and in sentences."""
-
-    run: RunInfo
-    summary: tuple[str, ...]
-    caveat: str
-    #: Drift, outliers and order effects.
-    disturbances: tuple[str, ...]
-    cells: tuple[RunCell, ...]
-    comparisons: tuple[CellComparison, ...]
-    scaling: tuple[ScalingData, ...]
-
-
-def run(asked: Asked[Query]) -> RunAnswer:
+def run(asked: Asked[Query]) -> RunData:
     """Show a run."""
-    found = asked.catalogue.run(asked.run_id)
-    comparisons = find_comparisons(found)
-    return RunAnswer(
-        run=found.info,
-        summary=write_answer(found, comparisons),
-        caveat=sentences.describe_certainty(comparisons),
-        disturbances=tuple(describe_disturbances(found)),
-        cells=describe_cells(found),
-        comparisons=tuple(map(make_comparison_data, comparisons)),
-        scaling=tuple(map(make_scaling_data, find_scalings(summarise(found.records)))),
-    )
-
-
-def describe_cells(run: Run) -> tuple[RunCell, ...]:
-    """Return the cells of a run, in the order of their factors: what the index has of them, and their gates."""
-    return tuple(_describe_cell(run.info, cell) for cell in summarise(run.records))
-
-
-def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
-    failed = {gate.name: gate.metrics for gate in cell.failed_gates()}
-    figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
-    for metric in SPREAD:
-        blocks = cell.by_block(metric).values()
-        figures |= zip(name_spread(metric), (min(blocks, default=None), max(blocks, default=None)), strict=True)
-    transport, driver = str(cell.factors["transport"]), str(cell.factors["driver"])
-    return RunCell(
-        run_id=info.id,
-        scenario=info.scenario,
-        started_at=datetime.fromisoformat(info.started_at),
-        target=info.target,
-        machine=name_machine(info.machine),
-        cell=cell.cell,
-        transport=transport,
-        driver=driver,
-        protocol=transport,
-        client=driver,
-        operation=str(cell.factors["operation"]),
-        concurrency=int(cell.factors["concurrency"] or 0),
-        blocks=len(cell.records),
-        **figures,
-        successful=figures["total_samples"] - figures["failed"],
-        errors=cell.error_counts,
-        failed_gates=tuple(failed),
-        failed_gates_by_metric=group_by_metric(failed),
-        factors=cell.factors,
-        gates=tuple(_list_gates(cell)),
-        searches=tuple(record.search for record in cell.records if record.search),
-        recoveries=tuple(record.recovery for record in cell.records if record.recovery),
-        autoscalings=tuple(record.autoscaling for record in cell.records if record.autoscaling),
-    )
-
-
-def _list_gates(cell: CellSummary) -> Iterator[CellGate]:
-    by_name: dict[str, dict[int, Gate]] = {}
-    for record in cell.records:
-        for gate in record.gates:
-            by_name.setdefault(gate.name, {})[record.block] = gate
-    for gates in by_name.values():
-        failed = {block: gate for block, gate in gates.items() if not gate.passed}
-        worst = max(failed.values(), key=compute_excess) if failed else min(gates.values(), key=compute_excess)
-        yield CellGate(failed_blocks=tuple(failed), worst=worst)
+    return make_run_data(asked.catalogue.run(asked.run_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,121 @@
+"""A run as programs get it: from the API, and from `wirebench results --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.scaling import find_scalings
+from wirebench.analysis.summary import CellSummary, compute_excess, summarise
+from wirebench.model.labels import name_machine
+from wirebench.model.metric import METRICS, SPREAD, name_spread
+from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
+from wirebench.model.run_info import RunInfo
+from wirebench.present.caveats import describe_disturbances
+from wirebench.present.data import CellComparison, ScalingData, make_comparison_data, make_scaling_data
+from wirebench.present.remarks import write_answer
+from wirebench.present.sentences import describe_certainty
+from wirebench.results.index import Result
+from wirebench.results.index.model import group_by_metric
+from wirebench.results.runs import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellGate:
+    """A gate of a cell: of the blocks where it failed the worst, or else the block that came closest to its limit."""
+
+    failed_blocks: tuple[int, ...]
+    worst: Gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCell(Result):
+    """A result with its gates, and what only some loads and services have, block by block.
+
+    That are searches for the capacity, when an objective was kept again, and the replicas that an autoscaler added.
+    """
+
+    gates: tuple[CellGate, ...]
+    searches: tuple[CapacitySearch, ...]
+    recoveries: tuple[Recovery, ...]
+    autoscalings: tuple[Autoscaling, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunData:
+    """A run with its provenance, its cells with their gates, and what they support, in numbers and in sentences."""
+
+    run: RunInfo
+    summary: tuple[str, ...]
+    caveat: str
+    #: Drift, outliers and order effects.
+    disturbances: tuple[str, ...]
+    cells: tuple[RunCell, ...]
+    comparisons: tuple[CellComparison, ...]
+    scaling: tuple[ScalingData, ...]
+
+
+def make_run_data(run: Run) -> RunData:
+    comparisons = find_comparisons(run)
+    return RunData(
+        run=run.info,
+        summary=write_answer(run, comparisons),
+        caveat=describe_certainty(comparisons),
+        disturbances=tuple(describe_disturbances(run)),
+        cells=describe_cells(run),
+        comparisons=tuple(map(make_comparison_data, comparisons)),
+        scaling=tuple(map(make_scaling_data, find_scalings(summarise(run.records)))),
+    )
+
+
+def describe_cells(run: Run) -> tuple[RunCell, ...]:
+    """Return the cells of a run, in the order of their factors: what the index has of them, and their gates."""
+    return tuple(_describe_cell(run.info, cell) for cell in summarise(run.records))
+
+
+def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
+    failed = {gate.name: gate.metrics for gate in cell.failed_gates()}
+    figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
+    for metric in SPREAD:
+        blocks = cell.by_block(metric).values()
+        figures |= zip(name_spread(metric), (min(blocks, default=None), max(blocks, default=None)), strict=True)
+    transport, driver = str(cell.factors["transport"]), str(cell.factors["driver"])
+    return RunCell(
+        run_id=info.id,
+        scenario=info.scenario,
+        started_at=datetime.fromisoformat(info.started_at),
+        target=info.target,
+        machine=name_machine(info.machine),
+        cell=cell.cell,
+        transport=transport,
+        driver=driver,
+        protocol=transport,
+        client=driver,
+        operation=str(cell.factors["operation"]),
+        concurrency=int(cell.factors["concurrency"] or 0),
+        blocks=len(cell.records),
+        **figures,
+        successful=figures["requests"] - figures["failed"],
+        errors=cell.error_counts,
+        failed_gates=tuple(failed),
+        failed_gates_by_metric=group_by_metric(failed),
+        factors=cell.factors,
+        gates=tuple(_list_gates(cell)),
+        searches=tuple(record.search for record in cell.records if record.search),
+        recoveries=tuple(record.recovery for record in cell.records if record.recovery),
+        autoscalings=tuple(record.autoscaling for record in cell.records if record.autoscaling),
+    )
+
+
+def _list_gates(cell: CellSummary) -> Iterator[CellGate]:
+    by_name: dict[str, dict[int, Gate]] = {}
+    for record in cell.records:
+        for gate in record.gates:
+            by_name.setdefault(gate.name, {})[record.block] = gate
+    for gates in by_name.values():
+        failed = {block: gate for block, gate in gates.items() if not gate.passed}
+        worst = max(failed.values(), key=compute_excess) if failed else min(gates.values(), key=compute_excess)
+        yield CellGate(failed_blocks=tuple(failed), worst=worst)
