@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
-from wirebench.analysis.budget import BudgetCheck, BudgetVerdict
+from wirebench.analysis.budget import BudgetCheck, BudgetVerdict, LimitCheck
 from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.pair import Verdict
@@ -14,12 +15,41 @@ from wirebench.analysis.scaling import Scaling
 from wirebench.analysis.scaling_law import Estimate, Model, ScalingLaw
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.metric import COMPARED
+from wirebench.model.metric import COMPARED, Metric
+from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.present import budget_sentences
 from wirebench.present import run_comparison_sentences as sentences
 from wirebench.present.scaling import describe_scalings
 from wirebench.present.sentences import describe_comparison, describe_gain
+
+_View = TypeVar("_View")
+_MISSING = object()
+
+
+def make_view(kind: type[_View], *sources: object, **own: object) -> _View:
+    """Return what programs get of objects: each field is given, or that of the first object that has it.
+
+    Of cells, metrics and gates it has the names, and of figures without limit no infinite ends.
+    """
+    found: dict[str, Any] = dict(own)
+    for name in (field.name for field in fields(kind) if field.name not in own):  # type: ignore[arg-type]
+        values = (getattr(each, name, _MISSING) for each in sources)
+        found[name] = _simplify(next(value for value in values if value is not _MISSING))
+    return kind(**found)
+
+
+def _simplify(value: object) -> object:
+    match value:
+        case CellSummary():
+            return value.cell
+        case Metric() | Gate():
+            return value.name
+        case Estimate():
+            return make_estimate_data(value)
+        case tuple():
+            return tuple(map(_simplify, value))
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +93,11 @@ class CellComparison:
 
 
 def make_comparison_data(of: Comparison) -> CellComparison:
-    return CellComparison(
-        factor=of.factor,
-        subject=of.subject.cell,
-        baseline=of.baseline.cell,
-        metric=of.metric.name,
+    return make_view(
+        CellComparison,
+        of,
         verdict=None if of.instruments else of.verdict,
         significance=None if of.instruments else of.significance,
-        instruments=of.instruments,
-        ratios=of.ratios,
-        failed_gates=tuple(gate.name for gate in of.failed_gates),
         sentence=describe_comparison(of),
         checks=tuple(map(make_comparison_data, of.checks)),
         gains=tuple(map(_make_gain_data, of.gains)),
@@ -80,16 +105,8 @@ def make_comparison_data(of: Comparison) -> CellComparison:
 
 
 def _make_gain_data(of: Gain) -> GainData:
-    return GainData(
-        subject=of.other.subject.cell,
-        baseline=of.other.baseline.cell,
-        metric=of.metric.name,
-        verdict=of.verdict,
-        significance=of.significance,
-        ratio=of.ratios.get(of.metric.name),
-        failed_gates=tuple(gate.name for gate in of.failed_gates),
-        sentence=describe_gain(of),
-    )
+    other = {"subject": of.other.subject.cell, "baseline": of.other.baseline.cell}
+    return make_view(GainData, of, **other, ratio=of.ratios.get(of.metric.name), sentence=describe_gain(of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +152,9 @@ class ScalingData:
 
 
 def make_scaling_data(of: Scaling) -> ScalingData:
-    return ScalingData(
-        factor=of.series.factor,
-        levels=of.series.levels,
-        cells=tuple(cell.cell for cell in of.series.cells),
+    return make_view(
+        ScalingData,
+        of.series,
         law=_make_law_data(of.law) if of.law else None,
         failed_gates=tuple(dict.fromkeys(gate.name for _, gate in of.failed)),
         sentence=describe_scalings([of])[0],
@@ -146,18 +162,8 @@ def make_scaling_data(of: Scaling) -> ScalingData:
 
 
 def _make_law_data(law: ScalingLaw) -> LawData:
-    return LawData(
-        model=law.model,
-        one=make_estimate_data(law.one),
-        sigma=make_estimate_data(law.sigma),
-        kappa=make_estimate_data(law.kappa),
-        best=make_estimate_data(law.best),
-        measured=law.throughput,
-        fitted=tuple(map(make_estimate_data, law.predict(law.levels))),
-        residuals=law.residuals,
-        aicc=dict(law.aicc),
-        misfit=law.is_misfit,
-    )
+    fitted = tuple(map(make_estimate_data, law.predict(law.levels)))
+    return make_view(LawData, law, measured=law.throughput, fitted=fitted, misfit=law.is_misfit)
 
 
 def make_estimate_data(of: Estimate) -> EstimateData:
@@ -222,39 +228,21 @@ class RunComparisonData:
 
 
 def describe_run_comparison(found: RunComparison) -> RunComparisonData:
-    return RunComparisonData(
-        base=found.base,
-        head=found.head,
+    return make_view(
+        RunComparisonData,
+        found,
         equivalence_margin=found.margin,
         summary=sentences.summarise_comparison(found),
         remarks=tuple(sentences.list_caveats(found)),
         regressions=tuple(change.subject.cell for change in found.regressions),
         changes=tuple(map(_change, found.changes)),
-        only_in_base=tuple(cell.cell for cell in found.only_in_base),
-        only_in_head=tuple(cell.cell for cell in found.only_in_head),
-        differences=tuple(
-            RunDifference(name=each.name, base=each.base, head=each.head, reason=each.reason)
-            for each in found.differences
-        ),
+        differences=tuple(make_view(RunDifference, each) for each in found.differences),
     )
 
 
 def _change(of: CellChange) -> CellChangeData:
-    return CellChangeData(
-        cell=of.subject.cell,
-        factors=of.subject.factors,
-        metric=of.metric.name,
-        verdict=of.verdict,
-        significance=of.significance,
-        regressed=of.regressed,
-        p_value=of.p_value,
-        ratios=of.ratios,
-        base=_figures(of.baseline),
-        head=_figures(of.subject),
-        failed_gates=tuple(gate.name for gate in of.failed_gates),
-        reasons=of.reasons,
-        sentence=sentences.describe_change(of),
-    )
+    sides = {"base": _figures(of.baseline), "head": _figures(of.subject)}
+    return make_view(CellChangeData, of, of.subject, **sides, sentence=sentences.describe_change(of))
 
 
 def _figures(cell: CellSummary) -> CellFigures:
@@ -295,25 +283,14 @@ class BudgetCheckData:
 
 
 def describe_budget_check(found: BudgetCheck) -> BudgetCheckData:
-    return BudgetCheckData(
-        run=found.run,
-        base=found.base,
+    return make_view(
+        BudgetCheckData,
+        found,
         summary=budget_sentences.summarise_check(found),
         remarks=tuple(budget_sentences.list_budget_caveats(found)),
-        checks=tuple(
-            LimitCheckData(
-                cell=each.cell.cell,
-                factors=each.cell.factors,
-                metric=each.metric.name,
-                bound=each.bound,
-                limit=each.limit,
-                measured=each.measured,
-                figure=each.figure,
-                verdict=each.verdict,
-                failed_gates=tuple(gate.name for gate in each.failed_gates),
-                reasons=each.reasons,
-                sentence=budget_sentences.describe_check(each),
-            )
-            for each in found.checks
-        ),
+        checks=tuple(map(_make_limit_data, found.checks)),
     )
+
+
+def _make_limit_data(of: LimitCheck) -> LimitCheckData:
+    return make_view(LimitCheckData, of, of.cell, sentence=budget_sentences.describe_check(of))

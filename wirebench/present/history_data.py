@@ -13,6 +13,7 @@ from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.labels import describe_common_factors
 from wirebench.model.metric import Metric
+from wirebench.present.data import make_view
 from wirebench.present.level_changes import describe_level_change
 
 
@@ -86,32 +87,21 @@ class HistoryData:
 def make_history_data(found: History, changes: Sequence[LineChanges] | None = None) -> HistoryData:
     metric = found.metric
     of_lines = [None] * len(found.lines) if changes is None else [each.changes for each in changes]
-    return HistoryData(
-        name=describe_common_factors(found.factors),
-        factors=dict(found.factors),
-        metric=metric.name,
-        unit=metric.unit,
-        higher_is_better=metric.higher_is_better,
-        spread=metric.spread,
-        lines=tuple(_make_line(line, of_line, metric) for line, of_line in zip(found.lines, of_lines, strict=True)),
-    )
+    lines = tuple(_make_line(line, of_line, metric) for line, of_line in zip(found.lines, of_lines, strict=True))
+    return make_view(HistoryData, found, metric, name=describe_common_factors(found.factors), lines=lines)
 
 
 def _make_line(line: Line, changes: Sequence[LevelChange] | None, metric: Metric) -> HistoryLineData:
-    return HistoryLineData(
-        target=line.target,
-        machine=line.machine,
-        runs=tuple(map(_make_run, line.points)),
-        changes=None if changes is None else tuple(_make_level_change(each, metric) for each in changes),
-    )
+    of_level = None if changes is None else tuple(_make_level_change(each, metric) for each in changes)
+    return make_view(HistoryLineData, line, runs=tuple(map(_make_run, line.points)), changes=of_level)
 
 
 def _make_level_change(change: LevelChange, metric: Metric) -> LevelChangeData:
-    return LevelChangeData(
+    return make_view(
+        LevelChangeData,
+        change,
         first=change.first.run.id,
         last_before=change.before[-1].run.id,
-        ratio=change.ratio,
-        p_value=change.p_value,
         runs_before=len(change.before),
         runs_after=len(change.after),
         sentence=describe_level_change(change, metric),
@@ -119,26 +109,9 @@ def _make_level_change(change: LevelChange, metric: Metric) -> LevelChangeData:
 
 
 def _make_run(point: HistoryPoint) -> HistoryRunData:
-    return HistoryRunData(
-        run=point.run.id,
-        started_at=point.started_at,
-        status=point.run.status,
-        commit=point.run.commit,
-        versions=point.run.versions,
-        cell=point.cell.cell,
-        blocks=point.figure.blocks,
-        figure=point.figure.estimate,
-        low=point.figure.low,
-        high=point.figure.high,
-        failed_gates=tuple(gate.name for gate in point.failed_gates),
-        change=_make_run_change(point.change) if point.change else None,
-    )
+    own = {"run": point.run.id, "figure": point.figure.estimate, "change": point.change and _make_change(point.change)}
+    return make_view(HistoryRunData, point, point.figure, point.run, **own)
 
 
-def _make_run_change(change: CellChange) -> RunChangeData:
-    return RunChangeData(
-        verdict=change.verdict,
-        ratio=change.ratios[change.metric.name],
-        failed_gates=tuple(gate.name for gate in change.failed_gates),
-        reasons=change.reasons,
-    )
+def _make_change(change: CellChange) -> RunChangeData:
+    return make_view(RunChangeData, change, ratio=change.ratios[change.metric.name])

@@ -10,7 +10,7 @@ from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
 from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Shortfall, Size, Sizing, SizingObjective
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
-from wirebench.present.data import EstimateData, make_estimate_data
+from wirebench.present.data import EstimateData, make_estimate_data, make_view
 from wirebench.present.numbers import ABSENT, format_ends, format_number
 
 #: Headings of the table, and whether they are of numbers.
@@ -210,11 +210,10 @@ class SizingData:
 
 def make_sizing_data(of: Sizing, objective: SizingObjective) -> SizingData:
     """Return what programs get of a sizing."""
-    return SizingData(
+    return make_view(
+        SizingData,
+        objective,
         run=of.run.info.id,
-        rate_per_s=objective.rate_per_s,
-        p99_ms=objective.p99_ms,
-        utilisation=objective.utilisation,
         sizes=tuple(map(_make_size_data, of.sizes)),
         remarks=tuple(describe_sizing(of, objective)),
     )
@@ -226,19 +225,18 @@ def _make_size_data(of: Size) -> SizeData:
         make_estimate_data(of.count if of.factor == factor else Estimate(fixed, fixed, fixed))
         for factor, fixed in (("replicas", 1 if of.factor == "workers" else kept.replicas), ("workers", kept.workers))
     )
-    return SizeData(
+    return make_view(
+        SizeData,
+        of,
+        kept,
         variant=_name_variant(of),
-        cell=kept.cell.cell,
         replicas=replicas,
         workers=workers,
         measured_replicas=kept.replicas,
         measured_workers=kept.workers,
         kept_rate_per_s=make_estimate_data(kept.rate),
-        is_least=kept.is_least,
         closed_load=kept.is_closed,
         scaled=of.factor,
         model=of.law.model if of.law else None,
         extrapolated=of.is_extrapolated,
-        cores=make_estimate_data(of.cores) if of.cores else None,
-        memory_bytes=make_estimate_data(of.memory_bytes) if of.memory_bytes else None,
     )
