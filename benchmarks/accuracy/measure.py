@@ -9,7 +9,7 @@ from benchmarks.accuracy.conditions import FLAGS, LOADS, Case
 from wirebench.drivers import Histogram
 from wirebench.measure.truth import TruthMeasurement, measure_truth
 from wirebench.model.cell import Cell
-from wirebench.model.contract import find_defaults
+from wirebench.model.factor import find_defaults
 from wirebench.model.histogram_file import merge
 from wirebench.model.scenario import Load
 from wirebench.targets import Cores

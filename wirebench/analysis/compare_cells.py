@@ -17,7 +17,7 @@ from wirebench.analysis.pair import (
 )
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.model.contract import COMES_WITH
+from wirebench.model.factor import FACTORS
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
@@ -70,7 +70,7 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
     measured = {(_identify_service(cell), cell.factors["driver"]) for cell in cells}
     by_services: dict[tuple[_Service, _Service], list[Comparison]] = {}
     instruments: dict[str, Comparison] = {}
-    for baseline, subject in _pair_cells(cells, (factor, *COMES_WITH.get(factor, ()), "driver")):
+    for baseline, subject in _pair_cells(cells, (factor, *FACTORS[factor].comes_with, "driver")):
         if _are_alike(baseline, subject, ("driver",)):
             if baseline.cell not in instruments:
                 pair = _compare(baseline, subject, "driver", margin, looks)
@@ -117,7 +117,7 @@ def _are_comparable(
     """Return whether two cells differ in a factor only: by one driver, or by two that measured one of them each."""
     if baseline.factors[factor] == subject.factors[factor]:
         return False
-    free = (factor, *COMES_WITH.get(factor, ()))
+    free = (factor, *FACTORS[factor].comes_with)
     if not _are_alike(baseline, subject, (*free, "driver")):
         return False
     of_baseline, of_subject = baseline.factors["driver"], subject.factors["driver"]
@@ -149,7 +149,7 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
 
 def _find_gains(steps: Iterable[Comparison], looks: int) -> Iterator[list[Gain]]:
     """Yield what each step does against the same step of other transports or variants that come before it."""
-    free = {"transport", "variant", *COMES_WITH["transport"], *COMES_WITH["variant"]}
+    free = {"transport", "variant", *FACTORS["transport"].comes_with, *FACTORS["variant"].comes_with}
     same: dict[tuple[object, ...], list[Comparison]] = {}
     for step in steps:
         both = (step.subject.factors, step.baseline.factors)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from wirebench.analysis.history import History, build_history
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.cell import FACTORS, has_levels
+from wirebench.model.cell import has_levels
+from wirebench.model.factor import FACTORS
 from wirebench.model.labels import Factors, describe_common_factors
 from wirebench.model.metric import Metric
 from wirebench.results.index import Filters, Index, Result

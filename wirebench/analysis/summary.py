@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 
 from wirebench.analysis.ratio import Ratio, mean
-from wirebench.model.contract import Balancing, Disruption, Driver, Implementation, Placement, Tls, TrafficDistribution
+from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.factor import FACTORS, SORTED_BY, Level
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
 from wirebench.model.metric import METRICS, Metric
@@ -195,34 +196,23 @@ def find_shared_factors(cells: Sequence[Factors]) -> frozenset[str]:
     return frozenset(name for name in (cells[0] if cells else ()) if len({factors[name] for factors in cells}) == 1)
 
 
-_TRANSPORT_ORDER = {"rest": 0, "grpc": 1, "socket": 2}
-_ORDER = (
-    "operation", "payload", "stream_rate_limit_per_s", "stream_items",
-    "rate_per_s", "concurrency", "connections", "replicas", "replicas_max", "cpu_limit_millicores",
-    "memory_limit_mib", "workers", "threads", "store", "store_connections", "connection", "bandwidth_kib_s",
-    "loss_percent", "jitter_ms", "delay_ms",
-)  # fmt: skip
-_PLACES = {
-    level: place
-    for levels in map(get_args, (Tls, Implementation, Placement, Balancing, TrafficDistribution, Disruption, Driver))
-    for place, level in enumerate(levels)
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    name: get_args(FACTORS[name].levels)
+    for name in ("tls", "implementation", "placement", "balancing", "traffic_distribution", "disruption", "driver")
 }
-_LAST_ORDER = (
-    "tls", "disruption", "placement", "balancing", "traffic_distribution", "implementation", "runtime", "codec",
-    "driver",
-)  # fmt: skip
 
 
 def sort_key(factors: Factors) -> tuple[object, ...]:
-    levels = ((-1 if factors[name] is None else factors[name]) for name in _ORDER)
-    first = tuple((isinstance(level, str), level) for level in levels)
-    transport = _TRANSPORT_ORDER[str(factors["transport"])]
-    return (*first, transport, _rank_level(factors["variant"]), *(_rank_level(factors[name]) for name in _LAST_ORDER))
+    return tuple(_rank_level(name, factors[name]) for name in SORTED_BY)
 
 
-def _rank_level(level: object) -> tuple[int, str]:
-    """Return where a level stands among those of its factor: as the contract has them, or else by its name."""
-    return _PLACES.get(level, 0), str(level)
+def _rank_level(name: str, level: Level) -> tuple[object, ...]:
+    """Return where a level stands among those of its factor: as the contract has them, or else by number or name."""
+    if name == "transport":
+        return (list(TRANSPORTS).index(cast("Transport", level)),)
+    if places := _PLACES.get(name):
+        return places.index(str(level)) if level in places else 0, str(level)
+    return isinstance(level, str), -1 if level is None else level
 
 
 def compute_excess(gate: Gate) -> float:

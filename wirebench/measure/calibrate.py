@@ -24,7 +24,8 @@ from wirebench.measure.gates import INTERFERENCE_MAX
 from wirebench.measure.truth import TruthMeasurement, compute_error_ms, measure_truth
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS, Driver, Transport, find_defaults
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.factor import find_defaults
 from wirebench.model.histogram_file import OK, Clock
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Interval, join_intervals
 from wirebench.model.scenario import Load

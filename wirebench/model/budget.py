@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from wirebench.errors import UsageError, suggest
-from wirebench.model.cell import FACTORS
+from wirebench.model.factor import FACTORS
 from wirebench.model.frozen import StrictModel, convert_list
 from wirebench.model.metric import COMPARED, METRICS, Metric
 from wirebench.model.source import FieldPath, Source, read_yaml

@@ -21,6 +21,7 @@ from wirebench.model.contract import (
     TrafficDistribution,
     Transport,
 )
+from wirebench.model.factor import FACTORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +186,9 @@ class Cell:
         return "-".join(map(str, (*parts, *filter(None, others))))
 
 
-#: The names of all factors, and of those that a running service embodies as they are.
-FACTORS = tuple(field.name for field in dataclasses.fields(Cell))
+#: The factors that a running service embodies as they are.
 _OF_SERVICE = tuple(each.name for each in dataclasses.fields(ServiceSpec) if each.name in FACTORS)
-#: The levels of those that not every cell names.
+#: The levels of factors that not every cell names.
 FACTOR_DEFAULTS: Mapping[str, Any] = {
     field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 Transport = Literal["rest", "grpc", "socket"]
 #: What the services are written in.
@@ -26,23 +26,6 @@ TrafficDistribution = Literal["any", "prefer-close"]
 #: What happens to the replicas in the middle of the window.
 Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
-#: The factors whose levels can be compared with each other.
-Comparable = Literal[
-    "transport", "runtime", "implementation", "variant", "driver", "workers", "threads", "store", "store_connections",
-    "codec", "connection", "connections", "tls", "payload", "concurrency", "replicas", "replicas_max", "placement",
-    "balancing", "traffic_distribution", "disruption", "cpu_limit_millicores", "memory_limit_mib", "delay_ms",
-    "jitter_ms", "bandwidth_kib_s", "loss_percent",
-]  # fmt: skip
-
-COMPARABLE: tuple[Comparable, ...] = get_args(Comparable)
-
-#: Parts that come with a factor's level: they don't have to be equal for two of its levels to be compared.
-COMES_WITH: dict[str, tuple[str, ...]] = {
-    "transport": ("variant", "runtime", "codec", "threads"),
-    "variant": ("transport", "codec", "tls"),
-    "implementation": ("runtime", "threads"),
-    "runtime": ("implementation", "threads"),
-}
 
 #: How many items a stream has by default, and at most.
 STREAM_ITEMS = 1000
@@ -74,57 +57,6 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
         {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("wireload", "k6"), ("json", "protobuf")
     ),
 }
-
-
-#: What only a cluster can vary, and the levels there where a scenario doesn't name one: limits are always set.
-CLUSTER_DEFAULTS: dict[str, str | int | None] = {
-    "replicas": 1,
-    # No autoscaler adds any.
-    "replicas_max": None,
-    "placement": "cross-node",
-    "balancing": "service",
-    # Replicas aren't spread over zones.
-    "traffic_distribution": None,
-    "disruption": "none",
-    "cpu_limit_millicores": 500,
-    "memory_limit_mib": 512,
-}
-#: Of these, what other targets don't have at all; of replicas they have one.
-CLUSTER_ONLY = tuple(name for name in CLUSTER_DEFAULTS if name != "replicas")
-
-
-def find_defaults(
-    transport: Transport, implementation: Implementation | None = "python", target: TargetName = "local"
-) -> dict[str, str | int | None]:
-    """Return the level of each factor where a scenario doesn't name one; None is what the service or load chooses.
-
-    An own variant has no implementation that is known here, and neither a runtime nor a store.
-    """
-    facts = TRANSPORTS[transport]
-    return {
-        "implementation": "python" if implementation else None,
-        "runtime": facts.runtimes[implementation][0] if implementation else None,
-        "driver": facts.drivers[0],
-        "operation": "users.get",
-        "payload": None,
-        "stream_items": None,
-        "stream_rate_limit_per_s": None,
-        "concurrency": 1,
-        "rate_per_s": None,
-        "workers": 1,
-        "threads": None,
-        "store": "memory" if implementation else None,
-        "store_connections": None,
-        "codec": facts.codecs[0],
-        "connection": "keep",
-        "connections": None,
-        "tls": "none",
-        "delay_ms": None,
-        "jitter_ms": None,
-        "bandwidth_kib_s": None,
-        "loss_percent": None,
-        **(CLUSTER_DEFAULTS if target == "kubernetes" else {**dict.fromkeys(CLUSTER_ONLY), "replicas": 1}),
-    }
 
 
 #: Runtimes whose threads are a factor: those of a pool, or in Go those that run at once (GOMAXPROCS).

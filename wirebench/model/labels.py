@@ -8,95 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import cast, get_args
 
-from wirebench.model.contract import CLUSTER_DEFAULTS, COMES_WITH, Driver, Implementation, Transport, find_defaults
+from wirebench.model.contract import Driver, Implementation, Transport
+from wirebench.model.factor import CLUSTER_DEFAULTS, FACTORS, WITH_TRANSPORT, Level, find_defaults
 
-Factors = Mapping[str, str | int | float | None]
-
-#: Factors that are named after a cell's transport where they aren't the default. The load is named separately.
-WITH_TRANSPORT = (
-    "implementation", "runtime", "codec", "threads", "workers", "store", "store_connections", "connection", "tls",
-    "replicas", "replicas_max", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing",
-    "traffic_distribution", "disruption", "driver",
-    "delay_ms", "jitter_ms", "bandwidth_kib_s", "loss_percent",
-)  # fmt: skip
+Factors = Mapping[str, Level]
 
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 OF_TRANSPORT = ("runtime", "codec", "threads")
 
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
-
-_COUNTABLE = frozenset({"workers", "threads", "store_connections", "replicas"})
-
-_LEVELS = {
-    "python": "in Python",
-    "go": "in Go",
-    "keep": "connections kept",
-    "reopen": "connections reopened",
-    "same-pod": "load from the same pod",
-    "same-node": "load from the same node",
-    "cross-node": "load from another node",
-    "service": "balanced by the Service",
-    "headless": "balanced by the client",
-    "pod": "on one of the pods",
-    "any": "to replicas in any zone",
-    "prefer-close": "to replicas in the load's zone",
-    "none": "left alone",
-    "rolling-restart": "during a rolling restart",
-    "kill-pod": "when a pod is killed",
-}
-
-_TLS = {"none": "plain text", "server": "TLS", "mutual": "mutual TLS"}
-
-#: The same as subjects of a sentence.
-NOUNS = {
-    "python": "Python",
-    "go": "Go",
-    "service": "balancing by the Service",
-    "headless": "balancing by the client",
-    "pod": "one pod alone",
-    "any": "routing to any zone",
-    "prefer-close": "routing to the load's zone",
-    "none": "no disruption",
-    "rolling-restart": "a rolling restart",
-    "kill-pod": "the loss of a pod",
-}
-
-#: How factors are called below a plot over their levels, where it isn't by their name.
-_FACTOR_LABELS = {
-    "concurrency": "connections",
-    "rate_per_s": "requests/s asked for",
-    "payload": "payload",
-    "stream_items": "items of a stream",
-    "stream_rate_limit_per_s": "items/s asked for of a stream",
-    "replicas_max": "replicas at most",
-    "cpu_limit_millicores": "CPU limit, millicores",
-    "memory_limit_mib": "memory limit, MiB",
-    "delay_ms": "delay of a round trip, ms",
-    "jitter_ms": "jitter, ms",
-    "bandwidth_kib_s": "bandwidth of a connection, KiB/s",
-    "loss_percent": "packets lost, %",
-}
-
-_SAYINGS = {
-    "runtime": "on {}",
-    "driver": "by {}",
-    "replicas_max": "autoscaled up to {} replicas",
-    "cpu_limit_millicores": "{}m CPU",
-    "memory_limit_mib": "{} MiB",
-    "delay_ms": "{} ms away",
-    "jitter_ms": "±{} ms",
-    "bandwidth_kib_s": "at {} KiB/s",
-    "loss_percent": "losing {} % of packets",
-}
-
-#: The same as subjects of a sentence, and what it is where there is none.
-_OPTIONAL = {
-    "replicas_max": ("an autoscaler up to {} replicas", "no autoscaler"),
-    "delay_ms": ("a delay of {} ms", "no proxy"),
-    "jitter_ms": ("a jitter of {} ms", "no jitter"),
-    "bandwidth_kib_s": ("a bandwidth of {} KiB/s", "unlimited bandwidth"),
-    "loss_percent": ("a loss of {} % of packets", "no loss of packets"),
-}
 
 
 def name_cell(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
@@ -134,7 +54,7 @@ def describe_common_factors(factors: Factors, factor: str = "") -> str:
 
     Without a factor, it is a cell by itself that is named: `gRPC users.get, 16 connections, 2 workers`.
     """
-    comes_with = {"transport": OF_TRANSPORT, "variant": COMES_WITH["variant"]}
+    comes_with = {"transport": OF_TRANSPORT, "variant": FACTORS["variant"].comes_with}
     own = {factor, *comes_with.get(factor, ())}
     owner = "" if factor in comes_with else f"{name_transport(factors)} "
     return owner + ", ".join((describe_situation(factors, {factor}), *describe_settings(factors, own)))
@@ -163,7 +83,7 @@ def capitalise(text: str) -> str:
 
 
 def label_factor(factor: str) -> str:
-    return _FACTOR_LABELS.get(factor, factor.replace("_", " "))
+    return FACTORS[factor].label or factor.replace("_", " ")
 
 
 def name_transport(factors: Factors) -> str:
@@ -193,19 +113,22 @@ def is_default(name: str, factors: Factors) -> bool:
 
 def describe_level(name: str, factors: Factors) -> str:
     """Describe a cell's level of a factor, to follow its transport: `with sqlite`, `2 workers`."""
-    level = factors[name]
-    if name == "tls":
-        return _TLS[str(level)]
-    if name in _COUNTABLE:
-        noun = label_factor(name)
-        return f"{level or 'default'} {noun if level != 1 else noun.removesuffix('s')}"
-    return _LEVELS.get(str(level)) or _SAYINGS.get(name, "with {}").format(level)
+    factor, level = FACTORS[name], factors[name]
+    if factor.unit:
+        return pluralise(int(level), factor.unit) if level else f"default {factor.unit}s"
+    words = factor.words.get(str(level))
+    return words[0] if words else factor.saying.format(level)
 
 
-def describe_optional_level(factor: str, level: object) -> str:
-    """Name a level of what there may be none of as a noun: `a delay of 5 ms`."""
-    some, none = _OPTIONAL[factor]
-    return none if level is None else some.format(level)
+def name_level(name: str, factors: Factors) -> str:
+    """Name a cell's level of a factor as a noun: `a delay of 5 ms`, `no proxy`."""
+    factor, level = FACTORS[name], factors[name]
+    if name == "payload":
+        return describe_payload(level)
+    if level is None and factor.none:
+        return factor.none
+    words = factor.words.get(str(level))
+    return words[-1] if words else factor.noun.format(level) or describe_level(name, factors)
 
 
 def name_machine(machine: Mapping[str, str]) -> str:

@@ -8,8 +8,9 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from wirebench.model.cell import FACTOR_DEFAULTS, FACTORS
+from wirebench.model.cell import FACTOR_DEFAULTS
 from wirebench.model.contract import TRANSPORTS
+from wirebench.model.factor import FACTORS
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, ErrorText, Handshakes

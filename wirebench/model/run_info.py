@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, PositiveFloat, PositiveInt
 
-from wirebench.model.contract import Comparable
+from wirebench.model.factor import Comparable
 from wirebench.model.frozen import FrozenModel
 
 #: What ended a run that was repeated: settled verdicts, or a limit; empty until then.

@@ -7,30 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, create_model, model_validator
 
 from wirebench.errors import UsageError
 from wirebench.model.application import Application, Context, load_builtin
 from wirebench.model.cell import Cell
-from wirebench.model.contract import (
-    STREAM_ITEMS_MAX,
-    STREAM_RATE_LIMIT_MAX,
-    TRANSPORTS,
-    Balancing,
-    Codec,
-    Comparable,
-    Connection,
-    Disruption,
-    Driver,
-    Implementation,
-    LoadModel,
-    Placement,
-    Shape,
-    Store,
-    Tls,
-    TrafficDistribution,
-    Transport,
-)
+from wirebench.model.contract import TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
+from wirebench.model.factor import FACTORS, Comparable
 from wirebench.model.frozen import StrictModel
 from wirebench.model.recording import Recording
 from wirebench.model.source import FieldPath, Source, join_field
@@ -38,8 +21,6 @@ from wirebench.model.variant import CONNECTIONS_MAX, RATE_MAX, Variant
 from wirebench.model.workload import Workload, Workloads
 
 SWEEP_MAX = 4096
-#: What a payload of base64 in JSON may come to under the services' limit of 4 MiB.
-PAYLOAD_BYTES_MAX = 3_000_000
 CALLS_MAX = 100_000
 #: The most seconds that a number of calls may take, by default.
 CALLS_LIMIT_S = 60.0
@@ -51,27 +32,13 @@ SEARCH_WINDOWS = 20
 SEARCH_WINDOWS_MAX = 100
 #: Histograms go no further.
 TIMEOUT_S_MAX = 60.0
-DELAY_MS_MAX = 5_000
-#: Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
-LOSS_PERCENT_MAX = 50
-BANDWIDTH_KIB_S_MIN = 8
-BANDWIDTH_KIB_S_MAX = 16_384
 WINDOW_S_MIN = 0.5
 WINDOW_S_MAX = 3600
 BLOCKS_MAX = 1000
-REPLICAS_MAX = 100
 QUESTION_CHARACTERS_MAX = 500
 EVERY_TRANSPORT: Final = "*"
 
 T = TypeVar("T")
-
-
-def _check_payload(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - untrusted
-    names = info.context.application.payloads if info.context else (value,)
-    if value in names or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= PAYLOAD_BYTES_MAX):
-        return value
-    known = f"one of {', '.join(names)}, or " if names else ""
-    raise ValueError(f"must be {known}a number of bytes or users up to {PAYLOAD_BYTES_MAX:,}")
 
 
 def _convert_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
@@ -95,10 +62,6 @@ def _read_before(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - unt
     return info.context.application if info.context else value
 
 
-def _read_none(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    return None if value == "none" else value
-
-
 def _find_own(levels: Mapping[Any, tuple[T, ...]], transport: Transport) -> tuple[T, ...]:
     return levels.get(transport) or levels.get(EVERY_TRANSPORT) or ()
 
@@ -108,75 +71,38 @@ Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], 
 _LEFT_OUT: Any = Field(default={})
 
 
-class Network(StrictModel):
+def _make_section(*, of_network: bool) -> Any:  # noqa: ANN401 - a class that is known by its registry alone
+    """Return a model with a field for each factor."""
+    levels_of: Any = Levels
+    fields: dict[str, Any] = {
+        name: (levels_of[factor.levels], _LEFT_OUT)
+        for name, factor in FACTORS.items()
+        if factor.levels and factor.is_of_network == of_network
+    }
+    return create_model("Section", __base__=StrictModel, **fields)
+
+
+class Network(_make_section(of_network=True)):  # type: ignore[misc] # its fields are in the registry
     """What lies between generator and server; `wirebench.model.cell.Link` describes the keys.
 
     A `delay_ms` of `none` goes straight to the service, and not through the proxy that does all this.
     """
 
-    delay_ms: Levels[Annotated[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] | None, BeforeValidator(_read_none)]] = (
-        _LEFT_OUT
-    )
-    jitter_ms: Levels[Annotated[int, Field(ge=0, le=DELAY_MS_MAX)]] = _LEFT_OUT
-    bandwidth_kib_s: Levels[
-        Annotated[
-            Annotated[int, Field(ge=BANDWIDTH_KIB_S_MIN, le=BANDWIDTH_KIB_S_MAX)] | None,
-            BeforeValidator(_read_none),
-        ]
-    ] = _LEFT_OUT
-    loss_percent: Levels[
-        Annotated[Annotated[float, Field(ge=0, le=LOSS_PERCENT_MAX)] | None, BeforeValidator(_read_none)]
-    ] = _LEFT_OUT
 
-
-class Factors(StrictModel):
+class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of its fields are in the registry
     """The dimensions of the question; one with several levels is varied.
 
-    A factor that is left out has no levels here: `contract.defaults` has them. `transport` is for the built-in
+    A factor that is left out has no levels here: `factor.find_defaults` has them. `transport` is for the built-in
     application, `variant` for others (default: all variants).
     """
 
     transport: Annotated[tuple[Transport, ...], BeforeValidator(_convert_levels)] = ()
     variant: Annotated[tuple[str, ...], BeforeValidator(_convert_levels)] = ()
-    operation: Levels[str] = _LEFT_OUT
-    #: A name or a number that the application file has a value for.
-    payload: Levels[Annotated[str | int, BeforeValidator(_check_payload)]] = _LEFT_OUT
-    stream_items: Levels[Annotated[int, Field(ge=1, le=STREAM_ITEMS_MAX)]] = _LEFT_OUT
-    stream_rate_limit_per_s: Levels[
-        Annotated[Annotated[int, Field(ge=1, le=STREAM_RATE_LIMIT_MAX)] | None, BeforeValidator(_read_none)]
-    ] = _LEFT_OUT
-    concurrency: Levels[Annotated[int, Field(ge=1, le=CONNECTIONS_MAX)]] = _LEFT_OUT
-    rate_per_s: Levels[Annotated[int, Field(ge=1, le=RATE_MAX)]] = _LEFT_OUT
-    implementation: Levels[Implementation] = _LEFT_OUT
-    runtime: Levels[str] = _LEFT_OUT
-    driver: Levels[Driver] = _LEFT_OUT
-    workers: Levels[Annotated[int, Field(ge=1, le=64)]] = _LEFT_OUT
-    threads: Levels[Annotated[int, Field(ge=1, le=1024)]] = _LEFT_OUT
-    store: Levels[Store] = _LEFT_OUT
-    store_connections: Levels[Annotated[int, Field(ge=1, le=1000)]] = _LEFT_OUT
-    codec: Levels[Codec] = _LEFT_OUT
-    connection: Levels[Connection] = _LEFT_OUT
-    connections: Levels[Annotated[int, Field(ge=1, le=CONNECTIONS_MAX)]] = _LEFT_OUT
-    tls: Levels[Tls] = _LEFT_OUT
-    replicas: Levels[Annotated[int, Field(ge=1, le=REPLICAS_MAX)]] = _LEFT_OUT
-    replicas_max: Levels[
-        Annotated[Annotated[int, Field(ge=2, le=REPLICAS_MAX)] | None, BeforeValidator(_read_none)]
-    ] = _LEFT_OUT
-    placement: Levels[Placement] = _LEFT_OUT
-    balancing: Levels[Balancing] = _LEFT_OUT
-    traffic_distribution: Levels[TrafficDistribution] = _LEFT_OUT
-    disruption: Levels[Disruption] = _LEFT_OUT
-    cpu_limit_millicores: Levels[Annotated[int, Field(ge=10, le=256_000)]] = _LEFT_OUT
-    memory_limit_mib: Levels[Annotated[int, Field(ge=64, le=1_048_576)]] = _LEFT_OUT
     network: Network = Network()
-
-    @classmethod
-    def list_names(cls) -> tuple[str, ...]:
-        return tuple(name for name in (*cls.model_fields, *Network.model_fields) if name != "network")
 
     def find_levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
         """Return the levels of a factor by transport, whether it stands by itself or in `network`."""
-        section = self.network if name in Network.model_fields else self
+        section = self.network if FACTORS[name].is_of_network else self
         levels: Mapping[str, tuple[Any, ...]] = getattr(section, name)
         return levels
 

@@ -12,15 +12,8 @@ from typing import Any, cast
 
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.contract import (
-    CLUSTER_ONLY,
-    STREAM_ITEMS,
-    TRANSPORTS,
-    Implementation,
-    TargetName,
-    Transport,
-    find_defaults,
-)
+from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Implementation, TargetName, Transport
+from wirebench.model.factor import CLUSTER_ONLY, find_defaults
 from wirebench.model.run_info import Looks
 from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario
 from wirebench.model.variant import SETTABLE, Variant

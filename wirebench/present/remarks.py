@@ -14,11 +14,11 @@ from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.model.histogram_file import Handshakes
 from wirebench.model.labels import (
-    NOUNS,
     capitalise,
     describe_settings,
     describe_situation,
     name_gate,
+    name_level,
     name_transport,
     pluralise,
 )
@@ -241,9 +241,9 @@ def describe_zones(cells: Iterable[CellSummary]) -> str:
     by_level: dict[str, list[float]] = {}
     for cell in cells:
         shares = (record.server.same_zone_share for record in cell.records)
-        seen = by_level.setdefault(str(cell.factors["traffic_distribution"]), [])
+        seen = by_level.setdefault(name_level("traffic_distribution", cell.factors), [])
         seen.extend(100 * share for share in shares if share is not None)
-    told = [f"{_from_to(shares, 0)} % with {NOUNS[level]}" for level, shares in by_level.items() if shares]
+    told = [f"{_from_to(shares, 0)} % with {level}" for level, shares in by_level.items() if shares]
     return f"Of the requests, replicas in the load's zone had {', and '.join(told)}." if told else ""
 
 

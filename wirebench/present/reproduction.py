@@ -10,7 +10,7 @@ from typing import Final, Literal
 from wirebench.analysis.compare_cells import Comparison, find_comparisons
 from wirebench.analysis.differences import Difference, find_differences
 from wirebench.analysis.pair import Verdict
-from wirebench.model.contract import CLUSTER_DEFAULTS
+from wirebench.model.factor import CLUSTER_DEFAULTS
 from wirebench.model.labels import pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.sentences import describe_situation, format_ratio, state_verdict

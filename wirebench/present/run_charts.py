@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model import labels as names
-from wirebench.model.contract import COMES_WITH
+from wirebench.model.factor import FACTORS
 from wirebench.present.charts.style import Style, assign_styles
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency, read_latencies
@@ -93,4 +93,4 @@ def _find_factors_apart(cells: Sequence[CellSummary], compared: str) -> frozense
     if len(cells) <= _CELLS_MAX:
         return frozenset()
     varied = {name for name in cells[0].factors if len({cell.factors[name] for cell in cells}) > 1}
-    return frozenset(varied - {*_SIDE_BY_SIDE, compared, *COMES_WITH.get(compared, ())})
+    return frozenset(varied - {*_SIDE_BY_SIDE, compared, *FACTORS[compared].comes_with})

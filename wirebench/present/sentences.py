@@ -9,14 +9,11 @@ from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.model.labels import (
-    NOUNS,
     OF_TRANSPORT,
     describe_common_factors,
-    describe_level,
-    describe_optional_level,
-    describe_payload,
     name_by_factors,
     name_gate,
+    name_level,
     pluralise,
 )
 from wirebench.model.metric import CAPACITIES, METRICS
@@ -300,24 +297,11 @@ def format_estimate(ratio: float) -> str:
 
 
 def _name_sides(comparison: Comparison) -> tuple[str, str]:
-    cells = (comparison.subject.factors, comparison.baseline.factors)
-    match comparison.factor:
-        case "transport" | "variant":
-            subject, baseline = (name_by_factors(factors, OF_TRANSPORT) for factors in cells)
-        case "runtime" | "driver" | "store" | "codec":
-            subject, baseline = comparison.subject_level, comparison.baseline_level
-        case "tls":
-            subject, baseline = (describe_level("tls", factors) for factors in cells)
-        case "delay_ms" | "jitter_ms" | "bandwidth_kib_s" | "loss_percent" | "replicas_max" as factor:
-            subject, baseline = (describe_optional_level(factor, factors[factor]) for factors in cells)
-        case "concurrency":
-            subject, baseline = (pluralise(int(factors["concurrency"] or 0), "connection") for factors in cells)
-        case "payload":
-            subject, baseline = (describe_payload(factors["payload"]) for factors in cells)
-        case factor:
-            subject, baseline = (
-                NOUNS.get(str(factors[factor])) or describe_level(factor, factors) for factors in cells
-            )
+    cells, factor = (comparison.subject.factors, comparison.baseline.factors), comparison.factor
+    subject, baseline = (
+        name_by_factors(factors, OF_TRANSPORT) if factor in ("transport", "variant") else name_level(factor, factors)
+        for factors in cells
+    )
     return subject, baseline
 
 

@@ -167,7 +167,7 @@ def test_the_last_run_is_the_last_that_can_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        ("compare", "taste", "compare: must be one of transport, runtime"),
+        ("compare", "taste", "compare: must be one of transport, variant"),
         ("pid", "x", "pid: must be a whole number"),
         ("seed", None, r"seed: must be a whole number \(it is nothing\)"),
     ],

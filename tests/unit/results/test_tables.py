@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from wirebench.model.cell import FACTORS as CELL_FACTORS
+from wirebench.model.factor import FACTORS as CELL_FACTORS
 from wirebench.results.export import ExportTable, FormatName, write_table
 
 

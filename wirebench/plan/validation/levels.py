@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from wirebench.model.cell import Cell
-from wirebench.model.contract import COMES_WITH, COMPARABLE, TRANSPORTS, Driver
+from wirebench.model.contract import TRANSPORTS, Driver
+from wirebench.model.factor import COMPARABLE, FACTORS
 from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Factors, Scenario, locate_factor
 from wirebench.plan.validation.findings import Findings
 
@@ -15,7 +16,7 @@ from wirebench.plan.validation.findings import Findings
 def validate_levels(scenario: Scenario) -> Findings:
     """Reject levels that stand twice, and those of a transport that no cell has."""
     factors, transports = scenario.factors, scenario.transports
-    for name in factors.list_names():
+    for name in (name for name in FACTORS if name != "shape"):
         levels = factors.find_levels(name)
         by_transport = levels if isinstance(levels, dict) else {EVERY_TRANSPORT: levels}
         for transport, own in by_transport.items():
@@ -100,7 +101,7 @@ def validate_comparison(scenario: Scenario, cells: Sequence[Cell], *, is_needed:
 
 def _list_compared_levels(cells: Sequence[Cell], factor: str) -> tuple[object, ...]:
     """Return the levels of a factor in which cells differ that are equal in all other factors."""
-    own = {factor, *COMES_WITH.get(factor, ())}
+    own = {factor, *FACTORS[factor].comes_with}
     levels: dict[tuple[object, ...], dict[object, None]] = {}
     for cell in cells:
         others = tuple(level for name, level in cell.factors.items() if name not in own)

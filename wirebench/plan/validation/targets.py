@@ -7,7 +7,8 @@ from typing import Any
 
 from wirebench.errors import suggest
 from wirebench.model.cell import Cell
-from wirebench.model.contract import CLUSTER_DEFAULTS, TargetName
+from wirebench.model.contract import TargetName
+from wirebench.model.factor import CLUSTER_DEFAULTS
 from wirebench.model.scenario import EVERY_TRANSPORT, Scenario
 from wirebench.model.variant import SETTABLE, InCluster, Variant
 from wirebench.plan.driver_support import DRIVER_FACTS

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.contract import CLUSTER_DEFAULTS, Disruption
+from wirebench.model.contract import Disruption
+from wirebench.model.factor import CLUSTER_DEFAULTS
 from wirebench.model.variant import SETTABLE, InCluster, PodSecurity
 from wirebench.targets.kubernetes import secrets
 from wirebench.targets.kubernetes.endpoints import Agents, find_containers, find_host
