@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
+from wirebench.model import labels
 from wirebench.model.labels import (
     OF_TRANSPORT,
     describe_common_factors,
@@ -105,6 +106,13 @@ def name_verdict(pair: CellPair) -> str:
 
 def name_pair(comparison: Comparison) -> str:
     return " / ".join(_name_sides(comparison))
+
+
+def locate_pair(pair: CellPair) -> tuple[str, str]:
+    """Return under which title two cells stand, and under which name there."""
+    if isinstance(pair, Comparison):
+        return describe_situation(pair), name_pair(pair)
+    return labels.describe_situation(pair.subject.factors), pair.subject.name
 
 
 def list_metrics(pair: CellPair) -> tuple[str, ...]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.compare_runs import CellChange
 from wirebench.analysis.pair import CellPair
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import describe_situation, format_error, name_gate
+from wirebench.model.labels import describe_common_factors, describe_situation, format_error, name_gate
 from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
 from wirebench.model.record import Record
 from wirebench.present import sentences
@@ -162,19 +162,22 @@ def _list_terminal_columns() -> Iterator[TableColumn]:
 
 def make_verdict_table(comparisons: Iterable[Comparison]) -> FigureTable:
     """Return the ratios of comparisons with their intervals, by situation, and what they support."""
-    groups: dict[str, list[_TableRow]] = {}
-    for each in comparisons:
-        groups.setdefault(sentences.describe_situation(each), []).append((sentences.name_pair(each), (), each))
-    return replace(make_table(groups, _list_ratio_columns(groups), sentences.list_remarks), subject="ratio")
+    return replace(_make_ratio_table(comparisons, (), sentences.list_remarks), subject="ratio")
 
 
 def make_change_table(changes: Iterable[CellChange]) -> FigureTable:
     """Return the ratios of head to base with their intervals, by situation; and where there is room, the figures."""
+    return _make_ratio_table(changes, map(_make_side_column, ("base", "head")), list_change_remarks)
+
+
+def _make_ratio_table(
+    pairs: Iterable[CellPair], more_columns: Iterable[TableColumn], list_notes: Callable[[Any], Iterable[str]]
+) -> FigureTable:
     groups: dict[str, list[_TableRow]] = {}
-    for each in changes:
-        groups.setdefault(describe_situation(each.subject.factors), []).append((each.subject.name, (), each))
-    columns = (*_list_ratio_columns(groups), *map(_make_side_column, ("base", "head")))
-    return make_table(groups, columns, list_change_remarks)
+    for each in pairs:
+        situation, name = sentences.locate_pair(each)
+        groups.setdefault(situation, []).append((name, (), each))
+    return make_table(groups, (*_list_ratio_columns(groups), *more_columns), list_notes)
 
 
 def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]]) -> Iterator[TableColumn]:
@@ -186,14 +189,28 @@ def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]]) -> Iterator[T
         yield TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name))
 
 
-def _make_side_column(side: Literal["base", "head"]) -> TableColumn:
+def _make_side_column(side: str) -> TableColumn:
     """Return the column with the figures of one of both runs that verdicts are on."""
+    return TableColumn(side, "judged", lambda change: _format_side(change, change.metric, side), is_optional=True)
 
-    def write(change: CellChange) -> str:
-        cell = change.baseline if side == "base" else change.subject
-        return format_metric(change.metric, cell.figure(change.metric))
 
-    return TableColumn(side, "judged", write, is_optional=True)
+def _format_side(change: CellChange, metric: Metric, side: str) -> str:
+    return format_metric(metric, (change.baseline if side == "base" else change.subject).figure(metric))
+
+
+def make_side_table(changes: Iterable[CellChange], names: Collection[str]) -> FigureTable:
+    """Return these metrics of each cell in both runs, where both measured them, with the ratio of head to base."""
+    groups: dict[str, list[_TableRow]] = {}
+    for change in changes:
+        metrics = [METRICS[name] for name in change.ratios if name in names]
+        title = describe_common_factors(change.subject.factors)
+        groups[title] = [(metric.heading, (), (change, metric)) for metric in metrics]
+    columns = (
+        TableColumn("base", "", lambda of: _format_side(of[0], of[1], "base")),
+        TableColumn("head", "", lambda of: _format_side(of[0], of[1], "head")),
+        TableColumn("head / base", "", lambda of: sentences.format_interval(of[0].ratios[of[1].name])),
+    )
+    return replace(make_table(groups, columns), subject="figure")
 
 
 def _shares(cell: CellSummary) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.pair import CellPair
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
@@ -75,15 +74,14 @@ class Forest:
         return f"{metric.column} {'→' if metric.higher_is_better else '←'}"
 
 
-def draw_forests(
-    comparisons: Sequence[Comparison], margin: float, metrics: Sequence[str] = LANES
-) -> dict[str, list[Chart]]:
-    """Draw the ratios of comparisons on one scale, by situation."""
-    forest = Forest.of(comparisons, margin, metrics)
+def draw_forests(pairs: Sequence[CellPair], margin: float, metrics: Sequence[str] = LANES) -> dict[str, list[Chart]]:
+    """Draw the ratios of pairs of cells on one scale, by situation."""
+    forest = Forest.of(pairs, margin, metrics)
     drawn: dict[str, list[Chart]] = {}
-    for each in comparisons:
+    for each in pairs:
+        situation, name = sentences.locate_pair(each)
         if svg := forest.draw(each):
-            drawn.setdefault(sentences.describe_situation(each), []).append(Chart(sentences.name_pair(each), "", svg))
+            drawn.setdefault(situation, []).append(Chart(name, "", svg))
     return drawn
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from wirebench.analysis.compare_runs import CellChange, compare_runs
+from wirebench.analysis.compare_runs import RunComparison, compare_runs
 from wirebench.errors import UsageError
-from wirebench.model import labels as names
-from wirebench.model.labels import describe_common_factors
-from wirebench.model.metric import METRICS
+from wirebench.model.labels import capitalise
 from wirebench.present import run_comparison_sentences as sentences
-from wirebench.present.charts.forest import LANES, Forest
-from wirebench.present.charts.svg import Drawing
-from wirebench.present.numbers import format_moment, format_number
-from wirebench.present.sentences import format_interval
+from wirebench.present.charts.forest import LANES, draw_forests
+from wirebench.present.numbers import format_moment
+from wirebench.present.remarks import describe_common_factors
+from wirebench.present.table import make_change_table, make_side_table
 from wirebench.results.index import Filters, Index, RunRow
 from wirebench.results.query import Query, Single
 from wirebench.web.catalogue import Catalogue
@@ -38,19 +36,6 @@ class ComparePageQuery(Query):
     run_id: tuple[str, ...] = Field((), description="Two runs: the older is the base.")
 
 
-@dataclass(frozen=True, slots=True)
-class CellView:
-    """What has become of a cell: in a sentence, as a picture, and in figures."""
-
-    name: str
-    verdict: str
-    regressed: bool
-    text: str
-    forest: Drawing | None
-    #: Of each metric that both runs measured: its label, base, head, and the ratio with its interval.
-    figures: tuple[tuple[str, str, str, str], ...]
-
-
 def show_comparison(request: Request) -> Response:
     """Answer with the comparison of two runs, or with the choice of them."""
     catalogue: Catalogue = request.app.state.catalogue
@@ -67,8 +52,7 @@ def show_comparison(request: Request) -> Response:
         try:
             found = compare_runs(*runs)
         except UsageError as error:  # nothing in them can be compared; others may be chosen
-            notice = f"{names.capitalise(error.message)}."
-    forest = Forest.of(found.changes, found.margin) if found else None
+            notice = f"{capitalise(error.message)}."
     return render(
         "compare.html.j2",
         here="/compare",
@@ -77,10 +61,20 @@ def show_comparison(request: Request) -> Response:
         choices=choices,
         notice=notice,
         found=found,
-        summary=names.capitalise(sentences.summarise_comparison(found)) if found else "",
-        remarks=[names.capitalise(each) for each in sentences.list_caveats(found)] if found else [],
-        cells=[_describe_cell(change, forest) for change in found.changes] if found and forest else [],
+        **(_describe(found) if found else {}),
     )
+
+
+def _describe(found: RunComparison) -> dict[str, Any]:
+    return {
+        "summary": capitalise(sentences.summarise_comparison(found)),
+        "remarks": list(map(capitalise, sentences.list_caveats(found))),
+        "alike": describe_common_factors([change.subject for change in found.changes]),
+        "changes": make_change_table(found.changes),
+        "forests": draw_forests(found.changes, found.margin),
+        "sentences": list(map(sentences.describe_change, found.changes)),
+        "both": make_side_table(found.changes, LANES),
+    }
 
 
 def _address_of(chosen: Collection[str]) -> str:
@@ -119,24 +113,3 @@ def _run_before(catalogue: Catalogue, index: Index, run_id: str) -> str:
         others = (each.run_id for each in index.runs(like, limit=CHOICES_MAX).rows if each.run_id != run_id)
         return next(filter(catalogue.find_folder, others), "")
     return ""
-
-
-def _describe_cell(change: CellChange, forest: Forest) -> CellView:
-    said = sentences.describe_verdict(change)
-    return CellView(
-        name=describe_common_factors(change.subject.factors),
-        verdict=change.verdict,
-        regressed=change.regressed,
-        text=said[:1].upper() + said[1:],
-        forest=forest.draw(change),
-        figures=tuple(
-            (
-                METRICS[name].heading,
-                format_number(change.baseline.figure(METRICS[name])),
-                format_number(change.subject.figure(METRICS[name])),
-                format_interval(ratio),
-            )
-            for name, ratio in change.ratios.items()
-            if name in LANES
-        ),
-    )
