@@ -6,28 +6,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter
 
 from wirebench.analysis.budget import check_budget
-from wirebench.cli.options import BuildFiles, Json, Out, complete_runs
-from wirebench.cli.output import make_console, print_json, print_check, warn_of_damaged
+from wirebench.cli.options import BuildFiles, Json, Out, RunArgument, complete_runs
+from wirebench.cli.output import make_console, print_check, print_json, warn_of_damaged
 from wirebench.model.budget import read_budget
 from wirebench.present.budget_sentences import make_budget_build_summary
-from wirebench.present.data import BudgetCheckData, describe_budget_check
+from wirebench.present.data import describe_budget_check
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
-
-_A_RUN = "its name, its folder, or `last`."
 
 
 def check(  # noqa: PLR0913 - one parameter an option
     budget: Annotated[Path, typer.Argument(metavar="BUDGET", help="The budget file: YAML.")],
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help=f"The run that is checked: {_A_RUN}", autocompletion=complete_runs)
-    ] = LAST,
+    run: RunArgument = LAST,
     *,
     base: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help=f"What slower_than_base_max is of: {_A_RUN}", autocompletion=complete_runs),
+        typer.Option(metavar="RUN", help="The run that slower_than_base_max is of.", autocompletion=complete_runs),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 unless all limits are met, rather than if any is broken.")
@@ -46,7 +41,7 @@ def check(  # noqa: PLR0913 - one parameter an option
     found = check_budget(limits, source, head, find_run(base, out, warn_of_damaged) if base else None)
     summary = make_budget_build_summary(found)
     if json:
-        print_json(TypeAdapter(BudgetCheckData).dump_python(describe_budget_check(found), mode="json"))
+        print_json(describe_budget_check(found))
     else:
         print_check(summary, make_console())
     files.write(summary)

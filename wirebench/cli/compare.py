@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter
 
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.cli.options import BuildFiles, Json, Out, complete_runs
 from wirebench.cli.output import make_console, print_comparison, print_json, warn_of_damaged
-from wirebench.present.data import RunComparisonData, describe_run_comparison
+from wirebench.present.data import describe_run_comparison
 from wirebench.present.run_comparison_sentences import make_build_summary
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
 
@@ -42,7 +41,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     found = compare_runs(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
     summary = make_build_summary(found)
     if json:
-        print_json(TypeAdapter(RunComparisonData).dump_python(describe_run_comparison(found), mode="json"))
+        print_json(describe_run_comparison(found))
     else:
         print_comparison(found, summary, make_console(), is_verbose=verbose)
     files.write(summary)

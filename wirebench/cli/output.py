@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-import orjson
+from pydantic_core import to_json
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -80,7 +80,7 @@ class _PlainConsole(Console):
 
 
 def print_json(data: object) -> None:
-    sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
+    sys.stdout.write(to_json(data, indent=2, by_alias=False, inf_nan_mode="null").decode() + "\n")
 
 
 def warn_of_damaged(run: DamagedRun) -> None:

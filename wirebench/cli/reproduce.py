@@ -127,8 +127,8 @@ def _show(here: Run, found: Reproduction, *, json: bool) -> None:
 def _print_json(found: Reproduction) -> None:
     print_json(
         {
-            "there": found.there.model_dump(),
-            "here": found.here.model_dump(),
+            "there": found.there,
+            "here": found.here,
             "held": found.count("held"),
             "contradicted": found.count("contradicted"),
             "open": found.count("open"),

@@ -26,4 +26,4 @@ def show_run(run: Run, *, json: bool) -> None:
     from wirebench.present.run_data import RunData, make_run_data
 
     data = TypeAdapter(RunData).dump_python(make_run_data(run), mode="json")
-    print_json({**data, "records": [record.model_dump() for record in run.records]})
+    print_json({**data, "records": run.records})

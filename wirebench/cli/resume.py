@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.options import (
@@ -17,9 +14,9 @@ from wirebench.cli.options import (
     Out,
     Page,
     Prometheus,
+    RunArgument,
     TlsOptions,
     Verbosity,
-    complete_runs,
 )
 from wirebench.cli.output import warn_of_damaged
 from wirebench.cli.target import make_target_options
@@ -30,10 +27,7 @@ from wirebench.run.resumption import check_resumable, plan_rest
 
 
 def resume(  # noqa: PLR0913 - one parameter an option
-    run: Annotated[
-        str,
-        typer.Argument(metavar="[RUN]", help="A run's name, its folder, or `last`.", autocompletion=complete_runs),
-    ] = LAST,
+    run: RunArgument = LAST,
     *,
     application: ApplicationFile = None,
     cluster: Cluster,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
@@ -16,7 +15,7 @@ from wirebench.cli.options import Json, Out, complete_runs
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.present.escape import escape_controls
-from wirebench.present.sizing import COLUMNS, SizingData, describe_sizing, list_rows, make_sizing_data
+from wirebench.present.sizing import COLUMNS, describe_sizing, list_rows, make_sizing_data
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
 
 _LATENCY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s)", re.ASCII)
@@ -47,7 +46,7 @@ def size(  # noqa: PLR0913 - one parameter an option
         reasons = [line for each in found for line in describe_sizing(each, objective)]
         raise UsageError("no run here has a load that can be used", _suggest(found), "\n".join(reasons))
     if json:
-        print_json(TypeAdapter(list[SizingData]).dump_python([make_sizing_data(each, objective) for each in found]))
+        print_json([make_sizing_data(each, objective) for each in found])
         return
     for each in found:
         _print(each, objective, make_console())

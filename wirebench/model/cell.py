@@ -147,6 +147,10 @@ class Cell:
         own: dict[str, Any] = {name: getattr(self, name) for name in _OF_SERVICE}
         return ServiceSpec(**own, disrupted=self.is_disrupted, beside_load=self.placement == "same-pod")
 
+    def adopt(self, service: ServiceSpec) -> Cell:
+        """Return the cell as it is on a service."""
+        return dataclasses.replace(self, **{name: getattr(service, name) for name in _OF_SERVICE})
+
     @property
     def link(self) -> Link | None:
         """The link that its load goes through; None if it goes straight to the service."""

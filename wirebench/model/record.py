@@ -20,7 +20,8 @@ Factor = str | int | float | None
 P99_9_REQUESTS_MIN = 10_000
 #: `wirebench calibrate` loads each driver on so many connections at most.
 CALIBRATED_CONNECTIONS_MAX = 64
-_QUANTILES = {
+#: A distribution's quantiles, in their order.
+QUANTILES = {
     "min_ms": 0.0, "p50_ms": 0.5, "p90_ms": 0.9, "p95_ms": 0.95, "p99_ms": 0.99, "p99_9_ms": 0.999, "max_ms": 1.0,
 }  # fmt: skip
 #: The lowest and the highest.
@@ -59,12 +60,12 @@ def summarize_histogram(histogram: Histogram) -> Latency | None:
     """Return the figures of a histogram, in milliseconds; None if it has no values."""
     if not histogram.count:
         return None
-    quantiles_ns = histogram.compute_quantiles_ns(*_QUANTILES.values())
+    quantiles_ns = histogram.compute_quantiles_ns(*QUANTILES.values())
     return Latency(
         count=histogram.count,
         mean_ms=histogram.mean_ns / 1e6,
         stdev_ms=histogram.stdev_ns / 1e6,
-        **{name: each / 1e6 for name, each in zip(_QUANTILES, quantiles_ns, strict=True)},
+        **{name: each / 1e6 for name, each in zip(QUANTILES, quantiles_ns, strict=True)},
     )
 
 

@@ -16,6 +16,7 @@ from wirebench.present.charts import bars
 from wirebench.present.charts import lines as plots
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.plot import Mark, PlotSeries
+from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart, interval_of
 from wirebench.present.latencies import CellLatency
@@ -87,16 +88,12 @@ def draw_latencies(
     return tuple(charts)
 
 
-def draw_metric(
-    metric: Metric, groups: Groups, looks: Mapping[str, Style], *, shared: bool = True
-) -> tuple[Chart, ...]:
-    """Draw a metric's charts, where it was measured; they share their scale, or else each has its own."""
-    drawn = _bars(metric, groups, looks)
-    return draw_bars(metric.label, drawn, shared=shared)
+def draw_metric(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
+    """Draw a metric's charts, where it was measured; each has its own scale."""
+    return draw_bars(metric.label, _bars(metric, groups, looks))
 
 
-def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], *, shared: bool = True) -> tuple[Chart, ...]:
-    scale = bars.make_bar_scale([bar for group in groups.values() for bar in group]) if shared else None
+def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], scale: Scale | None = None) -> tuple[Chart, ...]:
     return tuple(
         Chart(title, "", bars.draw_bars(f"{label}, {title}", {"": group}, scale)) for title, group in groups.items()
     )

@@ -11,7 +11,7 @@ from wirebench.analysis.summary import CellSummary
 from wirebench.model.histogram import Histogram
 from wirebench.model.metric import METRICS
 from wirebench.model.record import OperationFigures
-from wirebench.present.charts.bars import Bar
+from wirebench.present.charts.bars import Bar, make_bar_scale
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency
@@ -60,7 +60,8 @@ def draw(groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, Cel
         for title, found in _list_operations(groups, latencies)
         if (bars := [bar for each in found if (bar := _make_bar(each, looks))])
     }
-    return draw_bars(METRICS["p50"].heading, drawn)
+    scale = make_bar_scale([bar for group in drawn.values() for bar in group])
+    return draw_bars(METRICS["p50"].heading, drawn, scale)
 
 
 def _list_operations(

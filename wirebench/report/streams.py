@@ -42,9 +42,9 @@ def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> Stream
     gaps, _ = read_latencies(run, cells, "gap")  # What can't be read is the same.
     return StreamSection(
         first_item=draw_latencies("Time to the first item", groups, looks, first_items, shared=False),
-        item_rate=draw_metric(METRICS["item_rate"], groups, looks, shared=False),
+        item_rate=draw_metric(METRICS["item_rate"], groups, looks),
         gap=draw_latencies("Gap between items", groups, looks, gaps, shared=False),
-        cpu=draw_metric(METRICS["item_cpu"], groups, looks, shared=False),
+        cpu=draw_metric(METRICS["item_cpu"], groups, looks),
         table=table.make_table(table.list_rows(groups), _columns(first_items, gaps)),
         unreadable=unreadable,
     )

@@ -95,20 +95,9 @@ def send_load(  # noqa: PLR0913 - where, what, and who watches
 
 def _make_job(endpoint: Endpoint, cell: Cell, load: Load, prometheus: str | None) -> Job:
     """Return the job that a pod does on a service as it is."""
-    service = endpoint.service
-    own = replace(
-        cell,
-        runtime=service.runtime,
-        implementation=service.implementation,
-        workers=service.workers,
-        threads=service.threads,
-        store=service.store,
-        store_connections=service.store_connections,
-        connection="reopen" if service.runtime in CLOSING_RUNTIMES else cell.connection,
-        replicas=service.replicas,
-        cpu_limit_millicores=service.cpu_limit_millicores,
-        memory_limit_mib=service.memory_limit_mib,
-    )
+    own = cell.adopt(endpoint.service)
+    if own.runtime in CLOSING_RUNTIMES:
+        own = replace(own, connection="reopen")
     return Job(
         cell=own,
         load=load,

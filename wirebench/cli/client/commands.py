@@ -15,7 +15,6 @@ from wirebench.cli.client.menu import read_line, run_demo, run_menu
 from wirebench.cli.client.show import (
     format_ms,
     require,
-    require_timed,
     show_items,
     show_json,
     show_reply,
@@ -72,7 +71,7 @@ class Connection:
         """Make one call and show the reply. Raises WirebenchError if the service rejects it or fails."""
         with self.open() as client:
             timed = time_call(client, operation, fields)
-        require_timed(timed)
+        require(*timed)
         if json:
             show_json(timed)
         else:
@@ -177,7 +176,7 @@ def _converse(connection: Connection, message: str | None, *, demo: bool) -> Non
 def _convert_text(client: Client, text: str) -> None:
     """Print what comes back; its response time goes to stderr, so that stdout is the text alone."""
     timed = time_call(client, "echo.upper", {"text": text})
-    sys.stdout.write(f"{require_timed(timed)['text']}\n")
+    sys.stdout.write(f"{require(*timed)['text']}\n")
     sys.stdout.flush()
     sys.stderr.write(f"{format_ms(timed.response_time_ms)}\n")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from wirebench.cli.client.show import require, require_timed, show_reply, time_call
+from wirebench.cli.client.show import require, show_reply, time_call
 from wirebench.drivers.clients import Client, ClientError
 from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
@@ -149,7 +149,7 @@ def _delete_users_at_end(client: Client, ids: range) -> Iterator[None]:
 def _run_step(client: Client, console: Console, title: str, operation: str, fields: Fields) -> None:
     console.print(f"\n{title}", style="bold", highlight=False)
     timed = time_call(client, operation, fields)
-    require_timed(timed)
+    require(*timed)
     show_reply(console, timed)
 
 

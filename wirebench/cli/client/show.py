@@ -46,18 +46,11 @@ def format_ms(milliseconds: float) -> str:
     return f"{milliseconds:,.0f} ms" if "e+" in text else f"{text} ms"
 
 
-def require(reply: Reply) -> Any:  # noqa: ANN401 - the data of any operation
+def require(reply: Reply, response_time_ms: float | None = None) -> Any:  # noqa: ANN401 - the data of any operation
     """Return the data of a reply. Raises WirebenchError, in the service's words, if the operation failed."""
     if not reply.ok:
-        raise WirebenchError(reply.message or reply.code)
-    return reply.data
-
-
-def require_timed(timed: TimedReply) -> Any:  # noqa: ANN401 - the data of any operation
-    """Return the data of a reply. Raises WirebenchError, with the response time, if the operation failed."""
-    reply = timed.reply
-    if not reply.ok:
-        raise WirebenchError(f"{reply.message or reply.code} ({format_ms(timed.response_time_ms)})")
+        timing = f" ({format_ms(response_time_ms)})" if response_time_ms is not None else ""
+        raise WirebenchError(f"{reply.message or reply.code}{timing}")
     return reply.data
 
 

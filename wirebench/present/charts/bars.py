@@ -40,10 +40,10 @@ class Track:
     def x(self, value: float) -> float:
         return self.left + (self.right - self.left) * self.scale.at(value)
 
-    def draw_axis(self, ticks: Mapping[float, str], top: float, bottom: float) -> Iterator[Markup]:
+    def draw_axis(self, ticks: Mapping[float, str], bottom: float) -> Iterator[Markup]:
         for value, label in ticks.items():
             half = _CHARACTER_WIDTH * len(label) / 2
-            yield line("grid", (self.x(value), top), (self.x(value), bottom))
+            yield line("grid", (self.x(value), 0), (self.x(value), bottom))
             yield text(min(max(self.x(value), half), WIDTH - half), bottom + 14, label, anchor="middle")
 
     def draw_interval(self, ends: Point, y: float, stroke: str = "currentColor") -> Iterator[Markup]:
@@ -96,7 +96,7 @@ def draw_bars(title: str, groups: Mapping[str, Sequence[Bar]], on: Scale | None 
             rows.append(element("g", *_draw_bar(bar, lines, track, y + 13, bottom - _ROW_HEIGHT / 2), class_="bar"))
             y = bottom
         y += _GAP
-    axis = track.draw_axis(on.ticks(_TICKS_MAX), 0, y)
+    axis = track.draw_axis(on.ticks(_TICKS_MAX), y)
     return Drawing("bars", title, _describe(groups), (WIDTH, y + AXIS_HEIGHT), (*axis, *rows))
 
 
@@ -151,7 +151,7 @@ def draw_steps(title: str, steps: Sequence[StepBar]) -> Drawing:
         for part in _draw_step(step, before, track, index * _STEP_HEIGHT)
     ]
     description = "; ".join(f"{step.style.name} {format_number(step.value)}, {step.change}" for step in steps)
-    axis = track.draw_axis(track.scale.ticks(_TICKS_MAX), 0, bottom)
+    axis = track.draw_axis(track.scale.ticks(_TICKS_MAX), bottom)
     return Drawing("steps", title, description, (WIDTH, bottom + AXIS_HEIGHT), (*axis, *rows))
 
 

@@ -64,7 +64,7 @@ class Forest:
             for name, ratio in lanes.items()
         )
         ticks = {tick: f"{label}×" for tick, label in self.scale.ticks().items()}
-        axis = track.draw_axis(ticks, 0, bottom)
+        axis = track.draw_axis(ticks, bottom)
         return Drawing("forest", "Ratios", description, (WIDTH, bottom + AXIS_HEIGHT), (band, *axis, *rows))
 
     def _label(self, metric: Metric) -> str:

@@ -174,22 +174,20 @@ def draw_live(
     return Chart(title, unit, plot.draw(f"{title} in the last two minutes", description, series))
 
 
-def draw_times(
-    title: str, unit: str, lines: Mapping[Style, Sequence[Point]], turns: Mapping[float, str], range_s: int
-) -> Chart:
-    """Draw lines over (seconds from now, value) of the last `range_s`; an upright line at each of `turns`.
+def draw_times(title: str, lines: Mapping[Style, Sequence[Point]], turns: Mapping[float, str], range_s: int) -> Chart:
+    """Draw lines over (seconds from now, milliseconds) of the last `range_s`; an upright line at each of `turns`.
 
     A line is broken where values are missing.
     """
     values = [value for points in lines.values() for _, value in points]
     ends = {style.name: format_number(points[-1][1]) for style, points in lines.items() if points}
-    last = "; ".join(f"{name} at last {end} {unit}" for name, end in ends.items())
+    last = "; ".join(f"{name} at last {end} ms" for name, end in ends.items())
     series = [
         PlotSeries(style, points=part) for style, points in lines.items() for part in _split_at_gaps(points, range_s)
     ]
     labels = {0.0: "now", -float(range_s): f"{range_s // 60:,} min ago", -range_s / 2: f"{range_s / 120:g} min ago"}
     plot = Plot(Scale.linear(values), (-range_s, 0), labels, _TIMES_FRAME)
-    return Chart(title, unit, plot.draw(title, last or "nothing yet", series, turns))
+    return Chart(title, "ms", plot.draw(title, last or "nothing yet", series, turns))
 
 
 def _split_at_gaps(points: Sequence[Point], range_s: int) -> Iterator[Sequence[Point]]:

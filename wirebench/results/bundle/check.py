@@ -15,7 +15,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.model.record import Latency, OperationFigures, Record
+from wirebench.model.record import QUANTILES, Latency, OperationFigures, Record
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import BLOCKS_MAX, QUESTION_CHARACTERS_MAX
 from wirebench.model.validation_messages import describe_first
@@ -33,8 +33,6 @@ _CELLS_MAX = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: A run is named just before it begins; so far may its clock have been set in between.
 _CLOCK_SET_MAX = timedelta(days=1)
-#: A distribution's figures in their order.
-_ASCENDING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
 
 
 def load_checked_run(folder: Path) -> Run:
@@ -117,7 +115,7 @@ def _check_record(record: Record, info: RunInfo) -> None:
 
 def _check_order(record: Record) -> None:
     for name, latency in _list_latencies(record):
-        ascending = [figure for each in _ASCENDING if (figure := getattr(latency, each)) is not None]
+        ascending = [figure for each in QUANTILES if (figure := getattr(latency, each)) is not None]
         if ascending != sorted(ascending):
             raise _make_error(_name_file(record), f"{name}: its percentiles don't ascend")
 

@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, TypeVar, cast
 
 from pydantic import Field
 from starlette.background import BackgroundTask
@@ -33,6 +33,7 @@ FILE_ROWS_MAX = 100_000
 _MEMORY_BYTES_MAX = 8 << 20
 _CHUNK_BYTES = 1 << 16
 _QUALITY = re.compile(r";\s*q=([01](?:\.[0-9]*)?)")
+_Page = TypeVar("_Page")
 
 
 class RowQuery(Filters):
@@ -71,21 +72,15 @@ class Runs:
 
 def results(asked: Asked[RowQuery]) -> Results | Response:
     """Find results: a row for each cell of each run."""
-    found = _find(asked, "results")
-    if isinstance(found, Response):
-        return found
-    return Results(results=found.rows, count=len(found.rows), total=found.total, next_cursor=found.next_cursor)
+    return _find(asked, "results", Results)
 
 
 def runs(asked: Asked[RowQuery]) -> Runs | Response:
     """Find runs; filters of cells find those that have such a cell."""
-    found = _find(asked, "runs")
-    if isinstance(found, Response):
-        return found
-    return Runs(runs=found.rows, count=len(found.rows), total=found.total, next_cursor=found.next_cursor)
+    return _find(asked, "runs", Runs)
 
 
-def _find(asked: Asked[RowQuery], name: TableName) -> ResultPage[Any] | Response:
+def _find(asked: Asked[RowQuery], name: TableName, kind: Callable[..., _Page]) -> _Page | Response:
     query = asked.query
     format_name = query.format or _preferred(asked.accept)
     with asked.catalogue.index() as index:
@@ -96,7 +91,9 @@ def _find(asked: Asked[RowQuery], name: TableName) -> ResultPage[Any] | Response
                 hint = "continue with next_cursor, or ask for a file: format=csv or parquet"
                 reason = f"{limit:,} is more than the {PAGE_ROWS_MAX:,} rows that a page of JSON has"
                 raise ParameterError("limit", reason, hint)
-            return find(query, limit=limit, cursor=query.cursor)
+            page = find(query, limit=limit, cursor=query.cursor)
+            rows = {name: page.rows}
+            return kind(**rows, count=len(page.rows), total=page.total, next_cursor=page.next_cursor)
         total = find(query, limit=1).total
         if query.limit is None and total > FILE_ROWS_MAX:
             hint = "narrow the filters, give a limit, or use `wirebench export`"

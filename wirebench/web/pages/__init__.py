@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -28,15 +27,7 @@ def make_routes() -> list[BaseRoute]:
         Route("/compare", show_comparison),
         Route("/history", show_history),
         Route("/live", show_live),
-        Route("/static/look.css", _look),
-        Route("/static/charts.css", _charts),
+        Route("/static/look.css", lambda _: FileResponse(LOOK_CSS)),
+        Route("/static/charts.css", lambda _: FileResponse(CHARTS_CSS)),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-
-
-def _look(_: Request) -> Response:
-    return FileResponse(LOOK_CSS)
-
-
-def _charts(_: Request) -> Response:
-    return FileResponse(CHARTS_CSS)

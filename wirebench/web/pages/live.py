@@ -59,7 +59,7 @@ class LiveQuery(Query):
 
 
 def _draw_nothing() -> tuple[Chart, ...]:
-    return tuple(draw_times(f"Service time, {each.name}", "ms", {}, {}, _RANGES["15m"]) for each in LATENCIES)
+    return tuple(draw_times(f"Service time, {each.name}", {}, {}, _RANGES["15m"]) for each in LATENCIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,6 @@ def _show(  # noqa: PLR0913, PLR0917 - what a page is of
         charts=tuple(
             draw_times(
                 f"Service time, {figure.name}",
-                "ms",
                 {
                     looks[each.labels.get("transport", "")]: [
                         (at_s - end_s, 1e3 * value) for at_s, value in each.points if math.isfinite(value)
