@@ -25,6 +25,7 @@ from wirebench.drivers.driver import Driver, Job
 from wirebench.drivers.metrics_push import TimedRequests
 from wirebench.errors import WirebenchError
 from wirebench.model.application import Operation
+from wirebench.model.contract import HTTP_CODES
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import (
     ERROR_TEXTS_MAX,
@@ -56,19 +57,8 @@ UNKNOWN = "unknown"
 UNAVAILABLE = "unavailable"
 DEADLINE_EXCEEDED = "deadline_exceeded"
 
-#: Outcomes of requests in the words of docs/histogram-file.md; k6's output has the same tables.
-_HTTP = {
-    400: "invalid_argument",
-    404: "not_found",
-    405: "unimplemented",
-    409: "already_exists",
-    413: "resource_exhausted",
-    415: "invalid_argument",
-    500: "internal",
-    503: UNAVAILABLE,
-}
-
-#: By the names that grpc-go gives its codes; grpcio's are ours in capitals.
+#: Outcomes in the words of docs/histogram-file.md, by the names that grpc-go gives its codes; grpcio's are ours in
+#: capitals.
 _GRPC = {
     "OK": OK,
     "Canceled": "cancelled",
@@ -194,7 +184,7 @@ def _list_equalities(path: str, template: Any, values: Values) -> Iterator[tuple
 def classify_http(status: int) -> Outcome:
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
         return OK, ""
-    return _HTTP.get(status, UNKNOWN), f"HTTP {status}"
+    return HTTP_CODES.get(status, UNKNOWN), f"HTTP {status}"
 
 
 def name_grpc_code(name: str) -> str:

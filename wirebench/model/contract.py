@@ -27,6 +27,17 @@ TrafficDistribution = Literal["any", "prefer-close"]
 Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 
+#: Codes of outcomes that failed, by HTTP status; k6's output has the same table.
+HTTP_CODES = {
+    400: "invalid_argument",
+    404: "not_found",
+    405: "unimplemented",
+    409: "already_exists",
+    413: "resource_exhausted",
+    415: "invalid_argument",
+    500: "internal",
+    503: "unavailable",
+}
 #: How many items a stream has by default, and at most.
 STREAM_ITEMS = 1000
 STREAM_ITEMS_MAX = 100_000

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal
 
 import psutil
 
@@ -146,19 +146,23 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     wrapper = ["setpriv", "--pdeathsig", death_signal, "--"] if shutil.which("setpriv") else []
     _LOG.info("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
     with _open_log(log) as output, bind_to_cores(cores):
-        try:
-            process = subprocess.Popen(
-                [*wrapper, *map(str, arguments)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**os.environ, **(environment or {})},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
+        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        process = _open(name, [*wrapper, *arguments], environment, cwd=folder, **streams)
     return Child(name, log, process)
+
+
+def _open(
+    name: str,
+    arguments: Sequence[str | Path],
+    environment: Mapping[str, str] | None,
+    **options: Any,  # noqa: ANN401 - those of Popen
+) -> subprocess.Popen[Any]:
+    """Open a process in a session of its own. Raises ProcessError."""
+    own = {**os.environ, **(environment or {})}
+    try:
+        return subprocess.Popen(list(map(str, arguments)), env=own, start_new_session=True, **options)
+    except OSError as error:
+        raise ProcessError(f"can't start {name}: {error.strerror}: {error.filename}", "run `make setup`") from error
 
 
 def read_cpu_s(pid: int) -> float | None:
@@ -232,22 +236,11 @@ def run(
     It reads a text, or a file from where that stands. It is in a session of its own: a terminal's Ctrl-C reaches us
     alone, and we end it.
     """
+    printed: str
     text, file = (stdin, subprocess.PIPE) if isinstance(stdin, str) else (None, stdin)
     _LOG.info("started %s: %s", name, shlex.join(map(str, arguments)))
-    try:
-        started = subprocess.Popen(
-            list(map(str, arguments)),
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            env={**os.environ, **(environment or {})},
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ProcessError(f"can't start {name}: {error.strerror}: {arguments[0]}", "run `make setup`") from error
-    with started as process:
+    streams = {"stdin": file, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with _open(name, arguments, environment, text=True, errors="replace", **streams) as process:
         try:
             printed, errors = process.communicate(text, timeout_s)
         except subprocess.TimeoutExpired:

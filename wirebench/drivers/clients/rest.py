@@ -22,7 +22,7 @@ from wirebench.drivers.clients.messages import (
 )
 from wirebench.drivers.clients.peer import Peer, has_ended
 from wirebench.model.address import Address
-from wirebench.model.contract import Codec
+from wirebench.model.contract import HTTP_CODES, Codec
 from wirebench.model.template import find_placeholders, render_text
 from wirebench.system.tls import ClientTls
 
@@ -30,20 +30,7 @@ _PROTOCOL = "wirebench's REST API"
 _MEDIA_TYPES: dict[Codec, str] = {"json": "application/json", "protobuf": "application/x-protobuf"}
 
 #: Statuses of the contract. 404 and 405 are also those of a path or a method that isn't there.
-_CODES = {
-    200: "ok",
-    201: "ok",
-    400: "invalid_argument",
-    404: "not_found",
-    405: "unimplemented",
-    408: "deadline_exceeded",
-    409: "already_exists",
-    413: "resource_exhausted",
-    415: "invalid_argument",
-    500: "internal",
-    503: "unavailable",
-    504: "deadline_exceeded",
-}
+_CODES = HTTP_CODES | {200: "ok", 201: "ok", 408: "deadline_exceeded", 504: "deadline_exceeded"}
 
 
 class Response(NamedTuple):
