@@ -112,7 +112,7 @@ def show_history(request: Request) -> Response:
             Option(each.name, each.label, each.name == (found.metric.name if found else query.metric))
             for each in metrics
         ),
-        filters=tuple(field for field in make_fields(filters, choices) if field.name in ("machine", "target")),
+        fields=tuple(field for field in make_fields(filters, choices) if field.name in ("machine", "target")),
         moments=make_moment_fields(query, pairs),
         notices=tuple(notices),
         history=_draw(found) if found else None,
