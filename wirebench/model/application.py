@@ -30,7 +30,6 @@ from wirebench.model.inputs import DEFAULT, Input, InputContext, Seeded, draw
 from wirebench.model.openapi_document import resolve_operation_ids
 from wirebench.model.source import FieldPath, Source, join_field, read_yaml
 from wirebench.model.template import FILTERS, Template, Values, find_placeholders, render, render_text, to_text
-from wirebench.model.validation_messages import describe_error
 from wirebench.model.variables import find_variables
 from wirebench.model.variant import ONE_OR_MORE, Variant
 from wirebench.system.paths import APPLICATION
@@ -380,8 +379,7 @@ def read_application(path: Path) -> Application:
     try:
         application = Application.model_validate(resolve_operation_ids(data, source), context=source)
     except ValidationError as error:
-        first, *others = (f"{source.locate(each['loc'])}: {describe_error(each)}" for each in error.errors())
-        raise UsageError(first, "docs/applications.md describes every key", "\n".join(others)) from None
+        raise source.make_error(error.errors(), "docs/applications.md describes every key") from None
     _check_headers(application)
     return application
 

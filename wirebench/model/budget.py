@@ -14,7 +14,6 @@ from wirebench.model.factor import FACTORS
 from wirebench.model.frozen import StrictModel, convert_list
 from wirebench.model.metric import COMPARED, METRICS, Metric
 from wirebench.model.source import FieldPath, Source, read_yaml
-from wirebench.model.validation_messages import describe_error
 
 BUDGETS_MAX = 100
 LEVELS_MAX = 100
@@ -88,16 +87,10 @@ def read_budget(path: Path) -> tuple[Budget, Source]:
     try:
         budget = Budget.model_validate(data)
     except ValidationError as error:
-        first, *others = (_describe_mistake(source, each) for each in error.errors())
-        raise UsageError(first, "docs/in-your-build.md describes every key", "\n".join(others)) from None
+        raise source.make_error(error.errors(), "docs/in-your-build.md describes every key") from None
     for place, each in enumerate(budget.budgets):
         _check_names(each, ("budgets", place), source)
     return budget, source
-
-
-def _describe_mistake(source: Source, mistake: Any) -> str:  # noqa: ANN401 - a mapping that pydantic makes
-    words = "no such key" if mistake["type"] == "extra_forbidden" else describe_error(mistake)
-    return f"{source.locate(mistake['loc'])}: {words}"
 
 
 def _check_names(budget: CellBudget, at: FieldPath, source: Source) -> None:

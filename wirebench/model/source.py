@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic_core import ErrorDetails
 
 from wirebench.errors import UsageError
+from wirebench.model.validation_messages import describe_error
 from wirebench.system.files import read_limited
 
 FILE_BYTES_MAX = 1_000_000
@@ -54,6 +56,13 @@ class Source:
         """
         line = next((self.lines[each] for each in _list_prefixes(field) if each in self.lines), 1)
         return f"{self.find_option(field) or f'{self.name}:{line}'}: {join_field(field)}"
+
+    def make_error(
+        self, findings: Iterable[ErrorDetails], hint: str, describe: Callable[[ErrorDetails], str] = describe_error
+    ) -> UsageError:
+        """Return the error of a file with these mistakes, each with its place."""
+        first, *others = (f"{self.locate(each['loc'])}: {describe(each)}" for each in findings)
+        return UsageError(first, hint, "\n".join(others))
 
     def find_option(self, field: FieldPath) -> str | None:
         return next((self.options[each] for each in _list_prefixes(field) if each in self.options), None)

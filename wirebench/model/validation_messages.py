@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 #: The words for each kind of finding; what is in braces comes with the finding.
 _WORDS = {
     "missing": "is missing",
-    "extra_forbidden": "is not known",
+    "extra_forbidden": "no such key",
     "literal_error": "must be one of {expected}",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
@@ -36,7 +36,7 @@ _WORDS = {
     "value_error": "{error}",
 }
 #: Findings that a value is not shown with: there is none, it is a whole file, or the words have it.
-_WITHOUT_VALUE = ("missing", "json_invalid", "value_error")
+_WITHOUT_VALUE = ("missing", "extra_forbidden", "json_invalid", "value_error")
 
 
 def describe_error(finding: ErrorDetails) -> str:

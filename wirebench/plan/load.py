@@ -23,7 +23,7 @@ from wirebench.model.scenario import (
     Objective,
     Scenario,
 )
-from wirebench.model.source import FieldPath, Source, read_yaml
+from wirebench.model.source import Source, read_yaml
 from wirebench.model.validation_messages import describe_error
 from wirebench.plan.overrides import Override, apply_overrides
 from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS
@@ -70,24 +70,20 @@ def check_scenario(
     except ValidationError as error:
         # A default that depends on other fields has none where these are mistaken: that is no mistake of its own.
         mistakes = [each for each in error.errors() if each["type"] != "default_factory_not_called"]
-        first, *others = (_describe_mistake(source, each) for each in mistakes)
+        for each in mistakes:
+            each["loc"] = tuple(part for part in each["loc"] if part != EVERY_TRANSPORT)
         hint = "docs/scenarios.md describes every key; nothing was started"
-        raise UsageError(first, hint, "\n".join(others)) from None
+        raise source.make_error(mistakes, hint, _describe_mistake) from None
 
 
-def _describe_mistake(source: Source, mistake: ErrorDetails) -> str:
-    field = tuple(part for part in mistake["loc"] if part != EVERY_TRANSPORT)
-    if mistake["type"] == "extra_forbidden":
-        return f"{source.locate(field)}: no such key{_suggest_key(field)}"
-    return f"{source.locate(field)}: {describe_error(mistake)}"
-
-
-def _suggest_key(field: FieldPath) -> str:
-    model = _SECTIONS.get(".".join(map(str, field[:-1])))
-    if model is None:
-        return ""
-    close = difflib.get_close_matches(str(field[-1]), model.model_fields, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; the keys are {', '.join(model.model_fields)}"
+def _describe_mistake(mistake: ErrorDetails) -> str:
+    words = describe_error(mistake)
+    section = ".".join(map(str, mistake["loc"][:-1]))
+    if mistake["type"] != "extra_forbidden" or section not in _SECTIONS:
+        return words
+    known = _SECTIONS[section].model_fields
+    close = difflib.get_close_matches(str(mistake["loc"][-1]), known, n=1)
+    return f"{words}; did you mean {close[0]!r}?" if close else f"{words}; the keys are {', '.join(known)}"
 
 
 def find_scenario(name: str) -> Path:

@@ -41,7 +41,7 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
     ("old", "new", "expected"),
     [
         ("{seeded: things}", "{seeded: others}", "3: operations: things.get: nothing is seeded as 'others'"),
-        ("{seeded: things}", "{seedet: things}", "6: operations.things.get.inputs.id.seedet: is not known"),
+        ("{seeded: things}", "{seedet: things}", "6: operations.things.get.inputs.id.seedet: no such key"),
         ("{seeded: things}", "{range: [1, 2], list: [3]}", "6: operations.things.get.inputs.id: needs exactly one of"),
         ("{seeded: things}", "{count: 3}", "6: operations.things.get.inputs.id: needs exactly one of"),
         ("{seeded: things}", "{list: [3, null]}", "6: operations.things.get.inputs.id: list: an item can't be null"),
@@ -53,7 +53,7 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
         ("/things/{id}", "/things/{id}?key=${A_KEY}", "4: operations.things.get: rest: ${A_KEY}: only headers"),
         ("GET /", "FETCH /", "8: operations.things.get.rest.request: must match"),
         ("things.get:", "things.get: 5\n  x:", "4: operations.things.get: must be a mapping"),
-        ("operations:", "operation:", "3: operation: is not known"),
+        ("operations:", "operation:", "3: operation: no such key"),
     ],
 )
 def test_mistakes_have_a_line(tmp_path: Path, old: str, new: str, expected: str) -> None:

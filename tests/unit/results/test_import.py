@@ -325,7 +325,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "wrong hash": (in_manifest(sha256="f" * 64), f"{FIRST} hasn't the SHA-256 of its manifest"),
     "no hash": (in_manifest(sha256="xyz"), "members.0.sha256"),
     "wrong size": (in_manifest(size=1), "bytes, and in its manifest 1"),
-    "mode": (in_manifest(mode=0o4755), "members.0.mode: is not known"),
+    "mode": (in_manifest(mode=0o4755), "members.0.mode: no such key"),
     "wrong digest": (
         lambda parts: [
             replace(parts[0], content=parts[0].content.replace(b'"digest": "', b'"digest": "0', 1)),
