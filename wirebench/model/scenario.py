@@ -62,7 +62,8 @@ def _read_before(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - unt
     return info.context.application if info.context else value
 
 
-def _find_own(levels: Mapping[Any, tuple[T, ...]], transport: Transport) -> tuple[T, ...]:
+def find_own(levels: Mapping[Any, tuple[T, ...]], transport: Transport) -> tuple[T, ...]:
+    """Return the levels of a transport, by itself or with all others; none if there are none."""
     return levels.get(transport) or levels.get(EVERY_TRANSPORT) or ()
 
 
@@ -108,7 +109,7 @@ class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of 
 
     def list_implementations(self, transport: Transport) -> tuple[Implementation, ...]:
         """Return those of a transport, whose runtimes and defaults differ."""
-        return _find_own(self.implementation, transport) or ("python",)
+        return find_own(self.implementation, transport) or ("python",)
 
 
 def locate_factor(factor: str) -> FieldPath:
@@ -236,9 +237,9 @@ class CrossCheck(StrictModel):
     def list_drivers(self, cell: Cell) -> tuple[Driver, ...]:
         """Return the drivers that check a cell."""
         for levels, level in ((self.operation, cell.operation), (self.concurrency, cell.concurrency)):
-            if levels and level not in _find_own(levels, cell.transport):
+            if levels and level not in find_own(levels, cell.transport):
                 return ()
-        return _find_own(self.driver, cell.transport)
+        return find_own(self.driver, cell.transport)
 
 
 def _choose_main_factor(read: dict[str, Any]) -> Comparable:

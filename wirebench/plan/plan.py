@@ -15,7 +15,7 @@ from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Implementation, TargetName, Transport
 from wirebench.model.factor import CLUSTER_ONLY, find_defaults
 from wirebench.model.run_info import Looks
-from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario
+from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario, find_own
 from wirebench.model.variant import SETTABLE, Variant
 from wirebench.plan.validation.cells import validate_cell
 from wirebench.plan.validation.findings import Finding, Findings
@@ -193,7 +193,7 @@ def _choose_levels(
         otherwise["delay_ms"] = 0
     for name, default in otherwise.items():
         written = {} if name in CLUSTER_ONLY and target != "kubernetes" else factors.find_levels(name)
-        levels[name] = written.get(transport) or written.get(EVERY_TRANSPORT) or (default,)
+        levels[name] = find_own(written, transport) or (default,)
     if implementation:
         # Of the runtimes that the scenario names, each implementation takes its own; one that has none, its default.
         runtimes = TRANSPORTS[transport].runtimes[implementation]

@@ -9,7 +9,7 @@ from wirebench.errors import suggest
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TargetName
 from wirebench.model.factor import CLUSTER_DEFAULTS
-from wirebench.model.scenario import EVERY_TRANSPORT, Scenario
+from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.variant import SETTABLE, InCluster, Variant
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.validation.findings import Findings
@@ -121,8 +121,7 @@ def _validate_path(scenario: Scenario, name: str, variant: Variant, place: InClu
 
 
 def _list_levels(scenario: Scenario, factor: str, variant: Variant) -> tuple[Any, ...]:
-    levels = scenario.factors.find_levels(factor)
-    return levels.get(variant.transport) or levels.get(EVERY_TRANSPORT) or ()
+    return find_own(scenario.factors.find_levels(factor), variant.transport)
 
 
 def _make_hint(factor: str, place: InCluster) -> str:
