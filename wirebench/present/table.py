@@ -167,7 +167,12 @@ def make_verdict_table(comparisons: Iterable[Comparison]) -> FigureTable:
 
 def make_change_table(changes: Iterable[CellChange]) -> FigureTable:
     """Return the ratios of head to base with their intervals, by situation; and where there is room, the figures."""
-    return _make_ratio_table(changes, map(_make_side_column, ("base", "head")), list_change_remarks)
+    changes = tuple(changes)
+    judged = _name_judged(changes)
+    sides = [
+        TableColumn(side, judged, partial(_format_judged, side=side), is_optional=True) for side in ("base", "head")
+    ]
+    return _make_ratio_table(changes, sides, list_change_remarks)
 
 
 def _make_ratio_table(
@@ -183,15 +188,20 @@ def _make_ratio_table(
 def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]]) -> Iterator[TableColumn]:
     """Yield the verdict, and the ratio of each metric that is shown of any of these pairs."""
     pairs: list[CellPair] = [pair for group in groups.values() for *_, pair in group]
-    judged = {pair.metric.column for pair in pairs}
-    yield TableColumn("verdict", f"on {judged.pop()}" if len(judged) == 1 else "", sentences.name_verdict)
+    judged = _name_judged(pairs)
+    yield TableColumn("verdict", judged and f"on {judged}", sentences.name_verdict)
     for name in dict.fromkeys(name for pair in pairs for name in sentences.list_metrics(pair)):
         yield TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name))
 
 
-def _make_side_column(side: str) -> TableColumn:
-    """Return the column with the figures of one of both runs that verdicts are on."""
-    return TableColumn(side, "judged", lambda change: _format_side(change, change.metric, side), is_optional=True)
+def _name_judged(pairs: Iterable[CellPair]) -> str:
+    """Return the column of the metric that all verdicts are on; empty where they are on several."""
+    judged = {pair.metric.column for pair in pairs}
+    return judged.pop() if len(judged) == 1 else ""
+
+
+def _format_judged(change: CellChange, side: str) -> str:
+    return _format_side(change, change.metric, side)
 
 
 def _format_side(change: CellChange, metric: Metric, side: str) -> str:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from wirebench.model import labels as names
 from wirebench.present.charts.svg import swatch
@@ -14,7 +14,7 @@ from wirebench.present.numbers import format_moment
 
 _FOLDER = Path(__file__).parent
 
-_INTERVAL = re.compile(r"(\(95 % CI [^()]*\))")
+_MARKED = re.compile(r"(?P<interval>\(95 % CI [^()]*\))|`(?P<command>[^`]+)`")
 
 
 def make_environment(*folders: Path) -> Environment:
@@ -29,15 +29,17 @@ def make_environment(*folders: Path) -> Environment:
     made.filters |= {
         "capitalise": names.capitalise,
         "pluralise": names.pluralise,
-        "dim_intervals": dim_intervals,
+        "mark_up": mark_up,
         "moment": format_moment,
     }
     made.globals["swatch"] = swatch
     return made
 
 
-def dim_intervals(sentence: str) -> Markup:
-    """Mark a sentence's intervals, so that the page can set them apart and keep each on one line."""
-    parts = _INTERVAL.split(sentence)
-    parts[1::2] = [Markup("<small>{}</small>").format(interval) for interval in parts[1::2]]
-    return Markup().join(parts)
+def mark_up(sentence: str) -> Markup:
+    """Set a sentence's intervals and commands apart; an interval stays on one line."""
+    return Markup(_MARKED.sub(_mark, escape(sentence)))  # noqa: S704 - of escaped text
+
+
+def _mark(found: re.Match[str]) -> str:
+    return f"<small>{found['interval']}</small>" if found["interval"] else f"<code>{found['command']}</code>"

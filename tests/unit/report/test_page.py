@@ -15,6 +15,7 @@ from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.record import DisruptionRecord, Gate
+from wirebench.present.templates import mark_up
 from wirebench.report import write_report
 from wirebench.results.runs import Run
 
@@ -340,3 +341,9 @@ def test_a_great_failure_is_written_in_digits(tmp_path: Path) -> None:
     """Thousands of per cent are no power of ten."""
     text = Document(write_report(RunBuilder(blocks=1, gates=drifting).write(tmp_path)).read_text(encoding="utf-8")).text
     assert "9,000 % from the window's first half to its last" in text
+
+
+def test_sentences_are_marked_up_and_escaped() -> None:
+    """Commands and intervals are set apart; nothing that a service or a scenario says becomes HTML."""
+    want = "1.2× <small>(95 % CI 1.1–1.3)</small>: <code>wirebench run &lt;b&gt;</code> &amp; see"
+    assert want == mark_up("1.2× (95 % CI 1.1–1.3): `wirebench run <b>` & see")
