@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.driver_cases import CASES, SETUP_CASES
 from tests.support.jobs import cell
-from tests.support.latency_servers import Delay, server
+from tests.support.latency_servers import truth_server
 from wirebench.drivers import Job
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.observe import observe
@@ -20,11 +20,11 @@ CONCURRENCY = 8
 pytestmark = [pytest.mark.slow, pytest.mark.timing]
 
 
-def failed_gates(folder: Path, transport: Transport, driver: Driver, delay_s: Delay) -> set[str]:
+def failed_gates(folder: Path, transport: Transport, driver: Driver, *behaviour: str) -> set[str]:
     """Load a server of known latency, 0.4 s and then a second that is measured; return the gates that failed."""
     measured = cell(transport, driver, concurrency=CONCURRENCY)
     load = Load(model="closed", warmup_s=0.4, window_s=1.0)
-    with server(transport, delay_s) as address:
+    with truth_server(transport, folder, "-latency", "20ms", "-behaviour", *behaviour) as address:
         job = Job(measured, load, address, 1, 1, folder / "out.json", folder / "out.log", None)
         observed = observe(job, replicas=(), cores=None)
     record = make_record(job, (observed,), Conditions())
@@ -35,18 +35,18 @@ def failed_gates(folder: Path, transport: Transport, driver: Driver, delay_s: De
 @pytest.mark.parametrize(("transport", "driver"), CASES)
 def test_a_load_that_all_connections_carry_passes(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """Every connection has its request answered after 20 ms, again and again."""
-    assert set() == failed_gates(tmp_path, transport, driver, lambda _: 0.02)
+    assert set() == failed_gates(tmp_path, transport, driver, "constant")
 
 
 @pytest.mark.parametrize(("transport", "driver"), SETUP_CASES)
 def test_connections_without_an_answer_are_noticed(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """Half of the connections wait until the window has closed: throughput and latency of the others are fine."""
-    delay_s: Delay = lambda number: 2.0 if number < CONCURRENCY // 2 else 0.02  # noqa: E731
-    assert {"connections"} == failed_gates(tmp_path, transport, driver, delay_s)
+    late = ("late-start", "-slow", "2s", "-slow-first", str(CONCURRENCY // 2))
+    assert {"connections"} == failed_gates(tmp_path, transport, driver, *late)
 
 
 @pytest.mark.parametrize(("transport", "driver"), SETUP_CASES)
 def test_connections_that_open_late_are_noticed(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """Each connection's first request takes longer than the warm-up, and ends in the window."""
-    delay_s: Delay = lambda number: 0.6 if number < CONCURRENCY else 0.02  # noqa: E731
-    assert {"warmup"} == failed_gates(tmp_path, transport, driver, delay_s)
+    late = ("late-start", "-slow", "600ms", "-slow-first", str(CONCURRENCY))
+    assert {"warmup"} == failed_gates(tmp_path, transport, driver, *late)

@@ -8,11 +8,15 @@ import pytest
 
 from tests.support.driver_cases import CASES, OPEN_CASES, REOPENING_CASES, quantiles_ms
 from tests.support.jobs import cell
-from tests.support.latency_servers import Delay, server, stall_after
+from tests.support.latency_servers import truth_server
 from wirebench.drivers import DRIVERS, HistogramFile, Job
 from wirebench.model.contract import Connection, Driver, Transport
 from wirebench.model.scenario import Load
 
+#: What the server does.
+CONSTANT = ("-behaviour", "constant", "-latency", "20ms")
+SLOW_TENTH = ("-behaviour", "two-modes", "-latency", "20ms", "-slow", "100ms", "-slow-share", "0.1")
+STALL = ("-behaviour", "stall", "-latency", "1ms", "-stall-after", "1s", "-stall", "500ms")
 #: As real time is measured, nothing else may run.
 pytestmark = pytest.mark.timing
 
@@ -21,8 +25,7 @@ def measure(  # noqa: PLR0913 - what jobs differ in
     tmp_path: Path,
     transport: Transport,
     driver: Driver,
-    delay_s: Delay,
-    *,
+    *behaviour: str,
     concurrency: int = 8,
     rate_per_s: int | None = None,
     connection: Connection = "keep",
@@ -30,7 +33,7 @@ def measure(  # noqa: PLR0913 - what jobs differ in
     """Load a server of known latency for two seconds, and return what the driver measured."""
     measured = cell(transport, driver, concurrency=concurrency, rate_per_s=rate_per_s, connection=connection)
     load = Load(model="open" if rate_per_s else "closed", warmup_s=0.3, window_s=2.0)
-    with server(transport, delay_s) as address:
+    with truth_server(transport, tmp_path, *behaviour) as address:
         job = Job(measured, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
         (file,) = DRIVERS[driver].run(job, lambda _: None)
     return file
@@ -42,7 +45,7 @@ def test_a_constant_latency_is_found(tmp_path: Path, transport: Transport, drive
 
     A busy machine wakes it late, and makes it slower by as much: latency and rate agree all the same.
     """
-    file = measure(tmp_path, transport, driver, lambda _: 0.02)
+    file = measure(tmp_path, transport, driver, *CONSTANT)
     least, median = quantiles_ms(file, 0, 0.5)
     assert 19.9 <= least <= median <= 60
     window = file.require_window()
@@ -55,8 +58,8 @@ def test_a_constant_latency_is_found(tmp_path: Path, transport: Transport, drive
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "driver"), CASES)
 def test_a_slow_tenth_is_found_in_its_quantile(tmp_path: Path, transport: Transport, driver: Driver) -> None:
-    """Every tenth request takes five times as long: the p50 doesn't show it, the p95 does."""
-    file = measure(tmp_path, transport, driver, lambda number: 0.1 if number % 10 == 0 else 0.02)
+    """A tenth of the requests takes five times as long: the p50 doesn't show it, the p95 does."""
+    file = measure(tmp_path, transport, driver, *SLOW_TENTH)
     median, p95 = quantiles_ms(file, 0.5, 0.95)
     assert 19.9 <= median <= 60
     assert 99.9 <= p95 <= 200
@@ -65,7 +68,7 @@ def test_a_slow_tenth_is_found_in_its_quantile(tmp_path: Path, transport: Transp
 @pytest.mark.parametrize(("transport", "driver"), OPEN_CASES)
 def test_response_time_holds_the_wait_of_a_stall(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """A server that stalls for half a second delays every request that is due meanwhile, not only those it has."""
-    file = measure(tmp_path, transport, driver, stall_after(1.0, 0.5), concurrency=150, rate_per_s=200)
+    file = measure(tmp_path, transport, driver, *STALL, concurrency=300, rate_per_s=200)
     (p90,) = quantiles_ms(file, 0.9, clock="response")
     # A quarter of the two seconds' requests wait, evenly between none and all of the stall: a tenth over 300 ms. What
     # else the machine does may lengthen the stall, and doesn't shorten it.
@@ -77,7 +80,7 @@ def test_response_time_holds_the_wait_of_a_stall(tmp_path: Path, transport: Tran
 @pytest.mark.parametrize(("transport", "driver"), REOPENING_CASES)
 def test_a_reopened_connection_answers_as_well(tmp_path: Path, transport: Transport, driver: Driver) -> None:
     """With a connection for every request, latency holds the connecting too, and no request fails."""
-    file = measure(tmp_path, transport, driver, lambda _: 0.02, connection="reopen")
+    file = measure(tmp_path, transport, driver, *CONSTANT, connection="reopen")
     assert {"ok"} == set(file.count_by_code())
     (median,) = quantiles_ms(file, 0.5)
     assert 20 <= median <= 60

@@ -13,7 +13,8 @@ import pytest
 
 from tests.support.driver_cases import SETUP_CASES, quantiles_ms
 from tests.support.jobs import cell
-from tests.support.latency_servers import server
+from tests.support.latency_servers import truth_server
+from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers import DRIVERS, Job
 from wirebench.measure.observe import observe
 from wirebench.measure.proxy import PAIRS_MAX
@@ -69,7 +70,7 @@ def connected(folder: Path, link: Link, serve: Serve) -> Iterator[socket.socket]
     """Connect to a server through a link."""
     with listening(serve) as upstream, start_toxiproxy(folder / "toxiproxy.log", None, seed=1) as proxy:
         host, _, port = proxy.open_route(upstream, link).rpartition(":")
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
+        with socket.create_connection((host, int(port)), TIMEOUT_S) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             yield connection
 
@@ -148,7 +149,7 @@ def test_the_last_reply_comes_before_the_end(tmp_path: Path) -> None:
 
 
 def test_a_client_that_hangs_up_is_noticed(tmp_path: Path) -> None:
-    """The server sees the end of the connection at once: a client cancels so."""
+    """The server sees the end of the connection: a client cancels so."""
     noticed = threading.Event()
 
     def wait_for_the_end(connection: socket.socket) -> None:
@@ -158,7 +159,7 @@ def test_a_client_that_hangs_up_is_noticed(tmp_path: Path) -> None:
     with connected(tmp_path, Link(20), wait_for_the_end) as connection:
         round_trips_ms(connection, 1)
         connection.close()
-        assert noticed.wait(timeout=1)
+        assert noticed.wait(TIMEOUT_S)
 
 
 @pytest.mark.parametrize(("transport", "driver"), SETUP_CASES)
@@ -182,7 +183,7 @@ def through_a_delay(
     """Load a server of 20 ms through a delay of 20 ms; return the least and the median latency and the proxy's own."""
     shaped = cell(transport, driver, connection=connection, delay_ms=20)
     load = Load(model="closed", warmup_s=0.2, window_s=0.8)
-    with server(transport, lambda _: 0.02) as address:
+    with truth_server(transport, folder, "-behaviour", "constant", "-latency", "20ms") as address:
         observed = observe(Job(shaped, load, address, 1, 1, folder / "out.json", folder / "out.log", None), (), None)
     assert {"ok"} == set(observed.file.count_by_code())
     assert observed.proxy is not None

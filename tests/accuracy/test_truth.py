@@ -13,6 +13,7 @@ import pytest
 from benchmarks.accuracy.conditions import Case
 from benchmarks.accuracy.measure import measure
 from tests.support.driver_cases import CASES
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.model.contract import Driver, Transport
 from wirebench.system.paths import ROOT, TOOLS
 from wirebench.targets import divide_cores
@@ -49,11 +50,11 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
             if line.startswith("1/"):
                 break
         ours = psutil.Process(process.pid)
-        while len(children := ours.children(recursive=True)) < 2:
-            assert process.poll() is None
+        wait_until(lambda: len(ours.children(recursive=True)) >= 2, "server and driver run", ours.children)
+        children = ours.children(recursive=True)
         process.send_signal(signal.SIGINT)
         assert "interrupted: no page was written" in process.stderr.read()
     assert 130 == process.returncode
-    _, left = psutil.wait_procs(children, timeout=10)  # init takes a moment to reap them
+    _, left = psutil.wait_procs(children, timeout=TIMEOUT_S)
     assert not left
     assert not output.exists()

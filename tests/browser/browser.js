@@ -14,6 +14,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PYTHON = `${ROOT}.venv/bin/python`;
 
+// How long a busy machine may take for what the page does at once on a quiet one.
+const PATIENCE_MS = 120_000;
 export const PHONE = { width: 360, height: 740 };
 export const DESKTOP = { width: 1280, height: 900 };
 
@@ -36,6 +38,7 @@ export function serving(module) {
   // on purpose, say.
   site.open = async (t, path, { at = "filled", refused = "", ...options } = {}) => {
     const context = await browser.newContext({ viewport: DESKTOP, baseURL: site.addresses[at], ...options });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     const complaints = watch(page, new URL(site.addresses[at]).origin, refused);
     t.after(async () => {

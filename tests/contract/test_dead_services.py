@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
-TIMEOUT_S = 60.0
 CASES = """
 import psutil
 import pytest
@@ -32,14 +31,10 @@ def test_a_service_that_dies_fails_once(tmp_path: Path) -> None:
     """The test that meets it fails, and the service with it; the rest is skipped."""
     (tmp_path / "conftest.py").write_text("from tests.contract.conftest import *\n")
     (tmp_path / "test_cases.py").write_text(CASES)
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "pytest", "-q", "-rN", "--rootdir", str(tmp_path), "-c", "/dev/null", str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
     )
     assert "asyncio-memory does not answer any more" in done.stdout, done.stdout
     found = re.search(r"(\d+) failed, (\d+) passed, (\d+) skipped, (\d+) error", done.stdout)

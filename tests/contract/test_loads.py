@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.support.loads import Loads, shared_loads
 from tests.support.runs import needs_tools
+from tests.support.waiting import run_program
 from wirebench.drivers import DRIVERS
 from wirebench.model.record import Record
 from wirebench.targets import toxiproxy
@@ -137,9 +137,7 @@ def test_a_job_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """Wrong input is one line that says what to change, and exit status 2."""
     job = tmp_path / "job.json"
     job.write_text('{"adresses": []}')
-    done = subprocess.run(
-        [DRIVERS["wireload"].path, "run", job], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_program([DRIVERS["wireload"].path, "run", job])
     assert 2 == done.returncode
     assert 1 == done.stderr.count("\n")
     assert 'unknown field "adresses"' in done.stderr

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import needs_tools, second_lane
-from tests.support.services import wait_until
+from tests.support.runs import RUN_TIMEOUT_S, needs_tools, second_lane
+from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.drivers import DRIVERS
 from wirebench.system.paths import ROOT
 
@@ -84,7 +84,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         application.write(OPERATION)
     generated = copy / "generated"
     generated.mkdir()
-    subprocess.run([copy / "scripts/generate-proto", generated], check=True, timeout=120)
+    subprocess.run([copy / "scripts/generate-proto", generated], check=True, timeout=TIMEOUT_S)
     shutil.rmtree(generated / "services")
     shutil.copytree(generated, copy, dirs_exist_ok=True)
     return copy
@@ -112,9 +112,7 @@ def addresses(project: Path) -> Iterator[dict[str, str]]:
 def test_every_driver_sends_it_on_every_transport(project: Path, addresses: dict[str, str], tmp_path: Path) -> None:
     """No request fails, and the replies that drivers look at are as the application file expects them."""
     command = [sys.executable, "-c", PROGRAM, json.dumps(addresses), str(tmp_path)]
-    done = subprocess.run(
-        command, cwd=project, env=environment(project), capture_output=True, text=True, timeout=110, check=False
-    )
+    done = run_program(command, cwd=project, env=environment(project), timeout=RUN_TIMEOUT_S)
 
     assert 0 == done.returncode, done.stderr
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -133,9 +131,7 @@ for transport, address in json.loads(sys.argv[1]).items():
         print(client.call("echo.reverse", {"text": "drawer"}).data["text"])
 """
     command = [sys.executable, "-c", program, json.dumps(addresses)]
-    done = subprocess.run(
-        command, cwd=project, env=environment(project), capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_program(command, cwd=project, env=environment(project))
 
     assert ["reward"] * 3 == done.stdout.split(), done.stderr
     assert "operationId: echo.reverse" in (project / "proto/openapi.yaml").read_text()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import socketserver
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
@@ -17,6 +16,7 @@ import grpc
 import pytest
 from wirebench_proto import echo_pb2, echo_pb2_grpc
 
+from tests.support.waiting import run_program
 from wirebench.drivers import DRIVERS, Job
 from wirebench.model.application import Application
 from wirebench.model.cell import Cell
@@ -272,9 +272,7 @@ def test_a_request_of_each_operation_is_the_same_on_both_transports(
             "requests_each": 5,
         }
         job.write_text(json.dumps(described), encoding="utf-8")
-        done = subprocess.run(
-            [DRIVERS["wireload"].path, "request", job], capture_output=True, text=True, timeout=60, check=False
-        )
+        done = run_program([DRIVERS["wireload"].path, "request", job])
         assert (0, "") == (done.returncode, done.stderr)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert [("echo.upper", number, "") for number in range(1, 6)] == [

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
-from tests.support.services import wait_until
+from tests.support.waiting import wait_until
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import certificates
 from tests.support.runs import first_lane, needs_tools, only_run, wirebench
+from tests.support.waiting import TIMEOUT_S
 
 pytestmark = [needs_tools, first_lane]
 
@@ -45,7 +46,7 @@ blocks: 1
 
 
 def measure(
-    folder: Path, variants: str, authority: str = "theirs.crt", timeout_s: int = 30
+    folder: Path, variants: str, authority: str = "theirs.crt", timeout_s: float = TIMEOUT_S
 ) -> subprocess.CompletedProcess[str]:
     """Run services that ask their clients for a certificate; they show one that is its own authority."""
     theirs, ours = certificates.make(folder, "theirs"), certificates.make(folder, "ours")

@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from tests.support.web import served
-from wirebench.results.index import find_database_url
 
 RUN = "20260101T000000Z-quick"
 
@@ -26,11 +25,13 @@ def write_run(folder: Path, name: str = RUN, **info: object) -> None:
 def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None:
     """It is rendered for the answer, and may run and load nothing; pages keep their own policy."""
     write_run(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         report = site.ask(f"/runs/{RUN}/report")
         assert HTTPStatus.OK == report.status
         assert "wirebench report" in report.text
-        assert report.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        assert report.headers["content-security-policy"].startswith(
+            "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+        )
         page = site.ask(f"/runs/{RUN}")
         assert page.headers["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in page.headers["content-security-policy"]
@@ -39,14 +40,14 @@ def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None
 
 def test_empty_fields_of_the_form_are_left_out_of_the_address(tmp_path: Path) -> None:
     """So that an address that is shared says only what was asked for."""
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         answer = site.ask("/", (("scenario", ""), ("protocol", "rest"), ("since", "")))
         assert (HTTPStatus.SEE_OTHER, "/?protocol=rest") == (answer.status, answer.headers["location"])
 
 
 def test_two_ticked_runs_lead_to_their_comparison(tmp_path: Path) -> None:
     """The older one is the base, in whatever order they were ticked."""
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         answer = site.ask("/compare", (("run_id", "2026b"), ("run_id", "2026a")))
         assert "/compare?base=2026a&head=2026b" == answer.headers["location"]
 
@@ -62,8 +63,7 @@ def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
     }
     for day, (name, info) in enumerate(infos.items(), 1):
         write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z", **info)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", len(infos))
+    with served(tmp_path, runs=len(infos)) as site:
         page = site.ask("/compare", {"head": "20260104T000000Z-quick"}).text
         chosen = re.findall(r'<option value="([^"]+)" selected>', page)
         assert ["20260101T000000Z-quick", "20260104T000000Z-quick"] == chosen
@@ -80,8 +80,7 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
         for record in run.records:
             noisy = record.model_copy(update={"rate_achieved_per_s": 10.0**record.block})
             (run.folder / "records" / f"{record.id}.json").write_text(noisy.model_dump_json())
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 2)
+    with served(tmp_path, runs=2) as site:
         page = site.ask("/compare", {"base": base, "head": head}).text
     intervals = re.findall(r'<line class="interval" x1="(.+?)" y1=".+?" x2="(.+?)"', page)
     first, last = re.findall(r'<path class="cut" d="M(\d+) ', page)
@@ -92,6 +91,8 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
     ("path", "status", "word"),
     [
         ("/?nix=1", 400, "<h1>nix: there is no such parameter</h1>"),
+        ("/?since=yesterday", 400, "no date"),
+        ("/?cursor=forged", 400, "cursor"),
         ("/?concurrency=0", 400, "concurrency: must be at least 1"),
         ("/compare?base=a&amp=b", 400, "there is no such parameter"),
         ("/compare?run_id=a", 400, "Only one run was chosen"),
@@ -108,7 +109,7 @@ def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -
     """With the status that says it to programs, and a way back."""
     (tmp_path / RUN / "records").mkdir(parents=True)
     (tmp_path / RUN / "run.json").write_text("{")
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         answer = site.ask(path)
         assert status == answer.status
         assert "text/html; charset=utf-8" == answer.headers["content-type"]
@@ -121,7 +122,7 @@ def test_where_runs_are_on_the_server_is_not_told(tmp_path: Path, prefix: str) -
     """A file that can't be read is named from the results folder on."""
     (tmp_path / RUN).mkdir()
     (tmp_path / RUN / "run.json").write_text("{")
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         answer = site.ask(f"{prefix}/runs/{RUN}")
         assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
         assert f"{RUN}/run.json" in answer.text
@@ -134,8 +135,7 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
     for name in (RUN, f"{RUN}-2"):
         said = {"scenario": hostile, "question": hostile, "status": "incomplete", "reason": hostile}
         write_run(tmp_path, name, **said, machine={hostile: "1"})
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 2)
+    with served(tmp_path, runs=2) as site:
         for path in ("/", f"/runs/{RUN}", "/compare"):
             page = site.ask(path).text
             assert "&lt;script&gt;alert(1)" in page
@@ -146,8 +146,7 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
 def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
     """Somebody else may have measured it: its folder isn't here, which is said where it would be needed."""
     write_run(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         assert f'href="/runs/{RUN}/report"' in site.ask("/").text
         shutil.rmtree(tmp_path / RUN)
         page = site.ask("/").text
@@ -168,8 +167,7 @@ def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
     names = [f"2026010{day}T000000Z-quick" for day in (1, 2, 3)]
     for day, name in enumerate(names, 1):
         write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z")
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 3)
+    with served(tmp_path, runs=3) as site:
         shutil.rmtree(tmp_path / names[1])
         page = site.ask("/compare", {"head": names[2]}).text
         assert [names[0], names[2]] == re.findall(r'<option value="([^"]+)" selected>', page)
@@ -184,8 +182,7 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
     names = ("20260101T000000Z-quick", "20260102T000000Z-other")
     write_run(tmp_path, names[0])
     RunBuilder(cells=[cell("socket")], blocks=1, samples=20, info={"id": names[1]}).write(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 2)
+    with served(tmp_path, runs=2) as site:
         answer = site.ask("/compare", {"base": names[0], "head": names[1]})
         assert HTTPStatus.OK == answer.status
         page = answer.text
@@ -200,8 +197,7 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
         info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z"}
         cells = (cell("rest"), cell("grpc"))
         RunBuilder(cells, 1, samples=20, gates=lambda *_: (passed(), GENERATOR_GATE), info=info).write(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 2)
+    with served(tmp_path, runs=2) as site:
         page = site.ask("/history").text
         assert "<h1>gRPC users.get, 16 connections</h1>" in page
         assert 2 == page.count('<tr><th scope="row">')
@@ -227,8 +223,7 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
 def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice: str) -> None:
     """What doesn't fit what else is chosen is said, above a form that has kept it: one choice mends it."""
     write_run(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         answer = site.ask("/history", asked)
         assert HTTPStatus.OK == answer.status
         page = answer.text
@@ -244,8 +239,7 @@ def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys.modules["wirebench.web.pages.history"], "RUNS_MAX", 1)
     for day in (1, 2):
         write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 2)
+    with served(tmp_path, runs=2) as site:
         page = site.ask("/history").text
         assert "These are the newest 1 of 2 runs" in page
         assert "20260102T000000Z-quick</a></span></th>" in page
@@ -255,8 +249,7 @@ def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
     """It is kept as long as none has; a run that isn't whole is marked."""
     write_run(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         assert site.ask("/history").text == site.ask("/history").text
         assert '<span class="badge incomplete">' not in site.ask("/history").text
         shutil.rmtree(tmp_path / RUN)
@@ -267,8 +260,7 @@ def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
 def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
     """Filters choose cells; what a run comes to rests on all of them. Few blocks say how little that is."""
     write_run(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         whole, part = (site.ask("/", asked).text for asked in ({}, {"protocol": "rest"}))
     of_whole_run = "The whole run, of whose 2 cells 1 is shown, comes to this:"
     assert (False, True) == (of_whole_run in whole, of_whole_run in part)
@@ -279,8 +271,7 @@ def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
     """On the pages and in the API: nobody is told that there is nothing to compare."""
     cells = [cell("rest"), cell("rest", driver="fortio")]
     RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         (told,) = site.get(f"/runs/{RUN}")["summary"]
         assert told.startswith("fortio measured ")
         for path in ("/", f"/runs/{RUN}"):
@@ -293,8 +284,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
     """Neither here nor for programs: who sees verdicts come and go is tempted to stop where they please."""
     write_run(tmp_path, "20251231T000000Z-quick")
     write_run(tmp_path, status="running", pid=os.getpid())
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 2)
+    with served(tmp_path, runs=2) as site:
         report = site.ask(f"/runs/{RUN}/report")
         assert (HTTPStatus.SEE_OTHER, f"/runs/{RUN}") == (report.status, report.headers["location"])
         found = site.get(f"/runs/{RUN}")
@@ -311,8 +301,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
 def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
     """Where its figures are drawn, which rest on some of its windows alone."""
     write_run(tmp_path, status="incomplete", reason="it was interrupted (SIGINT)", cells=6, blocks=4)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         chapter = site.ask("/").text.partition('<section class="chapter"')[2]
         assert '<span class="badge incomplete">' in chapter.partition("</p>")[0]
         assert "2 of 24 windows measured: it was interrupted (SIGINT)" in chapter
@@ -322,8 +311,7 @@ def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
     """The address of the next page has the name of a run in it."""
     for number in range(26):
         write_run(tmp_path, f"20260101T0000{number:02}Z-{'a' * 170}")
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 26)
+    with served(tmp_path, runs=26) as site:
         (older,) = re.findall(r'<a href="([^"]*)#runs" rel="next">Older', site.ask("/").text)
         answer = site.ask(older.replace("&amp;", "&"))
         assert HTTPStatus.OK == answer.status
@@ -333,7 +321,7 @@ def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
 def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
     """With the way to its figures; and its machine is described in words."""
     write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         page = site.ask(f"/runs/{RUN}").text
         assert "<h3>Latency by percentile</h3>" in page
         assert f'href="/?run_id={RUN}">Figures' in page
@@ -346,8 +334,7 @@ def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
     """However many cells a run has: the latencies of the first are drawn, and the report has the others."""
     cells = [cell("rest", concurrency=level) for level in range(1, 13)]
     run = RunBuilder(cells=cells, blocks=1, samples=20).write(tmp_path).info.id
-    with served(tmp_path, find_database_url(tmp_path)) as site:
-        site.until("/runs", 1)
+    with served(tmp_path, runs=1) as site:
         page = site.ask("/").text
         assert 6 == page.count("<small>service time, ms</small>")
         assert f'<a href="/runs/{run}/report">The report</a> has 6 more: users.get, 7 connections; ' in page
@@ -362,7 +349,7 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
     for day in (1, 2):
         info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z", "compare": "variant"}
         RunBuilder(cells=cells, blocks=2, samples=50, info=info).write(tmp_path)
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         site.ask("/api/v1/results")  # once the index has both
         compared = f"/compare?base={RUN}&head=20260102T000000Z-quick"
         for address in ("/", f"/runs/{RUN}", f"/runs/{RUN}/report", "/history", compared):

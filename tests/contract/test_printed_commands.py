@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.printed_commands import Place, Printed, select_commands
-from tests.support.runs import all_cores, needs_tools
+from tests.support.runs import RUN_TIMEOUT_S, all_cores, needs_tools
+from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.system.paths import ROOT
 
 pytestmark = [all_cores, pytest.mark.slow, needs_tools]
 
-TIMEOUT_S = 240
 PORTS = (5000, 8000, 8400, 9000, 50051)
 #: Files that readers bring themselves.
 SCHEMAS = {
@@ -73,7 +73,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        listed = run_program(["git", "ls-files"], cwd=ROOT, check=True).stdout
         for name in listed.splitlines():
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ class Project:
         """Run a command to its end; return its exit status and what it printed."""
         process = self.start(command, folder)
         try:
-            printed, _ = process.communicate(timeout=TIMEOUT_S)
+            printed, _ = process.communicate(timeout=RUN_TIMEOUT_S)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -135,7 +135,7 @@ class Project:
         finally:
             os.killpg(process.pid, signal.SIGINT)
             try:
-                rest, _ = process.communicate(timeout=30)
+                rest, _ = process.communicate(timeout=TIMEOUT_S)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.runs import LONG, ONE_CELL, needs_tools, only_run, second_lane, watched
+from tests.support.runs import LONG, ONE_CELL, RUN_TIMEOUT_S, needs_tools, only_run, second_lane, watched
+from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.errors import UsageError
 from wirebench.model.run_info import RunInfo
 from wirebench.plan import make_plan, read_scenario
@@ -26,7 +26,7 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
     (example,) = re.findall(r"(?ms)^```python\n(.+?)^```", (ROOT / "docs/python.md").read_text("utf-8"))
     (tmp_path / "quick").write_text(ONE_CELL)
     command = [sys.executable, "-W", "error::UserWarning", "-c", example]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(command, cwd=tmp_path, timeout=RUN_TIMEOUT_S)
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
     assert ("complete", "quick", ONE_CELL) == (run.info.status, run.info.scenario, run.info.scenario_text)
@@ -62,7 +62,7 @@ execute(make_plan(read_scenario(folder / "long.yaml"), seed=1), out=folder / "re
 """
     with watched([sys.executable, "-c", program], tmp_path / "results", records=1) as (process, _):
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
     assert "KeyboardInterrupt" in errors
     run = only_run(tmp_path / "results")
     assert ("incomplete", "it was interrupted (SIGINT)") == (run.info.status, run.info.reason)

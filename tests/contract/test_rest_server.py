@@ -13,17 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.services import (
-    GTHREAD,
-    GUNICORN_SYNC,
-    TIMEOUT_S,
-    UVICORN,
-    Kind,
-    Service,
-    exchange,
-    receive_all,
-    started,
-)
+from tests.support.services import GTHREAD, GUNICORN_SYNC, UVICORN, Kind, Service, exchange, receive_all, started
+from tests.support.waiting import TIMEOUT_S
 
 SERVERS = (GTHREAD, GUNICORN_SYNC, UVICORN)
 HOST = b"Host: x\r\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import WIREBENCH, needs_tools, only_run, running, second_lane, watched, wirebench
+from tests.support.waiting import TIMEOUT_S
 from wirebench.results.runs import Run
 
 pytestmark = [second_lane, needs_tools]
@@ -45,7 +46,7 @@ def test_a_stopped_run_goes_on_until_it_is_whole(scenario: Callable[[str], Path]
 
     with watched([WIREBENCH, "resume", killed.folder], out, len(killed.records) + 1) as (process, _):
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
     assert (130, True) == (process.returncode, f"`wirebench resume {killed.folder}` measures the rest" in errors)
     interrupted = only_run(out)
     assert ("incomplete", "it was interrupted (SIGINT)") == (interrupted.info.status, interrupted.info.reason)

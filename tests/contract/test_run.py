@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import LONG, TINY, WIREBENCH, all_cores, needs_tools, only_run, watched, wirebench
+from tests.support.waiting import TIMEOUT_S
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.model.cell import ServiceSpec
 from wirebench.results.index import Filters, Index, find_database_url
@@ -76,7 +77,7 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
         assert record.rate_achieved_per_s * record.service.mean_ms / 1000 <= in_flight_max, record.id
         assert record.response is None
         assert record.server.cpu_us_per_request is not None
-        assert 0 < record.server.cpu_us_per_request < 20_000
+        assert 0 < record.server.cpu_us_per_request < 200_000  # which would be nanoseconds
         assert record.server.memory_bytes is not None
         assert record.server.memory_bytes > 10_000_000
         assert record.server.throttled_periods is None
@@ -105,7 +106,7 @@ def test_a_run_repeats_blocks_until_its_verdicts_are_settled(scenario: Callable[
     options = ("--until-settled", "--blocks", "3", "--max-blocks", "5", "--no-calibrate")
     with watched([WIREBENCH, "run", scenario(text), "--out", out, *options], out, 1) as (process, _):
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=TIMEOUT_S)
     stopped = only_run(out).info
     assert ("incomplete", 5, (3, 5)) == (stopped.status, stopped.blocks, stopped.looks and stopped.looks.blocks)
     done = wirebench("resume", "--out", out)
@@ -152,11 +153,14 @@ def test_an_external_target_is_loaded_but_not_restarted(
         for record in run.records:
             assert {} == record.errors
             assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_worker)
+            assert (run is runs[1]) == (record.instrument is not None)
             assert (run is runs[1]) == any(gate.name == "ceiling" for gate in record.gates)
 
 
 @pytest.mark.parametrize(
-    "command", [("run",), ("calibrate", "--driver", "wireload", "--transport", "socket")], ids=lambda given: given[0]
+    "command",
+    [("run",), pytest.param(("calibrate", "--driver", "wireload", "--transport", "socket"), marks=pytest.mark.slow)],
+    ids=lambda given: given[0],
 )
 def test_one_load_generator_uses_the_machine_at_a_time(
     scenario: Callable[[str], Path], tmp_path: Path, command: tuple[str, ...]
@@ -173,7 +177,7 @@ def test_one_load_generator_uses_the_machine_at_a_time(
                 assert second.stderr
                 told = second.stderr.readline()
                 second.send_signal(signal.SIGINT)
-                assert 130 == second.wait(timeout=60)
+                assert 130 == second.wait(timeout=TIMEOUT_S)
             assert told.startswith(f"waiting for another run, of process {first.pid}, that measures on core ")
     finally:
         target.stop()

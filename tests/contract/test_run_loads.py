@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.runs import ONE_CELL, WIREBENCH, needs_tools, only_run, second_lane, wirebench
+from tests.support.runs import ONE_CELL, needs_tools, only_run, second_lane, wirebench
 from wirebench.drivers import DRIVERS
 
 pytestmark = [second_lane, needs_tools]
@@ -87,10 +86,7 @@ def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) 
     )
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    done = subprocess.run(
-        [WIREBENCH, "run", path, "--out", tmp_path / "out"],
-        capture_output=True, text=True, timeout=110, check=False, env={**os.environ, "TMPDIR": str(temporary)},
-    )  # fmt: skip
+    done = wirebench("run", path, "--out", tmp_path / "out", env={**os.environ, "TMPDIR": str(temporary)})
 
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "out")

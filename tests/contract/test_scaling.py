@@ -21,7 +21,7 @@ def test_api_and_page_have_laws_and_sizes(tmp_path: Path) -> None:
         return grow(int(record.factors["workers"] or 1), 1000) * noise()
 
     run = write_run(tmp_path, [cell("rest", workers=level) for level in (1, 2, 4, 8)], rate).info.id
-    with served(tmp_path, f"sqlite:///{tmp_path}/index.db") as site:
+    with served(tmp_path) as site:
         (scaling,) = site.get(f"/runs/{run}")["scaling"]
         assert ("workers", "linear", None) == (
             scaling["factor"],

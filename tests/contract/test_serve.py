@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psycopg
 import pytest
@@ -29,13 +29,12 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
-from tests.support.web import TIMEOUT_S, Site, description, served, serving
-from wirebench.results.index import URL_VARIABLE, find_database_url
+from tests.support.waiting import TIMEOUT_S, run_program, wait_until
+from tests.support.web import Site, description, served, serving
+from wirebench.results.index import URL_VARIABLE
 from wirebench.web import server
 
 RUN = "20260101T000000Z-quick"
-#: How long a server may take to end: its answers' last second, and a machine that is busy with other things.
-END_S = 10.0
 
 
 def write_run(folder: Path, name: str = RUN, **info: object) -> None:
@@ -55,7 +54,7 @@ def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
             assert idle.recv(15) == b"HTTP/1.1 200 OK"
             half.sendall(b"GET /api/v1/runs HTTP/1.1\r\nHo")
             process.send_signal(number)
-            assert ("", "") == process.communicate(timeout=END_S)
+            assert ("", "") == process.communicate(timeout=TIMEOUT_S)
         assert 0 == process.returncode
 
 
@@ -70,23 +69,17 @@ def test_an_answer_that_never_comes_does_not_keep_the_server(tmp_path: Path) -> 
         host, port = site.url.removeprefix("http://").rstrip("/").split(":")
         with socket.create_connection((host, int(port))) as client:
             client.sendall(f"GET /api/v1/runs/{RUN}/histograms HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            deadline = time.monotonic() + TIMEOUT_S
-            while (writer := _writer_of(hanging)) is None:
-                assert time.monotonic() < deadline, "the server reads no histogram"
-                time.sleep(0.05)
-            try:
+            with wait_until(lambda: _open_writer(hanging), "the server reads the histogram"):
                 process.send_signal(signal.SIGTERM)
-                assert ("", "") == process.communicate(timeout=END_S)
-            finally:
-                os.close(writer)
+                assert ("", "") == process.communicate(timeout=TIMEOUT_S)
         assert 0 == process.returncode
 
 
 def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether nothing, half a request, or only the first of two has come, and however slowly it goes on."""
-    monkeypatch.setattr(server, "REQUEST_S", 0.5)
+    monkeypatch.setattr(server, "REQUEST_S", 2)
     health = b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n"
-    with served(tmp_path, find_database_url(tmp_path)) as site, contextlib.ExitStack() as stack:
+    with served(tmp_path) as site, contextlib.ExitStack() as stack:
         host, port = site.url.removeprefix("http://").rstrip("/").split(":")
         silent, half, slow = (
             stack.enter_context(socket.create_connection((host, int(port)), TIMEOUT_S)) for _ in range(3)
@@ -106,7 +99,7 @@ def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.
 
 def test_new_runs_show_up(tmp_path: Path) -> None:
     """Those that another process measures, record by record, and a damaged one hides no other."""
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         assert 0 == site.get("/results")["total"]
         write_run(tmp_path)
         assert RUN == site.until("/results", 1)["results"][0]["run_id"]
@@ -172,10 +165,10 @@ def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: Post
         site.until("/runs", 2)  # made anew, and filled from the folder
 
 
-def _writer_of(pipe: Path) -> int | None:
+def _open_writer(pipe: Path) -> BinaryIO | None:
     """Open a pipe to write to, if somebody reads it."""
     try:
-        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "wb")
     except OSError:
         return None
 
@@ -184,7 +177,7 @@ def test_a_lost_index_is_never_answered_with_nothing(tmp_path: Path) -> None:
     """A file that is removed is made anew, and meanwhile there is no answer; whoever asks waits a little."""
     for number in range(1, 6):
         write_run(tmp_path, f"2026010{number}T000000Z-quick")
-    with served(tmp_path, find_database_url(tmp_path)) as site:
+    with served(tmp_path) as site:
         assert 5 == site.get("/runs")["total"]  # the first answer of all
         for path in tmp_path.glob("index.db*"):
             path.unlink()
@@ -195,7 +188,7 @@ def test_a_lost_folder_is_said_until_it_is_back(tmp_path: Path) -> None:
     """And isn't made anew: it may have been mounted there. So is another file system's in its place."""
     results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
     write_run(results)
-    with served(results, find_database_url(results)) as site:
+    with served(results) as site:
         assert 1 == site.get("/runs")["total"]
         results.rename(elsewhere)
         for path in ("/api/v1/runs", "/api/v1/results", f"/api/v1/runs/{RUN}"):
@@ -217,8 +210,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Return a server over one run, for requests that are made up."""
     folder = tmp_path_factory.mktemp("served")
     write_run(folder)
-    with served(folder, find_database_url(folder)) as running:
-        running.until("/runs", 1)
+    with served(folder, runs=1) as running:
         yield running
 
 
@@ -245,4 +237,4 @@ def test_requests_made_from_the_description(case: schemathesis.Case[Any], site: 
 def _ended(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "wirebench.cli", "serve", *map(str, arguments)]
     environment = {**os.environ, **variables}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return run_program(command, env=environment)

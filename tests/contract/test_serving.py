@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.support.command_line import wirebench
+from tests.support.waiting import TIMEOUT_S
 from wirebench.cli.serving import ServedPages, serve_page
 from wirebench.system import processes
 
@@ -23,7 +24,7 @@ def test_the_page_is_served_with_the_least_priority_and_ends_with_the_run(tmp_pa
     with serve_page(tmp_path / "out", 0, "20260101T000000Z-x") as page:
         assert page.url.endswith("/runs/20260101T000000Z-x")
         address = urlsplit(page.url)
-        connection = http.client.HTTPConnection(address.netloc, timeout=60)
+        connection = http.client.HTTPConnection(address.netloc, timeout=TIMEOUT_S)
         connection.request("GET", "/api/v1/health")
         assert 200 == connection.getresponse().status
         connection.close()
@@ -32,7 +33,7 @@ def test_the_page_is_served_with_the_least_priority_and_ends_with_the_run(tmp_pa
         assert {os.SCHED_IDLE} == {os.sched_getscheduler(thread.id) for thread in process.threads()}
     assert not process.is_running()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((address.hostname, address.port), timeout=5)
+        socket.create_connection((address.hostname, address.port), timeout=TIMEOUT_S)
     assert not page.child.log.exists()
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.services import SOCKET_KINDS, Service, exchange, receive_all, started
+from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.clients import Client, ClientError, Reply, SocketClient
 
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
@@ -62,7 +63,7 @@ def test_many_connections(service: Service) -> None:
     """More clients than would fit a small pool stay connected at once, and each is answered."""
     count = 600  # fits the number of files that processes may open on most systems
     with contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(socket.create_connection(service.address, 20)) for _ in range(count)]
+        clients = [stack.enter_context(socket.create_connection(service.address, TIMEOUT_S)) for _ in range(count)]
         for number, client in enumerate(clients):
             client.sendall(b"client %d\n" % number)
 
@@ -226,7 +227,7 @@ def test_line_mode(service: Service, sent: bytes, expected: bytes) -> None:
 
 def test_lines_are_answered_at_once(service: Service) -> None:
     """A person at a terminal sees each line's answer before typing the next."""
-    with socket.create_connection(service.address, timeout=10) as connection:
+    with socket.create_connection(service.address, TIMEOUT_S) as connection:
         for line in (b"one\n", b"two\n"):
             connection.sendall(line)
             assert line.upper() == connection.recv(100)
@@ -260,7 +261,7 @@ def test_nc_is_a_client(service: Service) -> None:
         ["nc", "-N", service.address.host, str(service.port)],
         input=b"Hello World\n",
         capture_output=True,
-        timeout=20,
+        timeout=TIMEOUT_S,
         check=True,
     )
 
@@ -284,19 +285,20 @@ def test_half_open_clients_are_closed(impatient: Service, sent: bytes) -> None:
     before = time.monotonic()
 
     assert b"" == exchange(impatient.address, sent, half_close=False)
-    assert 0.2 < time.monotonic() - before < 10
+    assert 0.2 < time.monotonic() - before
 
 
 def test_a_trickle_does_not_stop_the_clock(impatient: Service) -> None:
     """The time-out is for the whole frame: a byte now and then doesn't keep a connection for good."""
-    before = time.monotonic()
-    with socket.create_connection(impatient.address, timeout=20) as connection, contextlib.suppress(OSError):
-        connection.sendall(b"WB1J")
-        for byte in upper(1, "a" * 1000):
-            connection.sendall(bytes([byte]))
-            time.sleep(0.1)
+    with socket.create_connection(impatient.address, TIMEOUT_S) as connection:
 
-    assert time.monotonic() - before < 10
+        def trickle() -> None:
+            for byte in b"WB1J" + upper(1, "a" * 1000):
+                connection.sendall(bytes([byte]))
+                time.sleep(0.1)
+
+        with pytest.raises(ConnectionError):
+            trickle()
 
 
 def test_idle_clients_are_closed(impatient: Service) -> None:
@@ -308,7 +310,7 @@ def test_idle_clients_are_closed(impatient: Service) -> None:
         with pytest.raises(ClientError, match="hung up"):
             client.receive_frame()
 
-    assert 0.8 < time.monotonic() - before < 10
+    assert 0.8 < time.monotonic() - before
 
 
 def test_the_client_reconnects_after_an_idle_time(impatient: Service) -> None:

@@ -30,14 +30,13 @@ from tests.support.services import (
     SOCKET_KINDS,
     SQLITE_KINDS,
     THREADED,
-    TIMEOUT_S,
     Kind,
     Service,
     exchange,
     mark_slow,
     started,
-    wait_until,
 )
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.drivers.clients import Client, Reply, RestClient
 
 STREAM = "ledger.stream_transactions"
@@ -206,8 +205,10 @@ def test_streams_and_requests_share_a_connection(service: Service) -> None:
     """Two streams and a request at once: each gets its own frames, and the request needn't wait for the streams."""
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
         slow = b'{"rate_limit":10,"limit":4}'
-        connection.sendall(b"WB1J" + frame(1, STREAM, slow) + frame(2, STREAM, slow))
-        connection.sendall(frame(3, "users.get", b'{"id":1000001}') + frame(4, STREAM, b'{"limit":0}'))
+        streams = frame(1, STREAM, slow) + frame(2, STREAM, slow)
+        connection.sendall(
+            b"WB1J" + streams + frame(3, "users.get", b'{"id":1000001}') + frame(4, STREAM, b'{"limit":0}')
+        )
         frames = list(frames_of(until(connection, lambda data: ends_of(data) == 4)))
 
     assert {1: 5, 2: 5, 3: 1, 4: 1} == Counter(request_id for request_id, *_ in frames)
@@ -297,7 +298,7 @@ def test_ids_of_open_streams(service: Service) -> None:
 @pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_many_streams_on_a_connection(service: Service) -> None:
     """A hundred are open at once; one more is refused, and the others go on."""
-    asked = b"".join(frame(number, STREAM, b'{"rate_limit":2,"limit":2}') for number in range(101))
+    asked = b"".join(frame(number, STREAM, b'{"rate_limit":1,"limit":2}') for number in range(101))
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
         connection.sendall(b"WB1J" + asked)
         ends = [each for each in frames_of(until(connection, lambda data: ends_of(data) == 101)) if not each[2]]
@@ -321,11 +322,11 @@ def test_cancelling_what_is_not_read(service: Service) -> None:
 
 @every_runtime
 def test_a_limited_rate(client: Client) -> None:
-    """Items come no faster than asked for, and hardly slower: eleven at 20 a second take half a second."""
+    """Items come no faster than asked for: eleven at 20 a second take half a second."""
     before_s = time.monotonic()
 
     assert 11 == len(read(client, limit=11, rate_limit=20)[0])
-    assert 0.49 <= time.monotonic() - before_s < 10  # uvloop's timers have whole milliseconds
+    assert 0.49 <= time.monotonic() - before_s  # uvloop's timers have whole milliseconds
 
 
 @every_runtime
@@ -343,7 +344,7 @@ def test_streams_are_counted_once(service: Service, client: Client) -> None:
 
     wait_until(lambda: counted(service) != before_counts, "the stream is counted")
     assert Counter(ok=1) == counted(service) - before_counts
-    assert 0.2 < observed_s() - before_s < 10
+    assert 0.2 < observed_s() - before_s < TIMEOUT_S
 
 
 class Reader:
@@ -459,7 +460,7 @@ def test_readers_that_stop_reading(service: Service, client: Client) -> None:
 def test_a_stop_ends_streams(kind: Kind, tmp_path: Path) -> None:
     """Streams end with the reason, whatever their rate, and don't hold up a stop."""
     ends: list[Reply] = []
-    with started(kind, tmp_path, "--drain-timeout-s", 60) as service:
+    with started(kind, tmp_path, "--drain-timeout-s", 600) as service:
         begun = threading.Barrier(3)
 
         def follow(rate_limit: int) -> None:

@@ -31,7 +31,6 @@ from tests.support.services import (
     NET_HTTP,
     RUNTIME_KINDS,
     SOCKET_KINDS,
-    TIMEOUT_S,
     Kind,
     Service,
     locked,
@@ -39,9 +38,9 @@ from tests.support.services import (
     receive_all,
     run_to_the_end,
     started,
-    wait_until,
 )
 from tests.support.tls_clients import REPLY, SEEDED_ID, connected, frame, secured
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.cli.options import TlsOptions
 from wirebench.drivers.clients import ClientError, connect
 from wirebench.errors import UsageError
@@ -199,7 +198,7 @@ def test_requests_in_flight_are_finished(kind: Kind, certificate: Certificate, t
     ):
         with locked(database):
             created = pool.submit(calls.create, 1)
-            time.sleep(1)  # nothing shows that the request has arrived
+            time.sleep(2)  # nothing shows that the request has arrived
             service.process.terminate()
             wait_until(lambda: "stopping" in service.logged(), "the service begins to stop")
             time.sleep(0.3)  # what does not wait for the request would be gone by now

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.locks import normalize_name
-from tests.support.runs import only_run, second_lane
+from tests.support.runs import RUN_TIMEOUT_S, only_run, second_lane
+from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.drivers import DRIVERS
 from wirebench.measure.environment import read_commit
 from wirebench.measure.truth import SERVER
@@ -79,7 +80,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the wheel, as `make wheel` builds it."""
     folder = tmp_path_factory.mktemp("dist")
     command: list[str | Path] = [sys.executable, ROOT / "scripts/build-wheel", folder]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(command)
     assert 0 == done.returncode, done.stderr
     (path,) = folder.iterdir()
     return path
@@ -92,7 +93,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, symlinks=True)
     python = str(folder / "bin/python")
     pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--no-index", "--no-deps", wheel], timeout=120, check=True)
+    subprocess.run([*pip, "install", "--no-index", "--no-deps", wheel], timeout=TIMEOUT_S, check=True)
     # All but our own, whose code and metadata the wheel has.
     (site,) = folder.glob("lib/python*/site-packages")
     for installed in Path(sysconfig.get_path("purelib")).iterdir():
@@ -108,14 +109,11 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def wirebench(programs: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with no other programs on PATH than those of the virtual environment."""
-    return subprocess.run(
+    return run_program(
         [programs / "wirebench", *arguments],
         cwd=folder,
         env={"PATH": str(programs), "HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+        timeout=RUN_TIMEOUT_S,
     )
 
 

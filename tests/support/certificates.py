@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import ssl
-import subprocess
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.support.waiting import run_program
 
 #: Kinds of keys, as `openssl req -newkey` takes them.
 EC = ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
@@ -43,7 +44,7 @@ class Certificate(NamedTuple):
 
 def openssl(*arguments: object) -> None:
     """Run the openssl command."""
-    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = run_program(["openssl", *map(str, arguments)])
     assert 0 == done.returncode, done.stderr
 
 

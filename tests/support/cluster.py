@@ -6,19 +6,18 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.support import waiting
 from wirebench.results.runs import Run, load_run
 from wirebench.system.paths import ROOT, TOOLS
 
 KUBECONFIG = ROOT / "build/cluster/kubeconfig"
 CONTEXT = "kind-wirebench"
 NAMESPACE = "wirebench"
-TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True)
@@ -40,16 +39,12 @@ class Cluster:
         return items
 
 
-def wait_until(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not true():
-        assert time.monotonic() < deadline, f"{what}: not after {TIMEOUT_S:.0f} s"
-        time.sleep(0.5)
+#: Waits for what a cluster does: every look at it starts a process, which takes CPU time.
+wait_until = partial(waiting.wait_until, timeout_s=300, pause_s=0.5)
 
 
 def _run(tool: str, *arguments: str) -> str:
-    return subprocess.run([TOOLS / tool, *arguments], capture_output=True, text=True, check=True, timeout=300).stdout
+    return waiting.run_program([TOOLS / tool, *arguments], check=True, timeout=300).stdout
 
 
 OBSERVABILITY = "wirebench-observability"
@@ -97,7 +92,11 @@ class Command:
 
     def wait_for(self, text: str) -> None:
         """Wait until it has printed this, or ended."""
-        wait_until(lambda: text in self.printed or self.process.poll() is not None, f"{text!r} is printed")
+        wait_until(
+            lambda: text in self.printed or self.process.poll() is not None,
+            f"{text!r} is printed",
+            lambda: self.printed,
+        )
         assert text in self.printed
 
     def end(self) -> int:

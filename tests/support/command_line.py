@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
@@ -21,8 +22,16 @@ def render_run(run: Run) -> str:
     return text.getvalue()
 
 
-def wirebench(*arguments: object) -> tuple[int, str, str]:
-    """Run a command; return its exit status, and what it wrote to stdout and stderr."""
+class Ended(NamedTuple):
+    """How a command ended, and what it wrote."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def wirebench(*arguments: object) -> Ended:
+    """Run a command."""
     with (
         contextlib.redirect_stdout(io.StringIO()) as stdout,
         contextlib.redirect_stderr(io.StringIO()) as stderr,
@@ -30,7 +39,7 @@ def wirebench(*arguments: object) -> tuple[int, str, str]:
         pytest.raises(SystemExit) as ended,
     ):
         cli.main()
-    return int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue()
+    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 #: What is right until so many requests were answered: those before the load, which verify the service.
-SOUND_REQUESTS = 200
+SOUND_REQUESTS = 50
 _PAUSED = threading.Lock()
 RIGHT, WRONG = (200, {"name": "right"}), (200, {"name": "wrong"})
 
@@ -43,8 +43,8 @@ def answer_after_a_pause(number: int) -> tuple[int, object]:
 
 
 def fail_at_times(number: int) -> tuple[int, object]:
-    """Fail one request in 50."""
-    return (500, {}) if number > SOUND_REQUESTS and number % 50 == 0 else RIGHT
+    """Fail one request in 20."""
+    return (500, {}) if number > SOUND_REQUESTS and number % 20 == 0 else RIGHT
 
 
 def answer_wrongly(number: int) -> tuple[int, object]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 _TIMEOUT_S = 300.0
@@ -98,14 +99,7 @@ class PostgresServer:
             "STORE_PORT": str(self._port),
         }
         # Its output goes to files: through a pipe, the server that it leaves behind would keep us waiting.
-        return subprocess.run(
-            [ROOT / "scripts/postgres", command],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
+        return run_program([ROOT / "scripts/postgres", command], env=environment, timeout=_TIMEOUT_S)
 
 
 def url_file(folder: Path, url: str) -> Path:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from grafana.board import INSTANT, Board, Chart, Need, Query, Variable
-from tests.support.services import HOST, Service, wait_until
+from tests.support.services import HOST, Service
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.system.paths import ROOT, TOOLS
 
-TIMEOUT_S = 30.0
 STEP_S = 5
 RULES = ROOT / "grafana/rules"
 #: How often rules are evaluated, by the file of rules.

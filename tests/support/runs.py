@@ -8,10 +8,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.results.runs import Run, load_run
@@ -46,9 +48,13 @@ all_cores = pytest.mark.xdist_group("runs")
 first_lane, second_lane = (pytest.mark.xdist_group(f"runs-{number}") for number in (1, 2))
 
 
-def wirebench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+#: Of a command that measures. It may have to wait for the runs of other tests.
+RUN_TIMEOUT_S = 480
+
+
+def wirebench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 - of run_program
     """Run a command to its end."""
-    return subprocess.run([WIREBENCH, *arguments], capture_output=True, text=True, timeout=240, check=False)
+    return run_program([WIREBENCH, *arguments], timeout=RUN_TIMEOUT_S, **options)
 
 
 @contextmanager
@@ -65,41 +71,42 @@ def watched(
     command: Sequence[str | Path], out: Path, records: int
 ) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
     """Start a command that measures, and yield it with its processes as `running` does."""
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    family: list[psutil.Process] = []
-    try:
-        deadline = time.monotonic() + 180
-        while len(list(out.glob("*/records/*.json"))) < records:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline, f"fewer than {records} records after three minutes"
-            time.sleep(0.05)
+    with interruptible(command) as process:
+        wait_for_files(process, out, "*/records/*.json", records)
         time.sleep(0.4)  # into the next cell
         family = psutil.Process(process.pid).children(recursive=True)
-        yield process, family
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-        _, alive = psutil.wait_procs(family, timeout=20)
-        for each in alive:
-            each.kill()
-        assert [] == [each.cmdline() for each in alive]
+        try:
+            yield process, family
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+            _, alive = psutil.wait_procs(family, timeout=TIMEOUT_S)
+            for each in alive:
+                each.kill()
+            assert [] == [each.cmdline() for each in alive]
 
 
 @contextmanager
-def interruptible_run(scenario: Path, out: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start a run to be interrupted; end it if it goes on."""
-    arguments = [str(each) for each in (WIREBENCH, "run", scenario, "--out", out)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+def interruptible(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
+    """Start a command to be interrupted; end it if it goes on."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
             process.kill()
+
+
+def wait_for_files(process: subprocess.Popen[str], out: Path, pattern: str, count: int = 1) -> Path:
+    """Wait until a command that runs has written so many files of a pattern, and return one of them."""
+
+    def find() -> list[Path]:
+        found = list(out.glob(pattern))
+        assert process.poll() is None, process.communicate()
+        return found if len(found) >= count else []
+
+    (first, *_) = wait_until(find, f"{count} of {pattern} are there", timeout_s=RUN_TIMEOUT_S)
+    return first
 
 
 def only_run(out: Path) -> Run:

@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.drivers import clients
 from wirebench.drivers.clients import Client, SocketClient
 from wirebench.model.address import Address
@@ -29,9 +30,6 @@ from wirebench.model.contract import Codec, Implementation
 from wirebench.system.paths import ROOT, TOOLS
 
 HOST = "127.0.0.1"
-TIMEOUT_S = 30.0
-#: On a machine that others keep busy, a service that fills a database first has needed more than half a minute.
-START_TIMEOUT_S = 120.0
 
 #: Ids that no other test uses, below the seeded ones.
 fresh_ids = itertools.count(1)
@@ -130,7 +128,7 @@ class Service:
         """Where it listens."""
         return Address(self.host, self.port)
 
-    def connect(self, timeout_s: float = 10.0) -> Client:
+    def connect(self, timeout_s: float = TIMEOUT_S) -> Client:
         """Return a client."""
         if self.kind.transport == "socket":
             return SocketClient(self.address, timeout_s, self.kind.codec)
@@ -210,7 +208,7 @@ def _start(arguments: list[str], log: Path, folder: Path) -> subprocess.Popen[by
 def _lost_its_port(process: subprocess.Popen[bytes], log: Path) -> bool:
     """Wait until a service is ready or has ended; return whether another program took the free port that it chose."""
     wait_until(
-        lambda: process.poll() is not None or "listening on" in log.read_text(), "the service is ready", START_TIMEOUT_S
+        lambda: process.poll() is not None or "listening on" in log.read_text(), "the service is ready", log.read_text
     )
     return process.poll() is not None and "address already in use" in log.read_text().lower()
 
@@ -224,21 +222,13 @@ def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, 
         found.extend(announcement.finditer(log.read_text()))
         return bool(found)
 
-    wait_until(announced, "the service announces its ports", START_TIMEOUT_S)
+    wait_until(announced, "the service announces its ports", log.read_text)
     return int(found[0][1]), int(found[0][2])
 
 
 def run_to_the_end(folder: Path, kind: Kind, *flags: object) -> tuple[int, list[str]]:
     """Run a service that can't start, and return its exit status and the lines that it printed."""
-    done = subprocess.run(
-        command(kind, *flags),
-        cwd=ROOT,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    done = run_program(command(kind, *flags), cwd=ROOT, env=environment(folder))
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
@@ -249,14 +239,6 @@ def locked(database: Path) -> Iterator[None]:
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
-
-
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:
-    """Wait for a condition, and fail if it doesn't come true."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain until {what}"
-        time.sleep(pause_s)
 
 
 def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 from wirebench_services.application.stores import open_async_store, open_store
 from wirebench_services.settings import RestSettings, Settings, read_settings
 
-_TIMEOUT_S = 30.0
+from tests.support.waiting import TIMEOUT_S
 
 
 class StoreClient:
@@ -51,7 +51,7 @@ def opened(settings: Settings, *, asynchronous: bool = False) -> Iterator[StoreC
     thread.start()
 
     def wait(result: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the method returns
-        return asyncio.run_coroutine_threadsafe(result, loop).result(_TIMEOUT_S)
+        return asyncio.run_coroutine_threadsafe(result, loop).result(TIMEOUT_S)
 
     try:
         client = StoreClient(open_async_store(settings), wait)

@@ -16,7 +16,8 @@ from wirebench_proto.users_pb2 import CreateUserRequest, GetUserRequest, User
 from wirebench_proto.users_pb2_grpc import UserServiceStub
 
 from tests.support.certificates import Certificate
-from tests.support.services import HOST, TIMEOUT_S, Service
+from tests.support.services import HOST, Service
+from tests.support.waiting import TIMEOUT_S
 from wirebench.model.address import Address
 
 SEEDED_ID = 1_000_001

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -21,13 +20,11 @@ from urllib.parse import urlencode, urlsplit
 import jsonschema_rs
 import orjson
 
+from tests.support.waiting import TIMEOUT_S, wait_until
+from wirebench.results.index import find_database_url
 from wirebench.web import PageServer, format_url, listen, make_app
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi
-
-TIMEOUT_S = 30.0
-#: What `wirebench serve` promises: others' runs show up within seconds.
-SOON_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -79,22 +76,31 @@ class Site:
 
     def until(self, path: str, total: int, **query: object) -> Any:  # noqa: ANN401 - JSON
         """Ask until so many rows match."""
-        deadline = time.monotonic() + SOON_S
-        while (found := self.get(path, **query))["total"] != total:
-            assert time.monotonic() < deadline, f"{found['total']} of {total} rows"
-            time.sleep(0.1)
-        return found
+        return wait_until(
+            lambda: (found := self.get(path, **query))["total"] == total and found,
+            f"there are {total} rows",
+            lambda: self.get(path, **query)["total"],
+        )
 
 
 @contextlib.contextmanager
-def served(folder: Path, index_url: str, prometheus: str = "", grafana: str = "") -> Iterator[Site]:
-    """Serve a folder of runs, as `wirebench serve` does, in a thread; with where live metrics and dashboards are."""
+def served(
+    folder: Path, index_url: str = "", *, runs: int = 0, prometheus: str = "", grafana: str = ""
+) -> Iterator[Site]:
+    """Serve a folder of runs, as `wirebench serve` does, in a thread, once so many are in the index.
+
+    With where live metrics and dashboards are.
+    """
     with listen("127.0.0.1", 0) as listener:
+        index_url = index_url or find_database_url(folder)
         server = PageServer(make_app(folder, index_url, prometheus=prometheus, grafana=grafana))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
-            yield Site(format_url(listener))
+            site = Site(format_url(listener))
+            if runs:
+                site.until("/runs", runs)
+            yield site
         finally:
             server.should_exit = True
             thread.join()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,23 +19,25 @@ type behaviour struct {
 	latency, slow     time.Duration
 	slowShare, shape  float64
 	stallAfter, stall time.Duration
+	slowFirst, begun  int64
 }
 
 func (b *behaviour) register(flags *flag.FlagSet) {
-	flags.StringVar(&b.name, "behaviour", "null", "null (as fast as possible), fixed (faster, the same bytes for each, no truth is kept), constant, two-modes, pareto or stall")
+	flags.StringVar(&b.name, "behaviour", "null", "null (as fast as possible), fixed (faster, the same bytes for each, no truth is kept), constant, two-modes, pareto, stall or late-start")
 	flags.DurationVar(&b.latency, "latency", 5*time.Millisecond, "latency; of two-modes, of most requests; of pareto, the least")
-	flags.DurationVar(&b.slow, "slow", 20*time.Millisecond, "latency of two-modes' slow requests")
+	flags.DurationVar(&b.slow, "slow", 20*time.Millisecond, "latency of the slow requests of two-modes and late-start")
 	flags.Float64Var(&b.slowShare, "slow-share", 0.1, "share of two-modes' slow requests")
 	flags.Float64Var(&b.shape, "shape", 2, "shape (alpha) of pareto: the less, the heavier its tail, which ends at 1s")
 	flags.DurationVar(&b.stallAfter, "stall-after", 2*time.Second, "when the stall begins, after the first request")
+	flags.Int64Var(&b.slowFirst, "slow-first", 8, "how many requests of late-start are slow: the first")
 	flags.DurationVar(&b.stall, "stall", time.Second, "how long no request is answered in the stall")
 }
 
 func (b *behaviour) check() error {
 	switch b.name {
-	case "null", "fixed", "constant", "two-modes", "pareto", "stall":
+	case "null", "fixed", "constant", "two-modes", "pareto", "stall", "late-start":
 	default:
-		return fmt.Errorf("unknown behaviour %q: choose null, fixed, constant, two-modes, pareto or stall", b.name)
+		return fmt.Errorf("unknown behaviour %q: choose null, fixed, constant, two-modes, pareto, stall or late-start", b.name)
 	}
 	if min(b.latency, b.slow, b.stallAfter, b.stall) < 0 {
 		return errors.New("a duration must not be negative")
@@ -58,6 +61,10 @@ func (b *behaviour) delay(sinceFirst time.Duration, random *rand.Rand) time.Dura
 		// The inverse of the distribution function 1 - (latency / x)^shape.
 		x := float64(b.latency) / math.Pow(1-random.Float64(), 1/b.shape)
 		return time.Duration(min(x, float64(paretoMax)))
+	case "late-start":
+		if atomic.AddInt64(&b.begun, 1) <= b.slowFirst {
+			return b.slow
+		}
 	case "stall":
 		if left := b.stallAfter + b.stall - sinceFirst; 0 < left && left <= b.stall {
 			return left + b.latency

@@ -56,6 +56,15 @@ func TestStallEndsForAllAtOnce(t *testing.T) {
 	}
 }
 
+func TestTheFirstRequestsOfALateStartAreSlow(t *testing.T) {
+	b := behaviour{name: "late-start", latency: 5 * ms, slow: 20 * ms, slowFirst: 2}
+	for number, want := range []time.Duration{20 * ms, 20 * ms, 5 * ms, 5 * ms} {
+		if got := b.delay(0, nil); got != want {
+			t.Errorf("request %d: %v, want %v", number, got, want)
+		}
+	}
+}
+
 func TestWrongOptionsAreRejected(t *testing.T) {
 	good := behaviour{name: "pareto", latency: ms, shape: 2}
 	if err := good.check(); err != nil {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from importlib import metadata
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 import typer
 
 from tests.support.command_line import wirebench
+from tests.support.waiting import run_program
 from wirebench.cli.app import COMMANDS, make_app
 
 
@@ -24,7 +24,7 @@ def test_a_command_says_of_itself_what_the_list_says(name: str) -> None:
 def test_help_loads_no_command() -> None:
     """Nor what takes long to load."""
     program = "import sys; from wirebench.cli.app import make_app; make_app(['--help']); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    loaded = run_program([sys.executable, "-c", program], check=True).stdout.split()
     assert not {"numpy", "pydantic", "wirebench.cli.run"} & set(loaded)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import patch
@@ -14,6 +13,7 @@ import pytest
 
 from tests.support.command_line import Terminal, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from tests.support.waiting import run_program
 from wirebench.cli import output
 from wirebench.cli.options import list_scenario_files
 from wirebench.cli.output import fit_installation, warn_of_index
@@ -62,8 +62,7 @@ def test_what_cannot_be_printed_is_one_line(results: Path, command: str) -> None
     """A disk that is full, and a stdout that is closed; who reads it may leave early without a word."""
     line = f"{sys.executable} -m wirebench.cli {command} --out {results}"
     full, closed, left = (
-        subprocess.run(["bash", "-c", f"set -o pipefail; {line} {to}"], capture_output=True, text=True, check=False)
-        for to in ("> /dev/full", ">&-", "| true")
+        run_program(["bash", "-c", f"set -o pipefail; {line} {to}"]) for to in ("> /dev/full", ">&-", "| true")
     )
     assert (1, "error: can't write stdout: No space left on device") == (full.returncode, _last_error(full.stderr))
     assert (2, "error: stdout is closed") == (closed.returncode, _last_error(closed.stderr))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -16,6 +17,7 @@ import pytest
 from tests.support import stream_run
 from tests.support.command_line import wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.output import make_console
@@ -25,8 +27,7 @@ from wirebench.cli.verbosity import is_quiet, note, set_verbosity
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS
 from wirebench.present.table import make_terminal_table, make_verdict_table
-from wirebench.system.processes import run as run_program
-from wirebench.system.processes import start
+from wirebench.system import processes
 
 HEADINGS = ["requests", "req/s", "mean", "p50", "p95", "p99", "max", "errors", "CPU/req"]
 
@@ -130,6 +131,12 @@ def test_another_shell_has_none(arguments: tuple[str, ...]) -> None:
     assert 2 == len(stderr.splitlines())
 
 
+@functools.cache
+def make_completion_script() -> str:
+    """Return what a user's bash reads."""
+    return run_program([sys.executable, "-m", "wirebench.cli", "completion", "bash"], check=True).stdout
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -147,9 +154,6 @@ def test_another_shell_has_none(arguments: tuple[str, ...]) -> None:
 def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
     """Commands, options, choices and names of runs."""
     RunBuilder(cells=[cell("rest")], blocks=1, info={"id": "20260101T000000Z-old"}).write(tmp_path / "results")
-    script = subprocess.run(
-        [sys.executable, "-m", "wirebench.cli", "completion", "bash"], check=True, capture_output=True, text=True
-    ).stdout
     words = line.split(" ")
     asked = f"""
         wirebench() {{ {sys.executable} -m wirebench.cli "$@"; }}
@@ -158,7 +162,7 @@ def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
         _wirebench_completion wirebench
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    done = subprocess.run(["bash", "-c", script + asked], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_program(["bash", "-c", make_completion_script() + asked], cwd=tmp_path, check=True)
     assert "" == done.stderr
     assert expected == set(done.stdout.split())
 
@@ -201,8 +205,8 @@ def test_a_verbose_command_says_what_it_starts(tmp_path: Path, capsys: pytest.Ca
     log = tmp_path / "true.log"
     for verbose in (True, False):
         set_verbosity(quiet=False, verbose=verbose)
-        run_program("printer", ["echo", "a b"], 10)
-        start("sleeper", ["true"], log).wait(10)
+        processes.run("printer", ["echo", "a b"], 10)
+        processes.start("sleeper", ["true"], log).wait(10)
         said = capsys.readouterr().err
         assert (f"started printer: echo 'a b'\nstarted sleeper: true; log: {log}\n" if verbose else "") == said
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")})
@@ -111,7 +111,7 @@ SUFFIXES = {"", ".md", ".py", ".go", ".js", ".j2", ".yaml", ".tpl", ".mk", ".sh"
 
 def test_texts_use_the_words_of_the_field() -> None:
     """Documentation, messages, comments and names keep to plain words."""
-    listed = subprocess.run(["git", "ls-files", *TEXTS], cwd=ROOT, check=True, capture_output=True, text=True)
+    listed = run_program(["git", "ls-files", *TEXTS], cwd=ROOT, check=True)
     any_word = re.compile(rf"(?i)\b(?:{'|'.join(PLAIN)})\b")
     found = []
     for name in listed.stdout.splitlines():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 
 import pytest
 
 from tests.support.printed_commands import COMMANDS, PAGES, RULES, Place, Printed, parse, select_commands
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 MAKEFILES = "".join(file.read_text("utf-8") for file in (ROOT / "Makefile", *ROOT.glob("make/*.mk")))
@@ -62,8 +62,7 @@ def test_make_knows_printed_targets_and_variables(command: str) -> None:
     known = "|".join(map(re.escape, targets))
     assert set(targets) <= set(re.findall(rf"(?m)^(?:.* )?({known})(?: .*)?:", MAKEFILES))
     if re.match(r"(bench|load-\w+|serve|report|benchmark-replay|fetch-hcs-timing)$", targets[0] if targets else ""):
-        done = subprocess.run(["make", "--dry-run", "--directory", str(ROOT), *words],
-                              capture_output=True, text=True, check=True, timeout=60)  # fmt: skip
+        done = run_program(["make", "--dry-run", "--directory", str(ROOT), *words], check=True)  # fmt: skip
         for line in done.stdout.replace("\\\n", " ").splitlines():
             if line.startswith(".venv/bin/wirebench "):
                 parse(shlex.split(line)[1:])

@@ -7,7 +7,6 @@ import dataclasses
 import io
 import json
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from scipy import stats
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, passed, quick_cells, worker_cells
+from tests.support.waiting import run_program
 from wirebench.cli.results import show_run
 from wirebench.model.record import Instrument
 from wirebench.model.run_info import Looks
@@ -28,7 +28,7 @@ _script = runpy.run_path(str(SCRIPT))
 def recompute(run: dict[str, Any], folder: Path) -> tuple[int, str]:
     """Run the script as a reader does; return its exit code, and what it prints."""
     command: list[str | Path] = [sys.executable, SCRIPT, folder]
-    done = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(command, input=json.dumps(run))
     return done.returncode, done.stdout or done.stderr
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.clients import ClientError, Reply, RestClient, SocketClient
 from wirebench.drivers.clients.socket import PREFACES
 from wirebench.model.address import Address
@@ -19,7 +20,6 @@ from wirebench.model.contract import Codec
 from wirebench.system.paths import ROOT
 
 VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/socket.json").read_text(encoding="utf-8"))
-TIMEOUT_S = 5.0
 
 
 class Script:

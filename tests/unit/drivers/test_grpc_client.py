@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import jobs
+from tests.support.waiting import run_program
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.per_request import Part, PerRequestDriver, classify_grpcio, fold, read_columns
 from wirebench.errors import WirebenchError
@@ -38,7 +39,7 @@ def run_client(folder: Path, requests: object, descriptors: Path = CONTRACT) -> 
         file,
     ]
     command = [sys.executable, GRPC_CLIENT, *arguments, "--calls", folder / "calls.json"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return run_program(command)
 
 
 @pytest.mark.parametrize(

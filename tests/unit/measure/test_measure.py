@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.errors import WirebenchError
 from wirebench.measure import counters, usage
 from wirebench.measure.cell import Conditions
@@ -258,7 +259,7 @@ def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> Non
         for _ in range(2):
             child = processes.start("burner", [sys.executable, "-c", "sum(range(1_000_000))"], tmp_path / "log")
             generator.watch(child)
-            assert 0 == child.wait(30)
+            assert 0 == child.wait(TIMEOUT_S)
         end_ns = time.time_ns()
     used = watch.between(start_ns, end_ns)
     assert used is not None
@@ -311,10 +312,10 @@ def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: F
 
 def test_usage_at_the_edges_of_a_window_is_interpolated() -> None:
     """Between two readings CPU time grows evenly; memory is that of the later one."""
-    readings = iter([Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70)])
-    watch = Watch(lambda: next(readings, None), 0.001)
+    readings = [Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70)]
+    watch = Watch(lambda: readings.pop(0) if readings else None, 0.001)
     with keep_reading([watch]):
-        time.sleep(0.1)
+        wait_until(lambda: not readings, "all are read")
     assert Usage(150, 0.5, 10.0, 70) == watch.between(50, 150)
 
 
@@ -340,16 +341,18 @@ def test_a_run_waits_for_another_on_the_same_core() -> None:
     CoreClaim({CORE + 1}, pytest.fail).release()
     waiting = threading.Thread(target=lambda: second.put(CoreClaim({CORE, CORE + 1}, said.put)), daemon=True)
     waiting.start()
-    assert f"waiting for another run, of process {os.getpid()}, that measures on core {CORE}" == said.get(timeout=60)
+    assert f"waiting for another run, of process {os.getpid()}, that measures on core {CORE}" == said.get(
+        timeout=TIMEOUT_S
+    )
     assert second.empty()
     first.release()
-    second.get(timeout=60).release()
+    second.get(timeout=TIMEOUT_S).release()
 
 
 def test_a_claim_ends_with_its_process() -> None:
     """Nothing is left behind by a run that was killed."""
     code = f"import os; from wirebench.targets.cores import CoreClaim; c = CoreClaim([{CORE + 2}], print); os._exit(9)"
-    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode
+    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=TIMEOUT_S).returncode
     CoreClaim({CORE + 2}, pytest.fail).release()
 
 
@@ -360,9 +363,7 @@ def test_cores_are_busy_whoever_uses_them() -> None:
     burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         os.sched_setaffinity(burner.pid, {core})
-        deadline = time.monotonic() + 30
-        while (read_cpu_s(burner.pid) or 0.0) < 0.5 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: (read_cpu_s(burner.pid) or 0.0) >= 0.5, "it has computed")
         used_s = read_cpu_s(burner.pid) or 0.0
     finally:
         burner.kill()
@@ -370,6 +371,5 @@ def test_cores_are_busy_whoever_uses_them() -> None:
     busy_s = read_cores(frozenset({core})).since(before).cpu_s
     assert busy_s is not None
     # In ticks of 10 ms. On a machine with other work it may be much more.
-    assert used_s >= 0.5
     assert busy_s >= used_s - 0.1
     assert 0.0 == read_cores(frozenset()).cpu_s

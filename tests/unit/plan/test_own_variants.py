@@ -77,36 +77,20 @@ def test_variants_are_shown_by_their_names(tmp_path: Path) -> None:
         ("application: shop.yaml\n", "application: users\n", "4: factors.variant: the built-in application has no"),
         ("[rest-v1, rest-v2]", "[rest-v1, rest-v3]", "4: factors.variant: the application has no variant 'rest-v3'"),
         ("operation: item", "operation: itme", "5: factors.operation: there is no operation or workload 'itme'"),
-        (
-            "operation: item",
-            "operation: feed",
-            "5: factors.operation: feed has no rest request, which the variant rest",
-        ),
+        ("operation: item", "operation: feed", "5: factors.operation: feed has no rest request, which the variant"),
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
         ("operation: item", "runtime: uvicorn", "5: factors.runtime: it is for the built-in application"),
         ("operation: item", "store: memory", "5: factors.store: it is for the built-in application"),
         ("operation: item", "tls: server", "5: factors.tls: it is for the built-in application"),
-        (
-            "operation: item",
-            "workers: [1, 2]",
-            "5: factors.workers: it can't be set on the variant rest-v2",
-        ),
+        ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
         ("operation: item", "concurrency: {grpc: 2}", "5: factors.concurrency.grpc: grpc is of no variant that is"),
         ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: it sends no headers"),
         ("operation: item", "operation: note\n  driver: {rest: fortio}", "6: factors.driver.rest: fortio can't drive"),
         ("operation: item", "payload: small", "5: factors.payload: must be a number of bytes or users"),
         ("operation: item", "stream_items: 5", "5: factors.stream_items: item is no stream"),
-        (
-            "[rest-v1, rest-v2]\n  operation: item",
-            "lines\n  operation: line\n  driver: k6",
-            "6: factors.driver: k6 can't",
-        ),
+        ("[rest-v1, rest-v2]\n  operation: item", "lines\n  operation: line\n  driver: k6", "6: factors.driver: k6"),
         ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
-        (
-            "{window_s: 1}",
-            "{workloads: {item: {sequence: [note]}}}",
-            "6: load.workloads.item: an operation has the same",
-        ),
+        ("{window_s: 1}", "{workloads: {item: {sequence: [note]}}}", "6: load.workloads.item: an operation has the"),
     ],
 )
 def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, expected: str) -> None:
@@ -150,22 +134,10 @@ def test_the_target_is_where_all_variants_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "load", "expected"),
     [
-        (
-            "",
-            "{model: open}",
-            "factors.variant: the variant grpc is at shop.example.com:443, not on this machine, and has",
-        ),
+        ("", "{model: open}", "factors.variant: the variant grpc is at shop.example.com:443, not on this machine,"),
         ("limit: {rate_per_s: 5, connections: 2}, ", "{}", "load.model: the variant grpc .* only an open load keeps"),
-        (
-            "limit: {rate_per_s: 4, connections: 2}, ",
-            "{model: open}",
-            "factors.rate_per_s: .* its limit is 4 requests/s",
-        ),
-        (
-            "limit: {rate_per_s: 5, connections: 1}, ",
-            "{model: open}",
-            "factors.concurrency: .* its limit is 1 connections",
-        ),
+        ("limit: {rate_per_s: 4, connections: 2}, ", "{model: open}", "factors.rate_per_s: .* its limit is 4"),
+        ("limit: {rate_per_s: 5, connections: 1}, ", "{model: open}", "factors.concurrency: .* its limit is 1"),
         ("limit: {rate_per_s: 5, connections: 2}, ", "{model: open}", ""),
     ],
 )
@@ -253,10 +225,7 @@ def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> 
         ("variant: pods, memory_limit_mib: 100", "memory_limit_mib: it can't be set on pods"),
         ("variant: pods, balancing: service", "pods is a Deployment without a Service"),
         ("variant: chart, placement: same-pod", "the load can't run in the pods of chart"),
-        (
-            "variant: chart, traffic_distribution: any, replicas: 2, placement: same-node",
-            "a run doesn't change the Service of chart",
-        ),
+        ("variant: chart, traffic_distribution: any, replicas: 2, placement: same-node", "a run doesn't change the"),
         ("variant: chart, replicas_max: 4", "a run sets no autoscaler for chart"),
         ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
         ("variant: theirs, disruption: kill-pod", "theirs runs in the namespace lab"),

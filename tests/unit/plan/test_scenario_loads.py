@@ -42,11 +42,7 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
         ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
         ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
         ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
-        (
-            "payload: profile",
-            "payload: huge",
-            "5: factors.payload: must be one of small, profile, list, batch, 512k, or",
-        ),
+        ("payload: profile", "payload: huge", "5: factors.payload: must be one of small, profile, list, batch, 512k,"),
         ("payload: profile", "payload: 0", "5: factors.payload: must be one of small, profile, list, batch, 512k, or"),
         ("payload: profile", "payload: true", "5: factors.payload: must be one of small"),
         ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
@@ -60,11 +56,7 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
         ),
         ("users: 9", "users: 0", "12: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
         ("  payload: profile", "  workers: 2", "on 2 workers with a store in each one's memory"),
-        (
-            "  payload: profile",
-            "  driver: {grpc: ghz}",
-            "5: factors.driver.grpc: ghz can't drive crud: it sends one call over",
-        ),
+        ("  payload: profile", "  driver: {grpc: ghz}", "5: factors.driver.grpc: ghz can't drive crud: it sends one"),
         ("  concurrency: 10", "  concurrency: 4", "13: load.workloads.shop.clients.editors: none of 4 users is one of"),
         ("    crud:", "    Crud:", "9: load.workloads.Crud"),
     ],
@@ -139,11 +131,7 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
         ),
         ("calls: 500", "calls: 500, generators: 2", "3: load.generators: several generators have no common order"),
         ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver.grpc: ghz sends for a time, and not a number"),
-        (
-            "grpc]}",
-            "grpc], concurrency: 1000}",
-            "3: load.calls: 500 calls on each of 1000 connections are over 100,000",
-        ),
+        ("grpc]}", "grpc], concurrency: 1000}", "3: load.calls: 500 calls on each of 1000 connections are over"),
         ("grpc]}", "grpc], rate_per_s: 10}", "2: factors.rate_per_s: a load of calls has no rate"),
     ],
 )
@@ -180,11 +168,7 @@ def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load:
         ),
         ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
         ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
-        (
-            "rate_per_s: 10",
-            "spawn_rate_per_s: 9, model: open",
-            "3: load.spawn_rate_per_s: an open load has no spawn_rate_per_s",
-        ),
+        ("rate_per_s: 10", "spawn_rate_per_s: 9, model: open", "3: load.spawn_rate_per_s: an open load has no"),
     ],
 )
 def test_spawn_rates_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
@@ -224,16 +208,8 @@ def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
         ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
         ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
         ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
-        (
-            "{phases:",
-            "{sequence: [users.get], phases:",
-            "7: load.workloads.crud: needs either a sequence of operations",
-        ),
-        (
-            "{phases: [",
-            "{clients: {a: {phases: [users.get]}}, phases: [",
-            "7: load.workloads.crud.clients.a: phases are",
-        ),
+        ("{phases:", "{sequence: [users.get], phases:", "7: load.workloads.crud: needs either a sequence of"),
+        ("{phases: [", "{clients: {a: {phases: [users.get]}}, phases: [", "7: load.workloads.crud.clients.a: phases"),
         ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
         ("crud}", "crud, workers: 2}", "on 2 workers with a store in each one's memory"),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ import pytest
 
 from tests.support.command_line import wirebench
 from tests.support.report_run import RunBuilder, cell
+from tests.support.waiting import run_program
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_machine
 from wirebench.results.index import (
@@ -239,9 +239,7 @@ with IndexFollower(find_database_url(folder), folder, warn) as follower:
         writer.add(record)
     writer.update(status="complete")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script, run.folder, tmp_path], capture_output=True, text=True, check=False, timeout=100
-    )
+    done = run_program([sys.executable, "-c", script, run.folder, tmp_path])
     assert (0, "", 1) == (done.returncode, done.stderr, done.stdout.count("warning:"))
     assert run.records == load_run(tmp_path / NAME).records
     with Index(find_database_url(tmp_path)) as index:

@@ -15,7 +15,7 @@ from tests.support.report_run import RunBuilder
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.run_info import RunInfo
 from wirebench.results.progress import RunProgress, write_progress
-from wirebench.results.runs import DamagedRun, Run, RunWriter, find_run, list_runs, load_run, make_run_id
+from wirebench.results.runs import DamagedRun, RunWriter, find_run, load_run, make_run_id
 
 
 def info(
@@ -139,18 +139,6 @@ def test_a_damaged_run_is_named(tmp_path: Path, content: str) -> None:
     assert error.value.hint.endswith("choose another run")
 
 
-def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
-    """The list goes on past it, and says why it can't be read."""
-    good = [RunWriter(tmp_path, info(f"2026010{day}T120000Z-quick")).folder for day in (1, 3)]
-    damaged = tmp_path / "20260102T120000Z-quick"
-    damaged.mkdir()
-    (damaged / "run.json").write_bytes(b"\xff\x00")
-    listed = list(list_runs(tmp_path))
-    assert [good[0], damaged, good[1]] == [run.folder for run in listed]
-    assert [Run, DamagedRun, Run] == [type(run) for run in listed]
-    assert good[1] == find_run("last", tmp_path).folder
-
-
 def test_the_last_run_is_the_last_that_can_be_read(tmp_path: Path) -> None:
     """Newer ones that are damaged are told of; without any that is whole there is no last one."""
     whole = RunWriter(tmp_path, info("20260101T120000Z-quick")).folder
@@ -185,14 +173,6 @@ def test_a_process_id_that_cannot_be_one_is_of_no_process(tmp_path: Path) -> Non
     assert "incomplete" == load_run(RunWriter(tmp_path, info(pid=10**20)).folder).info.status
 
 
-def test_runs_are_looked_for_in_a_folder_only(tmp_path: Path) -> None:
-    """A file that is given as the folder of the runs is wrong usage."""
-    (tmp_path / "file").write_text("")
-    for call in (lambda: find_run("last", tmp_path / "file"), lambda: list(list_runs(tmp_path / "file"))):
-        with pytest.raises(UsageError, match="not a folder"):
-            call()
-
-
 def test_a_record_without_a_factor_is_refused(tmp_path: Path) -> None:
     """What lacks a factor can be compared with nothing: it is named when it is read."""
     folder = RunWriter(tmp_path, info()).folder
@@ -205,13 +185,6 @@ def test_a_record_without_a_factor_is_refused(tmp_path: Path) -> None:
     record.write_text(json.dumps(data))
     with pytest.raises(WirebenchError, match=r"cell\.json: factors: lacks driver"):
         load_run(folder)
-
-
-def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    """A results folder below a file is refused in one line."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(WirebenchError, match="can't write"):
-        RunWriter(tmp_path / "file", info())
 
 
 def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
+from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers import K6, Job
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe
@@ -127,7 +128,7 @@ def test_generators_start_when_all_are_there_and_add_up() -> None:
     assert not started.acquire(timeout=0.3)
     act(2)
     for each in threads:
-        each.join(timeout=10)
+        each.join(timeout=TIMEOUT_S)
     assert {(0, 60), (1, 20), (2, 30)} == set(totals)
 
 

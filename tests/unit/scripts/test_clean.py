@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.system.paths import ROOT
 
 SCRIPTS = ROOT / "scripts"
@@ -27,7 +28,7 @@ def check(folder: Path, file: str, docker: str) -> subprocess.CompletedProcess[s
     program.chmod(0o755)
     environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
     command = [folder / "scripts/check-unused"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return run_program(command, env=environment)
 
 
 def engine(label: str) -> str:
@@ -57,7 +58,9 @@ def test_a_postgresql_that_runs_is_ended_first(tmp_path: Path) -> None:
             running.kill()
     assert 1 == refused.returncode
     assert "next: make postgres-down clean" in refused.stderr
-    again = subprocess.run([tmp_path / "project/scripts/check-unused"], capture_output=True, timeout=30, check=False)
+    again = subprocess.run(
+        [tmp_path / "project/scripts/check-unused"], capture_output=True, timeout=TIMEOUT_S, check=False
+    )
     assert (0, b"") == (again.returncode, again.stderr)
 
 

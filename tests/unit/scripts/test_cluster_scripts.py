@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import yaml
 
 from tests.support.locks import normalize_name, read_lock
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 RUNTIME = ROOT / "images/offline/runc"
@@ -48,7 +48,7 @@ def run_runtime(folder: Path, *arguments: str) -> str:
         pytest.skip("jq is missing; make docker-up installs it with the engine")
     environment = {**os.environ, "PATH": f"{RUNTIME.parent}:{folder}:{os.environ['PATH']}"}
     command = without_capability([str(RUNTIME), *arguments])
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=30)
+    done = run_program(command, env=environment, check=True)
     return done.stdout.strip()
 
 
@@ -170,7 +170,7 @@ def test_results_are_as_they_were_unless_it_is_said(tmp_path: Path, said: str, b
     text = f"include {ROOT}/make/cluster.mk\nshown:\n\t@echo '$(HAS_RESULTS)'\n"
     (tmp_path / "Makefile").write_text(text)
     command = ["make", "--silent", "--directory", str(tmp_path), "shown", f"RESULTS={said}"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    done = run_program(command, check=True)
     assert ("yes" if expected else "") == done.stdout.strip()
 
 
@@ -179,7 +179,7 @@ def test_the_load_image_holds_all_that_its_program_imports() -> None:
     script = (ROOT / "scripts/cluster/images").read_text(encoding="utf-8")
     (listed,) = re.findall(r"wirebench/\{([a-z,]+)\}", script)
     program = "import sys, wirebench.run.load_pod.main; print(*(m for m in sys.modules if m.startswith('wirebench.')))"
-    imported = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    imported = run_program([sys.executable, "-c", program], check=True).stdout
     parts = {name.split(".")[1] for name in imported.split()}
     packages = {part for part in parts if (ROOT / "wirebench" / part).is_dir()}
     assert packages <= set(listed.split(","))
@@ -196,7 +196,7 @@ def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> Non
     (tools / "kubectl").write_text("#!/bin/sh\n")
     (tools / "kubectl").chmod(0o755)
     command = [str(tmp_path / "scripts/cluster/deploy"), "grafana"]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    result = run_program(command)
     assert 1 == result.returncode
     assert "its image can't be pulled here" in result.stderr
     assert ".venv/bin/wirebench serve --live shows the first rows of its dashboards in the browser" in result.stderr
@@ -213,7 +213,7 @@ def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     for name in ("kubectl", "helm"):
         (tools / name).write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" END >>{tmp_path}/{name}.txt\n')
         (tools / name).chmod(0o755)
-    subprocess.run([tmp_path / "scripts/cluster/deploy", "up"], check=True, capture_output=True, text=True, timeout=30)
+    run_program([tmp_path / "scripts/cluster/deploy", "up"], check=True)
 
     values: dict[str, str] = {}
     for call in (tmp_path / "helm.txt").read_text().split("END\n"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.locks import normalize_name, read_lock
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 PROJECTS = ("pyproject.toml", "services/python/pyproject.toml", "proto/pyproject.toml")
@@ -70,13 +71,13 @@ def test_locust_lock_holds_the_driver() -> None:
 def print_commands(target: str) -> str:
     """Return what make would run to make a file anew."""
     command = ["make", "--dry-run", "--always-make", "--no-print-directory", target]
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return run_program(command, cwd=ROOT, check=True).stdout
 
 
 def test_what_installs_the_packages_is_installed_by_its_hash() -> None:
     """`make setup` takes uv's entry out of the lock, and nothing else: pip fetches whatever has a hash there."""
     (extract,) = re.findall(r"(?m)^(awk .*?) \|", print_commands(".venv/bin/uv"))
-    entry = subprocess.run(["bash", "-c", extract], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    entry = run_program(["bash", "-c", extract], cwd=ROOT, check=True).stdout
     assert [f"uv=={read_lock('bench.lock')['uv']}"] == re.findall(r"(?m)^\S+==[^ ]+", entry)
     assert "--hash=sha256:" in entry
 
@@ -90,5 +91,5 @@ def test_where_uv_fails_pip_installs(tmp_path: Path, uv_status: int, expected: s
         (programs / name).write_text(f"#!/usr/bin/env bash\n{script}\n")
         (programs / name).chmod(0o755)
     (install,) = re.findall(r"(?m)bench\.lock\" (bash -c .*)$", print_commands(".venv/.packages"))
-    done = subprocess.run(["bash", "-c", install], cwd=tmp_path, check=True, capture_output=True, text=True)
+    done = run_program(["bash", "-c", install], cwd=tmp_path, check=True)
     assert expected == done.stdout

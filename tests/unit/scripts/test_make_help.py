@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 MAKEFILE = """\
@@ -21,7 +21,7 @@ not-shown:
 def shown(columns: int, *files: Path) -> list[str]:
     """Return the lines of the help."""
     command = ["awk", "-v", f"columns={columns}", "-f", str(ROOT / "scripts/help.awk"), *map(str, files)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return run_program(command, check=True).stdout.splitlines()
 
 
 def test_texts_stand_below_each_other(tmp_path: Path) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
+from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 
 def command_of(*arguments: str) -> str:
     """Return the last command that make would run."""
     environment = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", *arguments],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+    done = run_program(["make", "--dry-run", "--no-print-directory", *arguments], cwd=ROOT, env=environment, check=True)
     last = done.stdout.replace("\\\n", " ").splitlines()[-1]
     return " ".join(last.split())
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.printed_commands import parse
+from tests.support.waiting import run_program
 from wirebench.cli.options import parse_duration_s
 from wirebench.system.paths import ROOT
 
@@ -24,7 +24,7 @@ def make(*arguments: str) -> list[str]:
     command = ["make", "--no-print-directory", "--directory", str(ROOT), *arguments]
     # A `make test` around this one passes its own variables on.
     own = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MFLAGS", *VARIABLES}}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=own)
+    done = run_program(command, check=True, env=own)
     return done.stdout.splitlines()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.system.paths import ROOT
 
 WRITTEN_BY_HAND = {"__init__.py", "py.typed", "README.md"}
@@ -17,7 +18,7 @@ GENERATED_FOLDERS = ("proto/python/wirebench_proto", "services/go/internal/pb", 
 def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, bytes]:
     """Return the files that `make proto` would write, by their paths in the project."""
     folder = tmp_path_factory.mktemp("generated")
-    subprocess.run([ROOT / "scripts/generate-proto", folder], check=True, timeout=120)
+    subprocess.run([ROOT / "scripts/generate-proto", folder], check=True, timeout=TIMEOUT_S)
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -46,7 +47,7 @@ def test_protos_and_application_file_have_to_agree(tmp_path: Path) -> None:
     (tmp_path / "applications/users.yaml").write_text(text.replace("POST /upper", "POST /shout"))
     environment = {**os.environ, "WIREBENCH_ROOT": str(tmp_path)}
     command = [ROOT / "scripts/generate-proto", tmp_path]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(command, env=environment)
 
     assert done.returncode != 0
     expected = "error: echo.upper is POST /upper in the proto, and POST /shout in the application file"

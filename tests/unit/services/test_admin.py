@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
-import time
 from pathlib import Path
 
 from wirebench_services.admin import serve_admin
 from wirebench_services.settings import SocketSettings, read_settings
 
+from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.system.ports import reserve_ports
+from wirebench.system.readiness import accepts_connections
 
 
 def fetch(port: int, path: str) -> tuple[int, str]:
     """Return the status and the text, once the port listens."""
-    deadline = time.monotonic() + 20
-    while True:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        except ConnectionRefusedError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        finally:
-            connection.close()
+    wait_until(lambda: accepts_connections("127.0.0.1", port), "the port listens")
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)) as connection:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
 
 
 def test_a_metrics_file_that_is_being_created_is_no_fault(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tests.support.cgroups import (
     write_v1,
     write_v2,
 )
+from tests.support.waiting import TIMEOUT_S
 from wirebench.system.cgroup_agent import PodCgroups, make_server
 
 
@@ -106,7 +107,7 @@ def port(v2: Path) -> Iterator[int]:
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, Any]:
     """Return what the agent answers."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
     connection.putrequest(method, path)
     connection.endheaders()
     response = connection.getresponse()

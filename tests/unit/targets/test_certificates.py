@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import TIMEOUT_S
 from wirebench.system.paths import ROOT
 from wirebench.targets.certificates import CertificateFolder
 from wirebench.targets.kubernetes import values
 from wirebench.targets.kubernetes.endpoints import find_pod_name
 from wirebench.targets.kubernetes.secrets import list_server_names
-
-TIMEOUT_S = 10
 
 
 @pytest.fixture
