@@ -51,7 +51,7 @@ def test_a_run_is_in_the_index_at_once(tiny: tuple[Run, dict[str, Any]]) -> None
         found = {row.cell: row.p99_ms for row in index.results(Filters()).rows}
         assert [(8, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
         assert 0 == index.catch_up(run.folder.parent).runs
-    assert {cell["cell"]: pytest.approx(cell["p99"]) for cell in printed["cells"]} == found
+    assert {cell["cell"]: pytest.approx(cell["p99_ms"]) for cell in printed["cells"]} == found
 
 
 def test_driver_and_server_count_the_same_requests(tiny: tuple[Run, dict[str, Any]]) -> None:

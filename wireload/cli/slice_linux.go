@@ -11,7 +11,7 @@ import (
 const sliceNS = 100_000
 
 // shortenSlices asks Linux for short time slices. A program that is woken with a shorter slice than the one that runs
-// doesn't wait for the end of the other's, which takes up to 3 ms: requests would leave late, and replies would be read
+// doesn't wait for the end of the other's, which takes some milliseconds: requests would leave late, and replies would be read
 // late. It takes no share of the CPU from others and no privilege. Before Linux 6.12 it has no effect.
 func shortenSlices() {
 	// A thread that isn't reached yet may start another; the others pass their slice on.
