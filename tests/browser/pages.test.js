@@ -123,9 +123,11 @@ test("two runs are chosen in the table and compared, the older as base", async (
   await page.getByRole("button", { name: "Compare two" }).click();
   assert.equal(new URL(page.url()).search, `?base=${BASE}&head=${HEAD}`);
   assert.match(await text(page.locator(".summary")), /16 cells in both runs/);
-  assert.equal(await page.locator(".claim").count(), 16);
-  assert.equal(await page.locator(".claim").first().locator("circle").count(), 3);
-  assert.match(await text(page.getByRole("table")), /head \/ base/);
+  const [changes, figures] = await page.getByRole("table").all();
+  assert.equal(await changes.locator("tbody tr:has(.badge)").count(), 16);
+  assert.match(await text(figures), /head \/ base/);
+  assert.equal(await page.locator(".forest").count(), 16);
+  assert.equal(await page.locator(".forest").first().locator("circle").count(), 3);
 });
 
 test("runs that can't be compared, or too few, get a clear word", async (t) => {
