@@ -218,7 +218,7 @@ def _announced_ports(process: subprocess.Popen[bytes], log: Path) -> tuple[int, 
     found: list[re.Match[str]] = []
 
     def announced() -> bool:
-        assert process.poll() is None, log.read_text()
+        assert process.poll() is None, f"it ended with status {process.poll()}: {log.read_text()}"
         found.extend(announcement.finditer(log.read_text()))
         return bool(found)
 
