@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run, capsys: 
     ) == said
     print_run(run, make_console())
     assert f"! {said}\n" in capsys.readouterr().out
-    assert said.replace("'", "&#39;") in render(run)
+    shown = re.sub(r"`(.+?)`", r"<code>\1</code>", said.replace("'", "&#39;"))
+    assert shown in render(run)
     assert said in list_caveats(run)
 
 
