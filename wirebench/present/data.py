@@ -24,7 +24,6 @@ from wirebench.present.scaling import describe_scalings
 from wirebench.present.sentences import describe_comparison, describe_gain
 
 _View = TypeVar("_View")
-_MISSING = object()
 
 
 def make_view(kind: type[_View], *sources: object, **own: object) -> _View:
@@ -34,8 +33,8 @@ def make_view(kind: type[_View], *sources: object, **own: object) -> _View:
     """
     found: dict[str, Any] = dict(own)
     for name in (field.name for field in fields(kind) if field.name not in own):  # type: ignore[arg-type]
-        values = (getattr(each, name, _MISSING) for each in sources)
-        found[name] = _simplify(next(value for value in values if value is not _MISSING))
+        source = next((each for each in sources if hasattr(each, name)), sources[0])
+        found[name] = _simplify(getattr(source, name))
     return kind(**found)
 
 

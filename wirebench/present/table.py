@@ -162,50 +162,40 @@ def _list_terminal_columns() -> Iterator[TableColumn]:
 
 def make_verdict_table(comparisons: Iterable[Comparison]) -> FigureTable:
     """Return the ratios of comparisons with their intervals, by situation, and what they support."""
-    return replace(_make_ratio_table(comparisons, (), sentences.list_remarks), subject="ratio")
+    return replace(_make_ratio_table(comparisons, sentences.list_remarks), subject="ratio")
 
 
 def make_change_table(changes: Iterable[CellChange]) -> FigureTable:
     """Return the ratios of head to base with their intervals, by situation; and where there is room, the figures."""
-    changes = tuple(changes)
-    judged = _name_judged(changes)
-    sides = [
-        TableColumn(side, judged, partial(_format_judged, side=side), is_optional=True) for side in ("base", "head")
-    ]
-    return _make_ratio_table(changes, sides, list_change_remarks)
+    return _make_ratio_table(changes, list_change_remarks, sides=("base", "head"))
 
 
 def _make_ratio_table(
-    pairs: Iterable[CellPair], more_columns: Iterable[TableColumn], list_notes: Callable[[Any], Iterable[str]]
+    pairs: Iterable[CellPair], list_notes: Callable[[Any], Iterable[str]], sides: Sequence[str] = ()
 ) -> FigureTable:
     groups: dict[str, list[_TableRow]] = {}
     for each in pairs:
         situation, name = sentences.locate_pair(each)
         groups.setdefault(situation, []).append((name, (), each))
-    return make_table(groups, (*_list_ratio_columns(groups), *more_columns), list_notes)
+    return make_table(groups, _list_ratio_columns(groups, sides), list_notes)
 
 
-def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]]) -> Iterator[TableColumn]:
-    """Yield the verdict, and the ratio of each metric that is shown of any of these pairs."""
+def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]], sides: Sequence[str]) -> Iterator[TableColumn]:
+    """Yield the verdict, the ratio of each metric that is shown of any of these pairs, and the figures of the sides."""
     pairs: list[CellPair] = [pair for group in groups.values() for *_, pair in group]
-    judged = _name_judged(pairs)
+    metrics = {pair.metric.column for pair in pairs}
+    judged = metrics.pop() if len(metrics) == 1 else ""
     yield TableColumn("verdict", judged and f"on {judged}", sentences.name_verdict)
     for name in dict.fromkeys(name for pair in pairs for name in sentences.list_metrics(pair)):
         yield TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name))
+    for side in sides:
+        yield TableColumn(side, judged, partial(_format_side, side=side), is_optional=True)
 
 
-def _name_judged(pairs: Iterable[CellPair]) -> str:
-    """Return the column of the metric that all verdicts are on; empty where they are on several."""
-    judged = {pair.metric.column for pair in pairs}
-    return judged.pop() if len(judged) == 1 else ""
-
-
-def _format_judged(change: CellChange, side: str) -> str:
-    return _format_side(change, change.metric, side)
-
-
-def _format_side(change: CellChange, metric: Metric, side: str) -> str:
-    return format_metric(metric, (change.baseline if side == "base" else change.subject).figure(metric))
+def _format_side(pair: CellPair, side: str, metric: Metric | None = None) -> str:
+    """Return a metric, or the judged one, of one side of a pair."""
+    metric = metric or pair.metric
+    return format_metric(metric, (pair.baseline if side == "base" else pair.subject).figure(metric))
 
 
 def make_side_table(changes: Iterable[CellChange], names: Collection[str]) -> FigureTable:
@@ -216,8 +206,8 @@ def make_side_table(changes: Iterable[CellChange], names: Collection[str]) -> Fi
         title = describe_common_factors(change.subject.factors)
         groups[title] = [(metric.heading, (), (change, metric)) for metric in metrics]
     columns = (
-        TableColumn("base", "", lambda of: _format_side(of[0], of[1], "base")),
-        TableColumn("head", "", lambda of: _format_side(of[0], of[1], "head")),
+        TableColumn("base", "", lambda of: _format_side(of[0], "base", of[1])),
+        TableColumn("head", "", lambda of: _format_side(of[0], "head", of[1])),
         TableColumn("head / base", "", lambda of: sentences.format_interval(of[0].ratios[of[1].name])),
     )
     return replace(make_table(groups, columns), subject="figure")

@@ -162,7 +162,8 @@ def _open(
     try:
         return subprocess.Popen(list(map(str, arguments)), env=own, start_new_session=True, **options)
     except OSError as error:
-        raise ProcessError(f"can't start {name}: {error.strerror}: {error.filename}", "run `make setup`") from error
+        why = ": ".join(filter(None, (error.strerror, error.filename)))
+        raise ProcessError(f"can't start {name}: {why}", "run `make setup`") from error
 
 
 def read_cpu_s(pid: int) -> float | None:

@@ -95,6 +95,24 @@ func TestALoadThatFallsShortSaysSo(t *testing.T) {
 	}
 }
 
+func TestAStreamThatOutlastsTheLoadIsNoFailure(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for item := time.NewTicker(time.Millisecond); r.Context().Err() == nil; <-item.C {
+			if _, err := w.Write([]byte("data: {}\n\n")); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+		}
+	}))
+	t.Cleanup(server.Close)
+	output := filepath.Join(t.TempDir(), "out.json")
+	exit, out, log := run(t, "rest", server.URL, "--stream", "-c", "1", "-d", "300ms", "--warmup", "0s", "--output", output)
+	if file := read(t, output); exit != 0 || file.RequestsTotal[histogram.OK] != 0 || file.Streams.Items == 0 {
+		t.Errorf("exit %d, %v, %s, %s", exit, file.RequestsTotal, out, log)
+	}
+}
+
 func TestALoadByHandSpeaksHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {

@@ -188,7 +188,11 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 	if err := printSummary(out, measured); err != nil {
 		return err
 	}
-	if measured.RequestsTotal[histogram.OK] == 0 && ctx.Err() == nil {
+	received := measured.RequestsTotal[histogram.OK]
+	if measured.Streams != nil {
+		received += measured.Streams.Items
+	}
+	if received == 0 && ctx.Err() == nil {
 		return errors.New("no request succeeded")
 	}
 	return nil

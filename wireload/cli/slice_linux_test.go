@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ func TestAllThreadsHaveShortSlices(t *testing.T) {
 		t.Skipf("this kernel has no time slices to choose: %v", err)
 	}
 	shortenSlices()
-	go func() { runtime.LockOSThread(); select {} }() // One that is started later.
+	startThreads(t)
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
@@ -26,4 +27,20 @@ func TestAllThreadsHaveShortSlices(t *testing.T) {
 			t.Errorf("thread %d has %+v", id, now)
 		}
 	}
+}
+
+// startThreads starts some, which end with the test.
+func startThreads(t *testing.T) {
+	var running sync.WaitGroup
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) })
+	for range 8 {
+		running.Add(1)
+		go func() {
+			runtime.LockOSThread()
+			running.Done()
+			<-ended
+		}()
+	}
+	running.Wait()
 }
