@@ -51,6 +51,11 @@ _DEFAULT = (
     ("stall", "open-200"),
     *itertools.product(["null"], ["closed-1", "closed-8", "closed-64"]),
 )
+#: What is measured of wireload besides, so that all its limits are checked.
+_OF_WIRELOAD = (
+    *itertools.product(["two-modes", "pareto"], ["closed-1", "closed-64", "open-400", "open-5000"]),
+    *itertools.product(["stall"], ["closed-1", "closed-8", "closed-64"]),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,8 @@ def select_cases(
         if DRIVERS[driver].read_version() is None:
             raise UsageError(f"{driver} is not installed", f"run `{DRIVERS[driver].setup}`")
     installed = [name for name, driver in DRIVERS.items() if driver.read_version() and name in (drivers or DRIVERS)]
-    conditions = itertools.product(behaviours, loads) if behaviours and loads else iter(_DEFAULT)
+    conditions = tuple(itertools.product(behaviours, loads)) if behaviours and loads else (*_DEFAULT, *_OF_WIRELOAD)
+    of_wireload = () if behaviours and loads else _OF_WIRELOAD
     cases = [
         Case(behaviour, load, transport, driver)
         for behaviour, load in conditions
@@ -87,6 +93,7 @@ def select_cases(
         for driver in TRANSPORTS[transport].drivers
         # Without a response clock an open load hides what it was sent for.
         if driver in installed and not (LOADS[load].rate_per_s and FACTS[driver].no_open_load)
+        if driver == "wireload" or (behaviour, load) not in of_wireload
     ]
     if not cases:
         raise UsageError("no driver can send these loads", "choose others: make accuracy ARGS=--help")

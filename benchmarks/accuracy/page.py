@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Template
 
@@ -14,7 +16,7 @@ from benchmarks.accuracy.measure import merge_repetitions
 from wirebench.drivers import Histogram
 from wirebench.measure.truth import TruthMeasurement, compute_error_ms
 from wirebench.model.contract import TRANSPORTS, Transport
-from wirebench.model.histogram_file import OK
+from wirebench.model.histogram_file import CLOCKS, OK
 from wirebench.present.charts import file as chart_file
 from wirebench.present.charts import lines
 from wirebench.present.charts.file import Panel
@@ -26,6 +28,10 @@ from wirebench.present.numbers import ABSENT
 from wirebench.system.files import make_write_error, write_atomic
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+#: How far wireload may be off: in ms, and as a share of the truth; and how far its transports may be apart, in ms.
+_LIMITS = {"p50": (0.1, 0.01), "p90": (0.1, 0.01), "p99": (0.2, 0.02), "p99.9": (0.5, 0.02)}
+_STALL_LIMIT = (0.0, 0.01)
+_APART_MS_MAX = {"p50": 0.05, "p99": 0.15}
 _HEADER = ("driver", "transport", "clock", "requests/s", *_QUANTILES, "p99 error of each repetition, ms")
 _FRAME = PlotFrame(width=270, labels_apart=40)
 _TEMPLATE = Template(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"), keep_trailing_newline=True)
@@ -68,7 +74,7 @@ def make_rows(result: Result) -> Iterator[tuple[str, ...]]:
     failed, dropped = sum(counts.values()) - counts[OK], merged.file.dropped_iterations
     remarks = {"failed": failed, "dropped": dropped, "without kernel timestamp": merged.unstamped}
     rate = ", ".join([f"{counts[OK] / merged.window_s:,.0f}", *(f"{n:,} {what}" for what, n in remarks.items() if n)])
-    for clock in ("service", "response"):
+    for clock in CLOCKS:
         if (measured := merged.file.merge_histograms(clock)).count:
             cells = [_compare(compute_error_ms(merged.truth, measured, each)) for each in _QUANTILES.values()]
             own = [compute_error_ms(each.truth, each.file.merge_histograms(clock), 0.99) for each in result.repetitions]
@@ -111,6 +117,7 @@ def write_page(path: Path, results: Sequence[Result], facts: Sequence[str]) -> N
         facts=facts,
         behaviours={each: BEHAVIOURS[each] for each, _ in by_condition},
         summary=_summarise(results),
+        limits=_check_limits(results),
         conditions=conditions,
         table=_make_table,
     )
@@ -132,6 +139,43 @@ def _summarise(results: Sequence[Result]) -> tuple[Sequence[str], Sequence[Seque
     loads = [load for load in LOADS if any(load in own for own in found.values())]
     rows = [(*name, *(own.get(load, ABSENT) for load in loads)) for name, own in found.items()]
     return (("driver", "transport", *(str(LOADS[load]) for load in loads)), rows) if rows else None
+
+
+def _check_limits(results: Sequence[Result]) -> dict[str, Any] | None:
+    """Return how many errors of wireload there are, tables of those over their limit, and the same between transports.
+
+    None without wireload. What the null server is sent is at the ceiling, where no limit holds.
+    """
+    over, apart, count = [], [], 0
+    by_transport: dict[tuple[str, str, str], list[float]] = {}
+    for result in results:
+        case, merged = result.case, result.merged
+        if case.driver != "wireload" or case.behaviour == "null":
+            continue
+        condition = f"{case.behaviour}: {LOADS[case.load]}"
+        for clock, (name, quantile) in itertools.product(CLOCKS, _QUANTILES.items()):
+            error = compute_error_ms(merged.truth, merged.file.merge_histograms(clock), quantile)
+            if not error:
+                continue
+            count += 1
+            by_transport.setdefault((condition, clock, name), []).append(error[1])
+            share_of = _STALL_LIMIT if (case.behaviour, clock) == ("stall", "response") else _LIMITS[name]
+            limit_ms = share_of[0] + share_of[1] * error[0]
+            if abs(error[1]) > limit_ms:
+                figures = (f"{error[0]:.3f}", f"{error[1]:+.3f}", f"{limit_ms:.3f}")
+                over.append((condition, case.transport, clock, name, *figures))
+    if not count:
+        return None
+    pairs = {key: max(own) - min(own) for key, own in by_transport.items() if len(own) > 1 and key[-1] in _APART_MS_MAX}
+    for key, apart_ms in pairs.items():
+        if apart_ms > (limit_ms := _APART_MS_MAX[key[-1]]):
+            apart.append((*key, f"{apart_ms:.3f}", f"{limit_ms:.3f}"))
+    return {
+        "count": count,
+        "over": (("load", "transport", "clock", "percentile", "truth, ms", "error, ms", "limit, ms"), over),
+        "pairs": len(pairs),
+        "apart": (("load", "clock", "percentile", "apart, ms", "limit, ms"), apart),
+    }
 
 
 def _draw(title: str, results: Sequence[Result], looks: Mapping[str, Style]) -> Drawing:

@@ -194,3 +194,28 @@ def test_the_page_shows_both_clocks_of_merged_repetitions(tmp_path: Path) -> Non
     for picture in ("page/constant-open-400.svg", "page/null-closed-1.svg"):
         assert f"]({picture})" in text
         assert "svg" in ET.parse(tmp_path / picture).getroot().tag  # noqa: S314 - our own
+
+
+def test_the_page_lists_what_is_over_the_limits_of_wireload(tmp_path: Path) -> None:
+    """Each error with its limit, and how far the transports are apart; other drivers and the ceiling have none."""
+    near, far = latencies(5.1, each=1000), latencies(5.3, each=1000)
+    results = [
+        Result.of(
+            Case(behaviour, "closed-8", transport, driver), [measurement(latencies(5, each=1000), {"service": own})]
+        )
+        for behaviour, transport, driver, own in (
+            ("constant", "rest", "wireload", near),
+            ("constant", "socket", "wireload", far),
+            ("constant", "rest", "k6", latencies(9, each=1000)),
+            ("null", "grpc", "wireload", far),
+        )
+    ]
+    write_page(tmp_path / "page.md", results, [])
+    text = (tmp_path / "page.md").read_text()
+    assert "**2 of 8 are over their limit.**" in text
+    for percentile in ("p50", "p90"):
+        assert f"| constant: closed, 8 connections | socket | service | {percentile} | 5.001 | +0.299 | 0.150 |" in text
+    assert "**2 of 2 are farther apart.**" in text
+    assert "| constant: closed, 8 connections | service | p99 | 0.200 | 0.150 |" in text
+    write_page(tmp_path / "page.md", results[2:], [])
+    assert "limits" not in (tmp_path / "page.md").read_text()
