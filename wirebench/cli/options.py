@@ -221,7 +221,7 @@ Calibrate = Annotated[
     typer.Option(
         "--calibrate/--no-calibrate",
         envvar="WIREBENCH_CALIBRATE",
-        help="Look up the drivers' error, and measure it first where it is unknown: 14 s at most; a resumed run does "
+        help="Look up the drivers' error, and measure it first where it is unknown: 20 s at most; a resumed run does "
         "as it began.",
     ),
 ]

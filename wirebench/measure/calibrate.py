@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.targets import Cores
 
 #: What calibrating may add to a run.
-COARSE_S_MAX = 14.0
+COARSE_S_MAX = 20.0
 _REPETITIONS = 3
 _WARMUP_S = 0.2
 _WINDOW_S = 0.5
@@ -45,7 +45,9 @@ _OTHERS_OVERHEAD_S = 1.3
 #: faster ones on many, come to too few requests for a p99, or to the ceiling.
 _CLOSED = {1: (0, 1), 16: (0, 1, 10), CALIBRATED_CONNECTIONS_MAX: (0, 10)}
 #: Open loads: their connections, their rates as shares of the ceiling, and one that is low for any driver.
-_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S, _OPEN_SERVER_MS = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500, 1
+_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500
+#: After how many milliseconds the server answers open loads, and those of a run that measures its own in a hurry.
+_SERVER_MS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,12 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
     if DRIVER_FACTS[driver].no_open_load:
         return
     for rate_per_s in sorted({_OPEN_RATE_PER_S, *(math.ceil(share * ceiling_per_s) for share in _OPEN_SHARES)}):
-        probe = Probe(driver, transport, _OPEN_CONNECTIONS, _OPEN_SERVER_MS, rate_per_s)
+        probe = Probe(driver, transport, _OPEN_CONNECTIONS, _SERVER_MS, rate_per_s)
         yield measure_point(probe, cores, _REPETITIONS)
 
 
 def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) -> list[list[Probe]]:
-    """Return what it takes to calibrate a load of cells where it isn't, number of connections by number.
+    """Return the ceiling and the load to measure for each load of cells that isn't calibrated.
 
     Of several generators it is the share of one that is calibrated.
     Of several numbers of connections the least and the most come first: others lie between.
@@ -108,13 +110,8 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) ->
     for (driver, transport), own in loads.items():
         ordered = sorted(own, key=lambda load: (load[0], load[1] or 0))
         for concurrency, rate_per_s in dict.fromkeys((ordered[0], ordered[-1], *ordered)):
-            servers_ms = _CLOSED.get(concurrency, (0, 1, 10))
             ceiling = Probe(driver, transport, max(concurrency, FULL_CONNECTIONS), 0)
-            own_load = replace(ceiling, concurrency=concurrency)
-            if rate_per_s is None:
-                probes.append([ceiling, *(replace(own_load, server_ms=each) for each in servers_ms)])
-            else:
-                probes.append([ceiling, replace(own_load, server_ms=_OPEN_SERVER_MS, rate_per_s=rate_per_s)])
+            probes.append([ceiling, Probe(driver, transport, concurrency, _SERVER_MS, rate_per_s)])
     return probes
 
 

@@ -259,12 +259,12 @@ def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatc
 
 
 def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
-    """Of closed loads a few server times, the least and the most connections first; of open ones rate and ceiling."""
+    """And the ceiling; of closed loads the least and the most connections first."""
     cells = [rest(16), *(k6("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
     probes = plan_probes(cells, Load(), KNOWN)
     full = Probe("k6", "socket", 16, 0)
     assert [
-        *([full, *(Probe("k6", "socket", each, ms) for ms in (0, 1, 10))] for each in (2, 8, 4)),
+        *([full, Probe("k6", "socket", each, 1)] for each in (2, 8, 4)),
         [Probe("k6", "rest", 128, 0), Probe("k6", "rest", 128, 1, 300)],
     ] == probes
 
