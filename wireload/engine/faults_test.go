@@ -5,10 +5,13 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -132,6 +135,83 @@ func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusals are how an HTTP/2 server says that it has not processed a stream.
+var refusals = map[transport.Class]func(server *http2.Framer, stream uint32) error{
+	transport.Rejected: func(server *http2.Framer, stream uint32) error {
+		return server.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
+	},
+	transport.Closed: func(server *http2.Framer, stream uint32) error {
+		return server.WriteGoAway(max(stream, 2)-2, http2.ErrCodeNo, nil)
+	},
+}
+
+// forRefusals runs a test for each refusal on each HTTP/2 transport. No request is idempotent, because a refused one can
+// be sent again in any case.
+func forRefusals(t *testing.T, test func(*testing.T, protocol, transport.Class)) {
+	for _, name := range []string{"h2c", "grpc"} {
+		for class := range refusals {
+			t.Run(name+"/"+string(class), func(t *testing.T) { test(t, protocols[name], class) })
+		}
+	}
+}
+
+// refusing handles connections as a server that refuses some requests, each after a delay. It counts the requests of all
+// connections, from 1.
+func (p protocol) refusing(class transport.Class, takes time.Duration, requests *atomic.Int64, refuses func(int64) bool) func(net.Conn) {
+	return func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for n := 0; p.readRequest(r) == nil; n++ {
+			if refuses(requests.Add(1)) {
+				time.Sleep(takes)
+				_ = refusals[class](http2.NewFramer(c, nil), uint32(2*n+1))
+				continue
+			}
+			_, _ = c.Write(p.reply(n))
+		}
+	}
+}
+
+func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *testing.T) {
+	const requests, takes = 5, 50 * time.Millisecond
+	forRefusals(t, func(t *testing.T, p protocol, class transport.Class) {
+		var seen atomic.Int64
+		isFirst := func(n int64) bool { return n%2 == 1 }
+		load := p.load(serve(t, p.refusing(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
+		load.Due = schedule.AtRate(100)
+		load.Measured.ByDue = true
+		measured := measure(t, load)
+		if measured.RequestsTotal[histogram.OK] != requests || len(measured.Errors) != 0 || measured.Retried != requests || seen.Load() != 2*requests {
+			t.Fatalf("want %d successes, all at the second try, got %v, %d retried: %v",
+				requests, measured.RequestsTotal, measured.Retried, measured.Errors)
+		}
+		response, err := measured.Merged("response")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The last one also waits for those before it, less the time between their due moments.
+		const last = requests*takes - (requests-1)*10*time.Millisecond
+		if response.TotalCount() != requests || response.Min() < int64(takes)*999/1000 || response.Max() < int64(last)*999/1000 {
+			t.Errorf("want %d response times from %s to at least %s, got %d from %s to %s", requests, takes, last,
+				response.TotalCount(), time.Duration(response.Min()), time.Duration(response.Max()))
+		}
+	})
+}
+
+func TestTheThirdAttemptIsTheLast(t *testing.T) {
+	const requests = 2
+	forRefusals(t, func(t *testing.T, p protocol, class transport.Class) {
+		var seen atomic.Int64
+		load := p.load(serve(t, p.refusing(class, 0, &seen, func(int64) bool { return true })), time.Minute)
+		load.Calls = requests
+		measured := measure(t, load)
+		expectOnly(t, measured, class)
+		if seen.Load() != 3*requests || measured.Retried != 2*requests || measured.RequestsTotal[histogram.Unavailable] != requests {
+			t.Errorf("want %d failures after 3 attempts each, got %v, %d sent, %d retried",
+				requests, measured.RequestsTotal, seen.Load(), measured.Retried)
+		}
+	})
 }
 
 func TestAWriteIsNotSentAgain(t *testing.T) {
