@@ -59,7 +59,8 @@ func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
 	return nil // Unknown frames are ignored: RFC 9113, 4.1.
 }
 
-// takeReply takes what the stream itself consists of. Remainders of a stream before are left alone.
+// takeReply takes what the stream itself consists of. No other stream can be open: a connection whose stream hasn't ended
+// isn't used again.
 func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
 	if header.Type == http2.FrameData {
 		if err := c.report(header); err != nil {
