@@ -111,6 +111,17 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 	}
 }
 
+func TestATLSHandshakeThatIsNeverAnsweredTimesOut(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			load := p.load(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), 100*time.Millisecond)
+			load.Timeout = 100 * time.Millisecond
+			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+			expectOnly(t, measure(t, load), transport.Timeout)
+		})
+	}
+}
+
 // TestARequestThatMetAClosedConnectionIsSentAgain has servers close each connection at its second request, which may be
 // processed twice.
 func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
