@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,6 +94,57 @@ func TestALoadThatFallsShortSaysSo(t *testing.T) {
 	}
 	if exit != exitFailed || !strings.Contains(log, "wireload: no request succeeded") {
 		t.Errorf("got exit %d, %s", exit, log)
+	}
+}
+
+func TestALoadByHandShowsItsProgress(t *testing.T) {
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1)%2 == 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	exit, _, log := run(t, "rest", server.URL, "-c", "2", "-d", "1.9s", "--warmup", "0s")
+	want := regexp.MustCompile(`^\r  1s of 1\.9s: [1-9]\d*/s, service p50 \d+\.\d{3} ms p99 \d+\.\d{3} ms, [1-9]\d* failed *\n$`)
+	if exit != 0 || !want.MatchString(log) {
+		t.Errorf("exit %d, %q", exit, log)
+	}
+}
+
+func TestAnInterruptedLoadWritesWhatWasMeasured(t *testing.T) {
+	const answered = 10
+	for name, arguments := range map[string]func(address, output string) []string{
+		"by hand": func(address, output string) []string {
+			return []string{"rest", "http://" + address, "-c", "1", "-d", "1m", "--warmup", "0s", "--output", output}
+		},
+		"a job": func(address, output string) []string {
+			job := usersJob(address, output)
+			job["concurrency"], job["calls"], job["warmup_calls"] = 1, 0, 0
+			return []string{"run", writeJob(t, job)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			var requests atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if requests.Add(1) > answered {
+					interrupt()
+					<-r.Context().Done()
+				}
+			}))
+			t.Cleanup(server.Close)
+			output := filepath.Join(t.TempDir(), "out.json")
+			var out, log bytes.Buffer
+			exit := Main(ctx, arguments(strings.TrimPrefix(server.URL, "http://"), output), &out, &log)
+			file := read(t, output)
+			if exit != exitInterrupted || file.RequestsTotal[histogram.OK] != answered || len(file.RequestsTotal) != 1 {
+				t.Fatalf("exit %d, %v, %s, %s", exit, file.RequestsTotal, &out, &log)
+			}
+			if measured := time.Duration(file.Window.EndUnixNS - file.Window.StartUnixNS); measured >= time.Minute {
+				t.Errorf("want the part of the window that was measured, got %s", measured)
+			}
+		})
 	}
 }
 
