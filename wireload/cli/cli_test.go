@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -94,6 +95,21 @@ func TestALoadThatFallsShortSaysSo(t *testing.T) {
 	}
 	if exit != exitFailed || !strings.Contains(log, "wireload: no request succeeded") {
 		t.Errorf("got exit %d, %s", exit, log)
+	}
+}
+
+func TestALoadByHandPausesWhereItCannotConnect(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+	output := filepath.Join(t.TempDir(), "out.json")
+	exit, _, log := run(t, "rest", "http://"+listener.Addr().String(), "-c", "1", "-d", "200ms", "--warmup", "0s", "--output", output)
+	// A busy machine makes them fewer.
+	const failedMax = int64(200*time.Millisecond/dialPause) + 1
+	if failed := read(t, output).RequestsTotal[histogram.Unavailable]; exit != exitFailed || failed < 1 || failed > failedMax {
+		t.Errorf("want from 1 to %d failures, got %d: exit %d, %s", failedMax, failed, exit, log)
 	}
 }
 

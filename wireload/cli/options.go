@@ -29,6 +29,10 @@ import (
 // connectionsMax bounds the memory that connections take before the first request is sent.
 const connectionsMax = 100_000
 
+// dialPause is what a user waits by hand after a connection that couldn't be opened. Jobs have no pause: it would be part
+// of the rates and recovery times that runs compare.
+const dialPause = 10 * time.Millisecond
+
 // options are the flags of rest, grpc and socket.
 type options struct {
 	connections, connectionsMax, calls int
@@ -231,6 +235,7 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 		Duration:   o.warmup + o.duration,
 		Timeout:    o.timeout,
 		Reopen:     o.reopen,
+		DialPause:  dialPause,
 		Measured:   histogram.Options{Warmup: o.warmup, Window: o.duration},
 	}
 	if o.calls > 0 {

@@ -28,17 +28,30 @@ func (r *run) waitToSpawn(number int) bool {
 	if turn >= r.endUnixNS() {
 		return false
 	}
+	return r.pause(time.Duration(turn - r.clock.now()))
+}
+
+// pause returns false if the load is interrupted.
+func (r *run) pause(lasts time.Duration) bool {
 	select {
-	case <-time.After(time.Duration(turn - r.clock.now())):
+	case <-time.After(lasts):
 		return true
 	case <-r.ctx.Done():
 		return false
 	}
 }
 
+// send has a user send its next request. One that can't connect would otherwise try again at once, and use a whole core.
+func (r *run) send(u *user) {
+	u.perform(0)
+	if u.isUnconnected && r.load.DialPause > 0 {
+		r.pause(r.load.DialPause)
+	}
+}
+
 func (r *run) sendForDuration(u *user) {
 	for end := r.endUnixNS(); r.clock.now() < end && r.ctx.Err() == nil; {
-		u.perform(0)
+		r.send(u)
 	}
 }
 
@@ -52,6 +65,6 @@ func (r *run) sendCalls(u *user) {
 		if r.clock.now() >= end || r.ctx.Err() != nil {
 			return
 		}
-		u.perform(0)
+		r.send(u)
 	}
 }

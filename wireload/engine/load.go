@@ -42,6 +42,8 @@ type Load struct {
 	Duration time.Duration
 	// Timeout is for a reply, connecting included; of a stream it is the longest time without an item.
 	Timeout time.Duration
+	// DialPause is how long a user of a closed load waits after a connection that couldn't be opened.
+	DialPause time.Duration
 	// Reopen has each request sent on a fresh connection.
 	Reopen bool
 	// CheckEvery has the content of every nth reply of a user checked; 0 is none. OnMismatch gets what is wrong with

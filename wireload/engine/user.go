@@ -37,8 +37,8 @@ type user struct {
 	// socket is what the connection is made of, and lastUsed when it had its last reply.
 	socket   *meteredConnection
 	lastUsed int64
-	// kept says that the connection has had a reply.
-	kept bool
+	// kept says that the connection has had a reply; isUnconnected, that it couldn't be opened.
+	kept, isUnconnected bool
 }
 
 // userCounts are what a user counts without the recorder's lock, until its next request is recorded.
@@ -139,7 +139,8 @@ func (u *user) maySendAgain(failure *transport.Failure) bool {
 func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, error) {
 	deadline := u.run.clock.at(min(sent+int64(u.run.load.Timeout), u.latest))
 	if u.connection == nil {
-		if err := u.connect(deadline); err != nil {
+		err := u.connect(deadline)
+		if u.isUnconnected = err != nil; u.isUnconnected {
 			return transport.Reply{}, transport.FailedConnect(err)
 		}
 	}
