@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from tests.support import faulty_service
+from tests.support.faulty_service import write_application
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
@@ -13,11 +12,6 @@ from wirebench.results.bundle.check import load_checked_run
 
 pytestmark = [second_lane, needs_tools]
 
-SERVICE = f"""\
-application: slow
-operations: {{get: {{rest: {{request: GET /, expect: {{json: {{name: right}}}}}}}}}}
-variants: {{slow: {{transport: rest, start: "{sys.executable} {faulty_service.__file__} {{port}} slow"}}}}
-"""
 #: Each of eight connections has a reply every 50 ms.
 CAPACITY_PER_S = 8 / 0.05
 SCENARIO = """\
@@ -35,7 +29,7 @@ def test_a_search_finds_what_connections_and_latency_allow(tmp_path: Path) -> No
     The capacity lies between that rate and the next one that was tried, at most the resolution apart.
     All windows are in the record and their histograms in its file; the run can be exported.
     """
-    (tmp_path / "slow.yaml").write_text(SERVICE, encoding="utf-8")
+    write_application(tmp_path / "slow.yaml", "slow")
     (tmp_path / "search.yaml").write_text(SCENARIO, encoding="utf-8")
     done = wirebench("run", tmp_path / "search.yaml", "--no-calibrate", "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,24 +13,13 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
-from tests.support import faulty_service
+from tests.support.faulty_service import write_application
 from tests.support.runs import needs_tools, only_run, running, second_lane, wirebench
 from wirebench.measure.gates import GATES
 from wirebench.results.runs import Run
 
 pytestmark = [second_lane, needs_tools]
 
-APPLICATION = f"""\
-application: faulty
-operations: {{get: {{rest: {{request: GET /, expect: {{json: {{name: right}}}}}}}}}}
-variants:
-{
-    "".join(
-        f'''  {fault}: {{transport: rest, start: "{sys.executable} {faulty_service.__file__} {{port}} {fault}"}}
-'''
-        for fault in faulty_service.FAULTS
-    )
-}"""
 OPEN = "load: {model: open, warmup_s: 0.2, window_s: 0.5}"
 SHORT = "load: {warmup_s: 0.1, window_s: 0.5}"
 STREAMS = "transport: rest, operation: ledger.stream_transactions"
@@ -102,7 +90,7 @@ def find_failed(run: Run) -> set[str]:
 
 def measure(folder: Path, fault: Fault, *options: str) -> set[str]:
     """Measure the scenario of a fault, and return the gates that failed."""
-    (folder / "faulty.yaml").write_text(APPLICATION, encoding="utf-8")
+    write_application(folder / "faulty.yaml")
     (folder / "fault.yaml").write_text(fault.scenario, encoding="utf-8")
     done = wirebench("run", folder / "fault.yaml", "--no-calibrate", "--out", folder / "results", *options)
     assert 0 == done.returncode, done.stderr

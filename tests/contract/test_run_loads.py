@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.faulty_service import write_application
 from tests.support.runs import ONE_CELL, needs_tools, only_run, second_lane, wirebench
 from wirebench.drivers import DRIVERS
 
@@ -47,6 +48,28 @@ compare: driver
     others = "|".join({*OTHERS, *OVER_GRPC})
     agreement = re.findall(rf"^(?:{others}) / wireload", done.stdout, re.MULTILINE)
     assert len(OTHERS) + len(OVER_GRPC) == len(agreement), done.stdout
+
+
+def test_an_open_load_opens_connections_when_all_are_busy(scenario: Callable[[str], Path], tmp_path: Path) -> None:
+    """Replies take 50 ms, so its one connection would have 20 a second, and requests would wait ever longer."""
+    write_application(tmp_path / "slow.yaml", "slow")
+    text = """\
+question: Does a load wait for its own connections?
+application: slow.yaml
+factors: {operation: get, rate_per_s: 100}
+load: {model: open, concurrency_max: 100, warmup_s: 0.2, window_s: 1}
+blocks: 1
+"""
+    done = wirebench("run", scenario(text), "--no-calibrate", "--out", tmp_path / "results")
+    assert 0 == done.returncode, done.stderr
+    (record,) = only_run(tmp_path / "results").records
+    assert record.service
+    assert record.response
+    assert 1 == record.factors["concurrency"]
+    assert 50 <= record.service.p50_ms
+    assert record.response.p50_ms < 2 * record.service.p50_ms
+    assert 2 * 20 < record.rate_achieved_per_s
+    assert 0 == record.dropped_iterations
 
 
 def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+from pathlib import Path
 
 #: What is right until so many requests were answered: those before the load, which verify the service.
 SOUND_REQUESTS = 50
@@ -62,6 +63,16 @@ FAULTS: dict[str, Callable[[int], tuple[int, object]]] = {
     #: One connection is served until it closes.
     "single": lambda _: RIGHT,
 }
+
+
+def write_application(path: Path, *faults: str) -> None:
+    """Write an application file with the operation `get`, and a variant for each of these faults; by default, all."""
+    variants = "".join(
+        f'  {fault}: {{transport: rest, start: "{sys.executable} {__file__} {{port}} {fault}"}}\n'
+        for fault in faults or FAULTS
+    )
+    operation = "get: {rest: {request: GET /, expect: {json: {name: right}}}}"
+    path.write_text(f"application: faulty\noperations: {{{operation}}}\nvariants:\n{variants}", encoding="utf-8")
 
 
 def serve(port: int, fault: str) -> None:

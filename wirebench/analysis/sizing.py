@@ -81,9 +81,13 @@ class KeptRate:
         """Whether it had more workers than cores: some of them could only wait."""
         return self.cores is not None and self.workers > self.cores
 
-    def may_lack_connections(self, p99_ms: float) -> bool:
-        """Return whether more requests than connections would be in flight if all took as long as the p99."""
-        return not self.is_closed and self.rate.estimate * p99_ms / 1000 > float(self.cell.factors["concurrency"] or 0)
+    def may_lack_connections(self, p99_ms: float, connections_max: int | None = None) -> bool:
+        """Return whether more requests than connections would be in flight if all took as long as the p99.
+
+        `connections_max` is how many the load may have opened, if it may have opened more.
+        """
+        connections = connections_max or float(self.cell.factors["concurrency"] or 0)
+        return not self.is_closed and self.rate.estimate * p99_ms / 1000 > connections
 
     def is_inexact(self, p99_ms: float) -> bool:
         """Return whether the driver's own error of the p99 is a part of it that counts."""

@@ -100,7 +100,7 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) ->
     Of several numbers of connections the least and the most come first: others lie between.
     """
     loads: dict[tuple[Driver, Transport], dict[tuple[int, int | None], None]] = {}
-    for cell in (take_share(each, load.generators) for each in cells):
+    for cell in (take_share(load.add_connections(each), load.generators) for each in cells):
         asked_per_s = cell.rate_per_s or compute_rate_asked_per_s(load, cell)
         rate_per_s = asked_per_s and asked_per_s / load.generators
         if cell.connections is None and not (known and known.covers(cell, rate_per_s)):

@@ -81,6 +81,7 @@ def make_record(  # noqa: PLR0913 - what may come of a job
     server = _summarize_server(observations[0].server, requests, cell.workers, conditions.same_zone)
     window = merged.require_window()
     over_time = compute_slices(merged, load, cell)
+    calibration, loaded = conditions.calibration, load.add_connections(cell)
     record = Record(
         run="",
         scenario="",
@@ -108,7 +109,7 @@ def make_record(  # noqa: PLR0913 - what may come of a job
         histogram_file="",
         server=server,
         generator=_summarize_generator(conditions.cores, observations),
-        instrument=conditions.calibration.look_up(cell, rate, load.generators) if conditions.calibration else None,
+        instrument=calibration.look_up(loaded, rate, load.generators) if calibration else None,
         reference_us=observations[0].reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),

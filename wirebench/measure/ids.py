@@ -54,8 +54,11 @@ def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
     if steps > _STEPS:
         where = plan.scenario.locate(("load", "window_s"))
         raise UsageError(
-            f"{where}: up to {steps * ID_STEP:,} users would be created, and int32 has {_STEPS * ID_STEP:,} ids",
-            "measure for a shorter time" + ("" if fresh_services else ", or in fewer blocks"),
+            f"{where}: users that are created would take up to {steps * ID_STEP:,} ids, and int32 has "
+            f"{_STEPS * ID_STEP:,}",
+            "measure for a shorter time"
+            + (", or lower load.concurrency_max" if plan.scenario.load.concurrency_max else "")
+            + ("" if fresh_services else ", or in fewer blocks"),
         )
     return IdLayout(offsets, steps * ID_STEP)
 
@@ -96,6 +99,11 @@ def count_steps(cell: Cell, scenario: Scenario) -> int:
     operations = load.find_workload(cell.operation).operations
     per_request = max(scenario.application.count_ids(operation, cell.payload) for operation in operations)
     requests_per_s = _BATCHES_PER_S_MAX if per_request > 1 else _CREATED_PER_S_MAX
+    connections = load.add_connections(cell).concurrency
+    if connections > cell.concurrency:
+        # Each connection skips the ids of all that may be opened, and the first one may create all users.
+        due_per_s = max(cell.rate_per_s or 0, load.from_rate_per_s or 0)
+        requests_per_s = connections * min(requests_per_s, due_per_s or requests_per_s)
     calls = (load.calls or 0) + (load.warmup_calls or 0)
     requests = calls * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)
     return math.ceil(per_request * requests / ID_STEP)

@@ -137,7 +137,8 @@ class Load(StrictModel):
     calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: What each sends before them; these don't count.
     warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
-    #: The last number of connections of a sweep.
+    #: The last number of connections of a sweep; under `open`, `ramp` and `replay`, how many there may be: a request
+    #: that is due while all are busy goes on a new one.
     concurrency_max: Annotated[int, Field(ge=2, le=CONNECTIONS_MAX)] | None = None
     #: How many users of a closed load start in a second of the warm-up. None: all start at once.
     spawn_rate_per_s: Annotated[float, Field(gt=0, le=RATE_MAX)] | None = None
@@ -218,6 +219,11 @@ class Load(StrictModel):
             return ()
         last = self.concurrency_max or SWEEP_MAX
         return (*(2**power for power in range((last - 1).bit_length())), last)
+
+    def add_connections(self, cell: Cell) -> Cell:
+        """Return a cell with all connections that its load may come to open."""
+        most = None if self.model == "sweep" else self.concurrency_max
+        return replace(cell, concurrency=max(cell.concurrency, most or 0))
 
     def find_workload(self, operation: str) -> Workload:
         """Return what a level of `operation` stands for: a workload, or the operation alone."""

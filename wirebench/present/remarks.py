@@ -294,6 +294,8 @@ def _list_settings(load: Load) -> Iterator[str]:
     yield f"{load.calls:,} calls a connection" if load.calls else load.model
     if load.warmup_calls:
         yield f"{load.warmup_calls:,} to warm up"
+    if load.concurrency_max is not None:
+        yield f"up to {load.concurrency_max:,} connections"
     if load.spawn_rate_per_s is not None:
         yield f"{load.spawn_rate_per_s:g} users start a second"
     if load.objective is not None:

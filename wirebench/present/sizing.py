@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from wirebench.analysis.differences import read_load
 from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
 from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Shortfall, Size, Sizing, SizingObjective
@@ -101,7 +102,9 @@ def describe_sizing(of: Sizing, objective: SizingObjective) -> Iterator[str]:
     if replicas := list(dict.fromkeys(filter(None, map(_describe_replica, of.sizes)))):
         yield f"Each replica had {' or '.join(replicas)}."
     yield from (text for applies, text in _CAVEATS if any(map(applies, of.sizes)))
-    if any(size.kept.may_lack_connections(objective.p99_ms) for size in of.sizes):
+    load = read_load(of.run.info.scenario_text)
+    connections_max = load.concurrency_max if load else None
+    if any(size.kept.may_lack_connections(objective.p99_ms, connections_max) for size in of.sizes):
         yield (
             "The rate times the p99 is over the number of connections: requests may have waited for a connection. "
             "Check with more (`--concurrency`)."

@@ -51,9 +51,11 @@ def prepare(plan: Plan, target: Target) -> None:
 def _check_capacity(plan: Plan) -> None:
     """Raise UsageError for more users than fit on this machine: it would swap, or kill a process, during the run."""
     found = capacity.read_capacity()
-    if shortfall := capacity.find_shortfall(plan.cells, found):
+    load = plan.scenario.load
+    if shortfall := capacity.find_shortfall(map(load.add_connections, plan.cells), found):
         cell = shortfall.cell
-        field = ("load", "concurrency_max") if plan.scenario.load.swept else ("factors", "concurrency")
+        is_max = load.swept or load.concurrency_max
+        field = ("load", "concurrency_max") if is_max else ("factors", "concurrency")
         raise UsageError(
             f"{plan.scenario.locate(field)}: {cell.concurrency:,} {cell.driver} users of {cell.transport} take "
             f"{shortfall.needed}, and {shortfall.available}: {shortfall.users_max:,} fit",

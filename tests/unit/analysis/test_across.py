@@ -248,6 +248,17 @@ def test_loads_differ_where_they_are_used(make: Maker) -> None:
     assert {"users.get": (), "crud": ("the loads differ",)} == found
 
 
+def test_connections_that_a_load_may_open_make_another_load(make: Maker) -> None:
+    """Of requests that are due: a closed load opens none."""
+    text = "question: q\nfactors: {{transport: rest}}\nload: {{model: open{}}}\n"
+    base, head = (
+        make(name, REST, cell("rest", rate_per_s=100), info={"scenario_text": text.format(more)})
+        for name, more in (("base", ""), ("head", ", concurrency_max: 64"))
+    )
+    found = {change.subject.factors["rate_per_s"]: change.reasons for change in compare_runs(base, head).changes}
+    assert {None: (), 100: ("the loads differ",)} == found
+
+
 def test_another_recording_is_another_load(make: Maker) -> None:
     """Replays are compared only of what is the same."""
     replay = cell("rest", shape="replay")

@@ -172,6 +172,7 @@ def test_figures_of_few_connections_or_an_inexact_driver_are_marked(tmp_path: Pa
         found = find_kept_rate([summary], 50)
         assert isinstance(found, KeptRate)
         assert expected == (found.may_lack_connections(p99_ms), found.is_inexact(p99_ms))
+        assert not found.may_lack_connections(p99_ms, connections_max=80)
 
 
 def climb(folder: Path, p99_ms: Callable[[Record], float], gates: dict[int, str] | None = None) -> KeptRate | Shortfall:

@@ -300,6 +300,19 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
     assert [role if selected else {}] == [each["nodeSelector"] for each in told]
 
 
+def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that runs out of it is killed during the load."""
+    told: list[Any] = []
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: told.append(settings))
+    access, loaded = Access(None, None), cell("rest", rate_per_s=100)
+    load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, memory_mib=1)
+    for most in (None, 10_000):
+        load = Load(model="open", concurrency_max=most)
+        load_pods.measure(loaded, load, Endpoint(loaded.service, "rest:5000"), {}, lambda: None)
+    few, many = (int(each["resources"]["memory"].removesuffix("Mi")) for each in told)
+    assert 40 * (10_000 - loaded.concurrency) / 1024 == pytest.approx(many - few, abs=1)
+
+
 def test_a_load_whose_pod_has_gone_ends_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A load that is watched isn't waited for to its end, and says that it was lost, which a run may do again."""
     pod = {"metadata": {"name": "load-1-0"}, "spec": {}, "status": {"phase": "Running"}}

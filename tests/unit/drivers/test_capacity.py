@@ -116,17 +116,31 @@ def test_open_files_are_raised_to_what_is_allowed() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_a_run_that_does_not_fit_is_refused_with_how_many_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        (
+            "  concurrency: [1, 10000]\n  driver: k6\n",
+            "4: factors.concurrency: 10,000 k6 users of rest take 6,310 MiB of memory, and 1,800 MiB are free for "
+            "them: 2,784 fit",
+        ),
+        (
+            "  rate_per_s: 10\nload: {model: open, concurrency_max: 10000}\n",
+            "5: load.concurrency_max: 10,000 wireload users of rest take 10,200 open files, and a process may have "
+            "2,000 (ulimit -Hn): 1,800 fit",
+        ),
+    ],
+)
+def test_a_run_that_does_not_fit_is_refused_with_how_many_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, expected: str
+) -> None:
     """With the line of the scenario; nothing is started or written."""
-    monkeypatch.setattr(capacity, "read_capacity", lambda: Capacity(memory_mib=2000, open_files=20_000))
+    open_files = 20_000 if "k6" in rest else 2000
+    monkeypatch.setattr(capacity, "read_capacity", lambda: Capacity(memory_mib=2000, open_files=open_files))
     path = tmp_path / "many.yaml"
-    text = "question: Do they fit?\nfactors:\n  transport: [rest, socket]\n  concurrency: [1, 10000]\n  driver: k6\n"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(f"question: Do they fit?\nfactors:\n  transport: [rest, socket]\n{rest}", encoding="utf-8")
     status, printed, errors = wirebench("run", path, "--out", tmp_path / "results")
     assert (2, "") == (status, printed)
-    assert (
-        f"error: {path}:4: factors.concurrency: 10,000 k6 users of rest take 6,310 MiB of memory, and 1,800 MiB are "
-        "free for them: 2,784 fit" in errors
-    )
+    assert f"error: {path}:{expected}" in errors
     assert "next: lower it" in errors
     assert not (tmp_path / "results").exists()

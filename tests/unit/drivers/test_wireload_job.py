@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.jobs import JOB
+from tests.support.jobs import JOB, cell
 from wirebench.drivers.wireload import describe_job
+from wirebench.model.scenario import Load
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,19 @@ def test_streams_with_a_rate_limit_start_spread(
     cell = replace(JOB.cell, operation="ledger.stream_transactions", driver="wireload", stream_items=items)
     job = replace(JOB, cell=replace(cell, stream_rate_limit_per_s=limit_per_s))
     assert expected_per_s == describe_job(job).get("spawn_rate_per_s")
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (Load(model="open", concurrency_max=64), 64),
+        (Load(model="open"), None),
+        # Where a sweep ends is nothing to one of its cells.
+        (Load(model="sweep", concurrency_max=64), None),
+    ],
+)
+def test_an_open_load_may_open_more_connections(load: Load, expected: int | None) -> None:
+    """Its job says how many; it begins with those of its cell."""
+    of = cell("rest", "wireload", concurrency=8, rate_per_s=100 if load.model == "open" else None)
+    described = describe_job(replace(JOB, cell=of, load=load))
+    assert (8, expected) == (described["concurrency"], described.get("concurrency_max"))

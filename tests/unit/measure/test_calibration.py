@@ -269,6 +269,12 @@ def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
     ] == probes
 
 
+def test_a_run_measures_an_open_load_on_all_connections_that_it_may_open() -> None:
+    """The most that there can be: it isn't known before how many it will take."""
+    (probes,) = plan_probes([rest(2, 300)], Load(model="open", concurrency_max=128), KNOWN)
+    assert [Probe("k6", "rest", 128, 0), Probe("k6", "rest", 128, 1, 300)] == probes
+
+
 def test_each_of_several_generators_has_the_error_of_its_share() -> None:
     """The share is what a run measures, and ceilings add up."""
     alone, shared = KNOWN.look_up(rest(16), 9_000), KNOWN.look_up(rest(64), 36_000, generators=4)

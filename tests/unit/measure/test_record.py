@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from tests.support.histogram_files import make_histogram_file
 from tests.support.report_run import cell, run_info
 from wirebench.drivers import Job
+from wirebench.measure.calibration import Calibration
 from wirebench.measure.cell import Conditions, make_record, place_record
 from wirebench.measure.observe import GeneratorUse, Observation, ProxyUse, ServerUse
 from wirebench.model.histogram_file import Window
@@ -65,6 +67,15 @@ def test_rates_of_generators_add_up(tmp_path: Path) -> None:
     assert 6 == record.service.count
     # The server is the same, and the first one looked.
     assert 0.3 / 6 * 1e6 == pytest.approx(record.server.cpu_us_per_request)
+
+
+def test_the_error_is_that_of_all_connections_that_may_be_opened(tmp_path: Path) -> None:
+    """Looked up by the driver's calibration."""
+    calibration = MagicMock(Calibration)
+    calibration.look_up.return_value = None
+    job = replace(JOB, cell=replace(JOB.cell, rate_per_s=2), load=Load(model="open", window_s=2, concurrency_max=99))
+    record = record_of(tmp_path, seen(1.0), job=job, conditions=Conditions(calibration=calibration))
+    calibration.look_up.assert_called_once_with(replace(job.cell, concurrency=99), record.rate_achieved_per_s, 1)
 
 
 def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:

@@ -138,6 +138,11 @@ def test_the_target_is_where_all_variants_are(tmp_path: Path) -> None:
         ("limit: {rate_per_s: 5, connections: 2}, ", "{}", "load.model: the variant grpc .* only an open load keeps"),
         ("limit: {rate_per_s: 4, connections: 2}, ", "{model: open}", "factors.rate_per_s: .* its limit is 4"),
         ("limit: {rate_per_s: 5, connections: 1}, ", "{model: open}", "factors.concurrency: .* its limit is 1"),
+        (
+            "limit: {rate_per_s: 5, connections: 2}, ",
+            "{model: open, concurrency_max: 3}",
+            "load.concurrency_max: .* its limit is 2",
+        ),
         ("limit: {rate_per_s: 5, connections: 2}, ", "{model: open}", ""),
     ],
 )

@@ -102,6 +102,47 @@ def test_sweeps_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, e
     assert expected in error.value.message
 
 
+OPEN = """\
+question: Does it keep up?
+factors: {transport: [rest, grpc], rate_per_s: 100, concurrency: {rest: [4, 16], grpc: 16}, operation: users.get}
+load: {model: open, concurrency_max: 48}
+"""
+
+
+@pytest.mark.parametrize("model", ["open", "ramp, from_rate_per_s: 10"])
+def test_an_open_load_may_open_more_connections(tmp_path: Path, model: str) -> None:
+    """Up to a number that is the same for all cells; a sweep has its own numbers."""
+    plan = make_plan(read(tmp_path, OPEN.replace("open", model)), seed=1)
+    assert [4, 16, 16] == [cell.concurrency for cell in plan.cells]
+    assert {48} == {plan.scenario.load.add_connections(cell).concurrency for cell in plan.cells}
+    swept = make_plan(read(tmp_path, SWEEP), seed=1)
+    assert list(swept.cells) == list(map(swept.scenario.load.add_connections, swept.cells))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("max: 48", "max: 15", "3: load.concurrency_max: 15 connections at most are fewer than the 16 of factors."),
+        ("max: 48", "max: 10001", "3: load.concurrency_max: must be at most 10000 (it is 10001)"),
+        ("rate_per_s", "driver: {rest: k6}, rate_per_s", "2: factors.driver.rest: k6 opens no more connections than"),
+        ("48}", "48}\ncross_check: {driver: {rest: k6}}", "4: cross_check.driver.rest: k6 opens no more connections"),
+        (
+            "users.get}\nload: {",
+            "shop}\nload: {workloads: {shop: {clients: {a: {mix: {users.get: 1}}}}}, ",
+            "3: load.concurrency_max: the kinds of clients of shop share a fixed number of connections",
+        ),
+    ],
+)
+def test_connections_that_an_open_load_cannot_open_are_rejected(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    """Each is one line with its place."""
+    assert old in OPEN
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, OPEN.replace(old, new)), seed=1)
+    assert expected in error.value.message
+
+
 CALLS = """\
 question: What do 500 calls take?
 factors: {transport: [rest, grpc]}

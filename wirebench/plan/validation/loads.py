@@ -20,7 +20,7 @@ A_LOAD = {
 }
 
 _KEYS_OF_MODELS: dict[str, tuple[LoadModel, ...]] = {
-    "concurrency_max": ("sweep",),
+    "concurrency_max": ("sweep", "open", "ramp", "replay"),
     "calls": ("calls",),
     "warmup_calls": ("calls",),
     "spawn_rate_per_s": ("closed",),
@@ -60,6 +60,7 @@ def validate_load(scenario: Scenario) -> Findings:
         yield ("factors", "concurrency"), "a sweep has its own numbers of connections", hint
     yield from _validate_keys(load)
     yield from _validate_drivers(scenario)
+    yield from _validate_connections(scenario)
     yield from _validate_calls(scenario)
     yield from _validate_shape(scenario)
     yield from _validate_search(scenario)
@@ -82,6 +83,25 @@ def _validate_drivers(scenario: Scenario) -> Findings:
             for field, driver in scenario.drivers.items():
                 if driver not in able:
                     yield field, f"{driver} {message}", hint
+
+
+def _validate_connections(scenario: Scenario) -> Findings:
+    """Reject connections that an open load can't add."""
+    load, field = scenario.load, ("load", "concurrency_max")
+    if load.model not in ("open", "ramp", "replay") or load.concurrency_max is None:
+        return
+    greatest = max(collect_levels(scenario.factors.concurrency), default=1)
+    if load.concurrency_max < greatest:
+        message = f"{load.concurrency_max} connections at most are fewer than the {greatest} of factors.concurrency"
+        yield field, message, f"raise it to at least {greatest}, or remove it"
+    for at, driver in scenario.drivers.items():
+        if driver != "wireload":
+            message = f"{driver} opens no more connections than factors.concurrency"
+            yield at, message, "remove load.concurrency_max, or use wireload"
+    for name, workload in load.workloads.items():
+        if workload.clients:
+            message = f"the kinds of clients of {name} share a fixed number of connections"
+            yield field, message, "remove it, or give all connections the same work"
 
 
 def _validate_calls(scenario: Scenario) -> Findings:

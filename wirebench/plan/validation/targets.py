@@ -150,7 +150,8 @@ def validate_cpu_limit(scenario: Scenario, cells: Iterable[Cell], target: Target
             hint = "lower it, or raise the limit if the service is yours"
             message = f"{at}, and its limit is {variant.limit.rate_per_s:,} requests/s"
             yield ("factors", "rate_per_s"), message, hint
-        elif cell.concurrency > variant.limit.connections:
+        elif scenario.load.add_connections(cell).concurrency > variant.limit.connections:
             hint = "lower it, or raise the limit if the service is yours"
             message = f"{at}, and its limit is {variant.limit.connections:,} connections"
-            yield ("factors", "concurrency"), message, hint
+            field = ("load", "concurrency_max") if scenario.load.concurrency_max else ("factors", "concurrency")
+            yield field, message, hint

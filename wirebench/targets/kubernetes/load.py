@@ -69,7 +69,7 @@ class KubernetesLoadPods:
         load_s = load.warmup_s + load.window_s
         # The duration of a number of calls is unknown; the window is the longest that it may take.
         expected_s = 0.0 if load.calls else load.window_s
-        users = math.ceil(cell.concurrency / load.generators)
+        users = math.ceil(load.add_connections(cell).concurrency / load.generators)
         driver_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, users)
         memory_mib = max(self.memory_mib, _HARNESS_MIB + driver_mib)
         settings = {
