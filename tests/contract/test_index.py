@@ -107,7 +107,7 @@ def test_a_run_written_live_is_the_same_as_one_made_anew(url: str, tmp_path: Pat
 def test_figures_are_those_that_tables_and_reports_show(index: Index, tmp_path: Path) -> None:
     """Latencies are merged, counts are added up, and the others are geometric means."""
     instrument = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=9, ceiling_share=0.3)
-    record = {"errors": {"internal": 3}, "instrument": instrument}
+    record = {"errors": {"internal": 3}, "retried": 4, "instrument": instrument}
     run = write_run(tmp_path, EARLIER, record=record, gates=lambda *_: (passed(), GENERATOR_GATE))
     cells = [stream_run.stream_cell("rest")]
     streams = stream_run.write_run(tmp_path, cells, {"rest": 1.0}, blocks=2)

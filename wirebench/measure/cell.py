@@ -101,6 +101,7 @@ def make_record(  # noqa: PLR0913 - what may come of a job
         error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
+        retried=merged.retried,
         service=summarize_latency(merged, "service"),
         response=summarize_latency(merged, "response"),
         operations=summarize_operations(merged),

@@ -180,6 +180,15 @@ _COSTS = (
         own_field="failed",
     ),
     Metric(
+        "retried",
+        "retried",
+        "",
+        "Requests that were sent again, warm-up included: the service had not processed them, or closed a kept "
+        "connection before its reply began.",
+        of=lambda record: record.retried,
+        over_blocks="sum",
+    ),
+    Metric(
         "cpu",
         "server CPU per request",
         "µs",

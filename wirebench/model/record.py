@@ -297,6 +297,8 @@ class Record(FrozenModel):
     error_texts: tuple[ErrorText, ...]
     dropped_iterations: int
     mismatches: int
+    #: Requests of the whole load that were sent again; each counts once elsewhere.
+    retried: int = 0
     service: Latency | None
     response: Latency | None
     #: By operation, where a load has several of them.

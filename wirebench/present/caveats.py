@@ -25,7 +25,7 @@ _WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
 def list_caveats(run: Run) -> tuple[str, ...]:
     """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
     calibration = filter(None, [describe_calibration(run), describe_calibrated_load(run)])
-    return (*run.info.notes, *calibration, *describe_pauses(run), *describe_disturbances(run))
+    return (*run.info.notes, *calibration, *describe_retries(run), *describe_pauses(run), *describe_disturbances(run))
 
 
 def describe_calibration(run: Run) -> str:
@@ -62,6 +62,16 @@ def describe_calibrated_load(run: Run) -> str:
     return (
         f"the drivers' error is that of small requests in plain text on kept connections: with {own} it may be larger"
     )
+
+
+def describe_retries(run: Run) -> Iterator[str]:
+    """Say of each cell how many requests were sent again: they took longer, and don't count as errors."""
+    for cell in summarise(run.records):
+        if retried := int(cell.figure(METRICS["retried"]) or 0):
+            yield (
+                f"{cell.full_name}: {pluralise(retried, 'request was', 'requests were')} sent again, because the "
+                "service rejected them unprocessed or closed their connection; their latencies include all attempts"
+            )
 
 
 def describe_disturbances(run: Run) -> Iterator[str]:

@@ -72,6 +72,8 @@ def list_figures(record: Record, phases: Sequence[ReplicaPhase] = ()) -> Iterato
     yield "errors", f"{failed:,} ({failed / record.requests:.2%}): {by_code}" if failed else "0"
     for text in record.error_texts[:_ERROR_TEXTS_SHOWN]:
         yield "", escape_controls(str(text))
+    if record.retried:
+        yield "retried", f"{record.retried:,} that were sent again"
     yield "latency", _describe_latency(record)
     server, generator = record.server, record.generator
     if len(phases) > 1:

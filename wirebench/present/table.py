@@ -248,7 +248,11 @@ OF_THE_LOAD = (
     TableColumn("replicas", "% of requests", _shares),
     TableColumn("fairness", "of workers, min", _fairness),
 )
-ERRORS = (make_column("errors"), TableColumn("errors by class", "", lambda cell: describe_errors(cell.error_counts)))
+ERRORS = (
+    make_column("errors"),
+    TableColumn("errors by class", "", lambda cell: describe_errors(cell.error_counts)),
+    make_column("retried"),
+)
 
 
 def _make_block_column(metric: Metric) -> TableColumn:

@@ -130,6 +130,13 @@ def test_failures_are_told_with_their_words(tmp_path: Path) -> None:
     assert any("no request succeeded" in line for line in lines)
 
 
+def test_requests_that_were_sent_again_are_told(tmp_path: Path) -> None:
+    """They are no failures; nothing is said where there are none."""
+    retried = [line.split() for line in shown(tmp_path, cell("rest"), retried=2451) if "retried" in line]
+    assert [["retried", "2,451", "that", "were", "sent", "again"]] == retried
+    assert not any("retried" in line for line in shown(tmp_path / "none", cell("rest")))
+
+
 def test_requests_are_told_by_replica_and_worker(tmp_path: Path) -> None:
     """A worker without a request is there, too."""
     server = Server(

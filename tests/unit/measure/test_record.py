@@ -78,6 +78,15 @@ def test_the_error_is_that_of_all_connections_that_may_be_opened(tmp_path: Path)
     calibration.look_up.assert_called_once_with(replace(job.cell, concurrency=99), record.rate_achieved_per_s, 1)
 
 
+def test_requests_of_all_generators_that_were_sent_again_are_counted(tmp_path: Path) -> None:
+    """Those of generators add up; a record from before they were counted has none."""
+    one = seen(1.0)
+    one = one.model_copy(update={"file": one.file.model_copy(update={"retried": 2})})
+    record = record_of(tmp_path, one, one)
+    assert 4 == record.retried
+    assert 0 == Record.model_validate(record.model_dump(exclude={"retried"})).retried
+
+
 def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
     """One that is at its end spoils the load, whatever the others have left."""
     record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.9))

@@ -69,6 +69,7 @@ class Result:
     failed: int
     #: Failed requests by their class.
     errors: dict[str, int]
+    retried: int
     #: Items of streams; None where there are no streams.
     items: int | None
     #: Gates that failed in any block.

@@ -167,7 +167,7 @@ sa.Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.pa
 TABLES = (runs, cells, blocks, statistics, latencies, gates)
 
 #: Changes with the schema, so that an index of another one is recognized. Such numbers only grow.
-SCHEMA = "0008"
+SCHEMA = "0009"
 version = sa.Table("wirebench_index_version", metadata, sa.Column("version_num", sa.Text, primary_key=True))
 
 
