@@ -112,11 +112,11 @@ class Finding:
         )
 
     def figure(self, metric: str, **factors: Any) -> str:  # noqa: ANN401 - levels of any factor
-        """Return a cell's figure with its unit."""
+        """Return a cell's figure, with its unit if it has one."""
         for cell in self.cells:
             if all(cell.factors[name] == level for name, level in factors.items()):
                 value = cell.figure(METRICS[metric])
-                return f"{format_metric(METRICS[metric], value)} {METRICS[metric].unit_label}"
+                return f"{format_metric(METRICS[metric], value)} {METRICS[metric].unit_label}".rstrip()
         raise UsageError(f"{self.bundle.name} has no cell of {factors}", "correct the page's template")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.findings import page
+from benchmarks.findings.finding import read_findings
 from benchmarks.findings.page import BUNDLES, count_lines, list_scenarios, wrap, write_page
 from tests.support.report_run import RunBuilder
 from wirebench.cli.list_ import plan_anywhere
@@ -86,6 +87,14 @@ def test_another_run_gives_other_figures(bundles: Path, tmp_path: Path) -> None:
     before = write_page(bundles, tmp_path / "before").read_text()
     write_quick(bundles / "quick.wirebench.tar.gz", tmp_path / "slower", grpc_speed_up=0.5)
     assert before != write_page(bundles, tmp_path / "after").read_text()
+
+
+def test_a_count_has_no_unit(bundles: Path, tmp_path: Path) -> None:
+    """Failures are told as "0 of 4,800"; what has a unit keeps it."""
+    cell = {"transport": "grpc", "driver": "wireload", "operation": "users.get", "concurrency": 1}
+    finding = read_findings(bundles, tmp_path)["quick"]
+    assert "0" == finding.figure("errors", **cell)
+    assert finding.figure("p50", **cell).endswith(" ms")
 
 
 def test_two_bundles_of_a_scenario_are_rejected(bundles: Path, quick: Path, tmp_path: Path) -> None:
