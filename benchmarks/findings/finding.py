@@ -97,7 +97,8 @@ class Finding:
         shared = charts.answer.legend or charts.legend
         panels = [Panel(chart.title, shared, chart.svg) for chart in charts.answer.panels[:_PANELS_MAX]]
         name = f"{self.scenario}.svg"
-        chart_file.write(chart_file.arrange(self.run.info.question, panels, f"run {self.run.info.id}"), folder / name)
+        drawing = chart_file.arrange(self.run.info.question, panels, f"run {self.run.info.id}", columns=_PANELS_MAX)
+        chart_file.write(drawing, folder / name)
         return name
 
     def compare(self, one: str, other: str, **factors: Any) -> str:  # noqa: ANN401 - levels of any factor
