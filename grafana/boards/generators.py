@@ -11,7 +11,7 @@ _POD = Variable("generator", "Generator", values_of(_GENERATORS, "pod"))
 _CHOSEN_PODS = f'{CHOSEN}, pod=~"$generator"'
 #: The container of a load pod that its driver runs in has this name, whichever it is.
 _CONTAINER = 'namespace="$namespace", pod=~"$generator", container="load"'
-_CPU_USED = f"namespace_pod_container:container_cpu_limit_used:ratio_rate1m{{{_CONTAINER}}}"
+_CPU_USED = f"namespace_pod_container:container_cpu_limit_used:ratio_irate1m{{{_CONTAINER}}}"
 _THROTTLED = f"namespace_pod_container:container_cpu_throttled_periods:ratio_rate1m{{{_CONTAINER}}}"
 
 
@@ -90,8 +90,8 @@ _CPU = Row(
     (
         Chart(
             title="CPU used of the limit, busiest generator",
-            description="By cAdvisor, over a minute. Bad: above the line, which is the limit of wirebench's gate: "
-            "give the generator more CPU, or use more pods.",
+            description="Between the last two looks of cAdvisor, 10 to 15 s apart. Bad: above the line, which is the "
+            "limit of wirebench's gate: give the generator more CPU, or use more pods.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (namespace) ({_CPU_USED})", "CPU used of the limit"),),
             needs="cadvisor",

@@ -7,7 +7,7 @@ from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.present.live_queries import CHOSEN, sum_client_durations
 
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"
-_LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_rate1m{container!="load"}'
+_LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_irate1m{container!="load"}'
 _STORE_WAIT = 'rate(wirebench_store_wait_seconds_{}{{namespace="$namespace"}}[$__rate_interval])'
 _OF_TRANSPORT = (
     " * on (namespace, pod) group_left (transport)"
@@ -156,8 +156,8 @@ _LIMITS = Row(
     (
         Chart(
             title="CPU used of the limit, busiest replica",
-            description="By cAdvisor, over a minute. At 100 % a replica gives what its limit allows and no more: "
-            "only then is its rate a capacity. Bad: 100 % where none was meant to be full.",
+            description="Between the last two looks of cAdvisor, 10 to 15 s apart. At 100 % a replica gives what its "
+            "limit allows and no more: only then is its rate a capacity. Bad: 100 % where none was meant to be full.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (transport) (sum by (namespace, pod) ({_LIMIT_USED})" + _OF_TRANSPORT + ")"),),
             needs="cadvisor",
