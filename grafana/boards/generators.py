@@ -121,7 +121,7 @@ _AGREEMENT = Row(
             queries=(
                 Query(count_requests(_CHOSEN_PODS), "{{transport}} by the client"),
                 Query(
-                    f"sum by (transport) (namespace_transport_pod:wirebench_requests:rate15s{{{CHOSEN}}})",
+                    f"sum by (transport) (namespace_transport_pod:wirebench_requests:rate15s{{{CHOSEN}}}) > 0",
                     "{{transport}} by the service",
                     dashed=True,
                 ),

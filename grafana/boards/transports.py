@@ -121,10 +121,15 @@ _COST = Row(
         ),
         Chart(
             title="CPU used",
-            description="Cores in use by all replicas. Bad: at the limit, or at the number of cores of the machine: "
-            "then the figures above are those of a service that is full.",
+            description="Cores in use by all replicas while there are requests. Bad: at the limit, or at the number of "
+            "cores of the machine: then the figures above are those of a service that is full.",
             unit="suffix: cores",
-            queries=(Query(f"sum by (transport) (namespace_transport_pod:wirebench_cpu_seconds:rate15s{{{CHOSEN}}})"),),
+            queries=(
+                Query(
+                    f"sum by (transport) (namespace_transport_pod:wirebench_cpu_seconds:rate15s{{{CHOSEN}}})"
+                    f" and sum by (transport) (namespace_transport_pod:wirebench_requests:rate15s{{{CHOSEN}}}) > 0"
+                ),
+            ),
         ),
         Chart(
             title="Memory",
@@ -166,6 +171,7 @@ _INSIDE = Row(
             queries=(
                 Query(
                     f"sum by (transport) (rate(wirebench_request_duration_seconds_sum{{{CHOSEN}}}[$__rate_interval]))"
+                    " > 0"
                 ),
             ),
         ),

@@ -19,6 +19,7 @@ import pytest
 
 from grafana.board import INSTANT, PROMETHEUS, Board, Chart, Variable
 from grafana.boards import BOARDS
+from grafana.boards.transports import TRANSPORTS as SIDE_BY_SIDE
 from tests.support.prometheus import RULES, Prometheus, started_prometheus
 from tests.support.report_run import cell
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
@@ -154,6 +155,19 @@ def test_serve_shows_the_first_rows(prometheus: Prometheus, tmp_path: Path) -> N
 
 
 only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may have been there before")
+
+
+@only_here
+def test_sizes_and_requests_in_flight_are_right(prometheus: Prometheus) -> None:
+    """A request for a user takes a frame of 32 bytes on the socket; requests were in flight in all services."""
+    shown = {chart.title: chart.queries[0].expr for chart in SIDE_BY_SIDE.charts()}
+
+    def ask(title: str) -> dict[str, float]:
+        return by_transport(prometheus, prometheus.resolve(SIDE_BY_SIDE, shown[title]))
+
+    frame = 4 + 4 + 1 + len("users.get") + len('{"id":1000001}')  # as proto/socket.md says
+    assert pytest.approx(frame, abs=1) == ask("Sent per request")["socket"]
+    assert TRANSPORTS == ask("Requests in flight").keys()
 
 
 @only_here

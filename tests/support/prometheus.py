@@ -43,7 +43,7 @@ class Prometheus:
 
     def chart(self, board: Board, chart: Chart, query: Query) -> list[dict[str, str]]:
         """Return the labels of each series that a chart would show, with everything chosen; NaN is nothing."""
-        expr = self._resolved(board, query.expr)
+        expr = self.resolve(board, query.expr)
         if chart.kind in INSTANT:
             results = [{**result, "values": [result["value"]]} for result in self.query(expr)]
         else:
@@ -54,7 +54,7 @@ class Prometheus:
 
     def choices(self, board: Board, variable: Variable) -> list[str]:
         """Return the values that a variable offers."""
-        found = re.fullmatch(r"label_values\((.+), (\w+)\)", self._resolved(board, variable.query))
+        found = re.fullmatch(r"label_values\((.+), (\w+)\)", self.resolve(board, variable.query))
         assert found is not None, variable.query
         selector, label = found.groups()
         start_s = self.end_s - self.range_s
@@ -62,7 +62,7 @@ class Prometheus:
         assert isinstance(values, list)
         return values
 
-    def _resolved(self, board: Board, expr: str) -> str:
+    def resolve(self, board: Board, expr: str) -> str:
         """Put in what Grafana puts in: the first choice of a single one, everything for several."""
         names = {"__rate_interval": RATE_INTERVAL, "__range": f"{self.range_s}s"}
         for variable in board.variables:

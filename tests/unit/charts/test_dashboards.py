@@ -292,6 +292,14 @@ def test_requests_in_flight_are_a_mean() -> None:
     assert query.expr.startswith("sum by (transport) (rate(wirebench_request_duration_seconds_sum{")
 
 
+@pytest.mark.parametrize("title", ["Requests by client and service", "CPU used", "Requests in flight"])
+def test_means_in_legends_leave_out_idle_time(title: str) -> None:
+    """A service counts on between loads: its line ends with the load, as the client's does."""
+    (chart,) = (chart for board in BOARDS for chart in board.charts() if chart.title == title)
+
+    assert chart.queries[-1].expr.endswith(") > 0")
+
+
 def test_metrics_of_services_are_those_that_services_have() -> None:
     """Panels and rules name only metrics that the services export; those of drivers have a driver's prefix."""
     own = (metrics.DURATION, metrics.STORE_WAIT, metrics.WORKERS, ServiceCollector(read_settings(RestSettings)))
