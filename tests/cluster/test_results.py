@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cluster import CONTEXT, KUBECONFIG, LONG, OBSERVABILITY, Cluster, Started
+from tests.support.cluster import CONTEXT, KUBECONFIG, LONG, OBSERVABILITY, Cluster, Command, Started
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT, TOOLS
 
@@ -86,6 +86,16 @@ def test_a_run_gets_there_by_itself(server: str, tmp_path: Path) -> None:
     results = ask(f"{server}/api/v1/results?run_id={run.info.id}")["results"]
     assert {"rest", "socket"} == {each["protocol"] for each in results}
     assert sum(record.requests for record in run.records) == sum(each["requests"] for each in results)
+    again = Command(tmp_path, "send", "last", "--out", str(started.results))
+    assert 0 == again.end(), again.printed
+    assert f"{run.info.id} is in the results of the context {CONTEXT}" in again.printed
+
+
+@pytest.mark.usefixtures("server")
+def test_make_results_says_how_to_reach_it() -> None:
+    """The command that it prints is the one that these tests use."""
+    printed = run_program(["make", "results"], cwd=ROOT, check=True).stdout
+    assert f"--namespace {OBSERVABILITY} port-forward service/observability-results 8400" in printed
 
 
 def test_an_interrupted_run_gets_there_as_far_as_it_came(server: str, tmp_path: Path) -> None:
