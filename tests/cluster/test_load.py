@@ -119,7 +119,7 @@ def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Clust
 @pytest.mark.slow  # two minutes
 @pytest.mark.usefixtures("cluster")
 def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> None:
-    """The terminal says within 10 s of helm's end that there are three replicas, which share the load in the end."""
+    """Terminal and Prometheus have three replicas within 10 s of helm's end, which share the load in the end."""
     text = (ROOT / "docs/cluster.md").read_text()
     (upgrade,) = re.findall("^.tools/bin/helm .*", text, re.MULTILINE)
     with start("make", "load-rest", "RATE=60", "DURATION=70s", "ARGS=--connection reopen") as load:
@@ -134,6 +134,8 @@ def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> 
             time.sleep(10)
             subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
             scaled = time.monotonic()
+            rates = f'namespace_transport_pod:wirebench_requests:rate15s{{namespace="{NAMESPACE}", transport="rest"}}'
+            wait_until(lambda: 3 == len(values(rates)), "Prometheus has three replicas", timeout_s=10)
             assert load.stdout is not None
             stdout = load.stdout.read()
             assert 0 == load.wait(LOAD_TIMEOUT_S), stdout

@@ -1,4 +1,4 @@
-"""Commands of README and docs that need the cluster, as they are printed: `make load-rest` first, `make undeploy` last."""
+"""Commands of README and docs that need the cluster, as they are printed; `make undeploy` comes last."""
 
 from __future__ import annotations
 
