@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -185,18 +186,23 @@ def test_the_load_image_holds_all_that_its_program_imports() -> None:
     assert packages <= set(listed.split(","))
 
 
+def copy_deploy(folder: Path, images: Sequence[str], **tools: str) -> Path:
+    """Return scripts/cluster/deploy in a folder that has these images, and tools that run a line of shell each."""
+    shutil.copytree(ROOT / "scripts", folder / "scripts")
+    state, programs = folder / "build/cluster", folder / ".tools/bin"
+    for each in (state, programs):
+        each.mkdir(parents=True)
+    (state / "kubeconfig").touch()
+    (state / "images.yaml").write_text("image:\n" + "".join(f"  {image}: {{}}\n" for image in images))
+    for name, line in tools.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    return folder / "scripts/cluster/deploy"
+
+
 def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> None:
     """Where its image can't be pulled, `make grafana` fails, and says what shows its first rows."""
-    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    state, tools = tmp_path / "build/cluster", tmp_path / ".tools/bin"
-    for folder in (state, tools):
-        folder.mkdir(parents=True)
-    (state / "kubeconfig").touch()
-    (state / "images.yaml").write_text("image:\n  prometheus: {}\n")
-    (tools / "kubectl").write_text("#!/bin/sh\n")
-    (tools / "kubectl").chmod(0o755)
-    command = [str(tmp_path / "scripts/cluster/deploy"), "grafana"]
-    result = run_program(command)
+    result = run_program([copy_deploy(tmp_path, ("prometheus",), kubectl=""), "grafana"])
     assert 1 == result.returncode
     assert "its image can't be pulled here" in result.stderr
     assert ".venv/bin/wirebench serve --live shows the first rows of its dashboards in the browser" in result.stderr
@@ -204,16 +210,8 @@ def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> Non
 
 def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     """All that it installs runs on the node for services of kind-config.yaml, and leaves runs room there."""
-    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    state, tools = tmp_path / "build/cluster", tmp_path / ".tools/bin"
-    for folder in (state, tools):
-        folder.mkdir(parents=True)
-    (state / "kubeconfig").touch()
-    (state / "images.yaml").write_text("image:\n  grafana: {}\n  serve: {}\n")
-    for name in ("kubectl", "helm"):
-        (tools / name).write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" END >>{tmp_path}/{name}.txt\n')
-        (tools / name).chmod(0o755)
-    run_program([tmp_path / "scripts/cluster/deploy", "up"], check=True)
+    record = f'printf "%s\\n" "$@" END >>{tmp_path}/helm.txt'
+    run_program([copy_deploy(tmp_path, ("grafana", "serve"), kubectl="", helm=record), "up"], check=True)
 
     values: dict[str, str] = {}
     for call in (tmp_path / "helm.txt").read_text().split("END\n"):
@@ -223,6 +221,16 @@ def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     key = r"nodeSelector.wirebench\.dev/role"
     assert ["server"] * 4 == [values[f"{name}.{key}"] for name in ("common", "prometheus", "grafana", "results")]
     assert ("250m", "100m") == (values["common.resources.cpu"], values["common.resources.cpuRequest"])
+
+
+@pytest.mark.parametrize(("pid", "status"), [(os.getpid(), 1), (999_999_999, 0)])
+def test_deploy_waits_for_the_end_of_a_run(tmp_path: Path, pid: int, status: int) -> None:
+    """What a killed run has left doesn't count: its process has gone."""
+    kubectl = f'case "$*" in *"get namespaces"*) echo wirebench-run {pid} ;; esac'
+    result = run_program([copy_deploy(tmp_path, (), kubectl=kubectl, helm=f"touch {tmp_path}/installed"), "up"])
+    assert status == result.returncode, result.stderr
+    assert bool(status) == ("a run is measuring in this cluster: wirebench-run" in result.stderr)
+    assert bool(status) != (tmp_path / "installed").exists()
 
 
 @pytest.mark.parametrize(
