@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from tests.support.waiting import run_program
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import make_plan
+from wirebench.run.progress import TimeLeft
 from wirebench.system.paths import ROOT
 
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")})
@@ -51,6 +54,18 @@ def test_the_architecture_names_code_that_exists() -> None:
     for name, file in named:
         defined = rf"(?m)^\s*(?:def|class|package|func(?: \([^)]+\))?) {name}\b"
         assert re.search(defined, (ROOT / file).read_text("utf-8")), f"{file}: {name}"
+
+
+def test_cluster_scenarios_take_as_long_as_their_page_says() -> None:
+    """As `wirebench list` estimates it."""
+    page = (ROOT / "docs/scenarios.md").read_text("utf-8")
+    found = re.search(r"in (\d+) to (\d+) minutes each on two cores:\n\n((?:\|.+\n)+)", page)
+    assert found is not None
+    shortest, longest, table = found.groups()
+    plans = [make_plan(read_scenario(name), 0, "kubernetes") for name in re.findall(r"(?m)^\| `([\w-]+)\.yaml`", table)]
+    minutes = [round(TimeLeft.of(plan, "kubernetes").compute_s() / 60) for plan in plans]
+    assert int(shortest) == min(minutes)
+    assert max(minutes) <= int(longest)
 
 
 def test_the_page_on_python_names_modules_and_functions_that_exist() -> None:
