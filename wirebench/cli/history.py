@@ -16,8 +16,9 @@ from wirebench.analysis.history import History, Line
 from wirebench.cli.options import Json, Out, check_folder, complete_scenarios
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
-from wirebench.model.labels import describe_common_factors, pluralise
+from wirebench.model.labels import describe_common_factors, list_some, pluralise
 from wirebench.model.metric import COMPARED, Metric
+from wirebench.present.caveats import list_history_notes
 from wirebench.present.escape import escape_controls
 from wirebench.present.history_data import make_history_data
 from wirebench.present.level_changes import describe_line_changes, list_change_caveats
@@ -92,6 +93,8 @@ def history(  # noqa: PLR0913 - one parameter an option
         _print(each, console)
         if of_each:
             _print_changes(of_each, each.metric, console)
+    for note in list_history_notes(found):
+        console.print(f"! {note}", style="yellow", soft_wrap=True)
     if plot:
         console.print(f"\n{plot}")
 
@@ -125,8 +128,7 @@ def _choose(
 
 def _list_cells(cells: Sequence[FoundCell]) -> str:
     lines = [f"{cell.name}  ({cell.ids[-1]}; {pluralise(cell.runs, 'run')})" for cell in cells]
-    more = [f"and {len(lines) - _LISTED_MAX} more"] if len(lines) > _LISTED_MAX else []
-    return "\n".join((*lines[:_LISTED_MAX], *more))
+    return "\n".join(list_some(lines, _LISTED_MAX))
 
 
 def _choose_metric(name: str | None) -> Metric | None:

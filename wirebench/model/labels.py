@@ -5,7 +5,7 @@ What a name leaves out is the default: "gRPC" is gRPC on its first runtime, with
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast, get_args
 
 from wirebench.model.contract import Driver, Implementation, Transport
@@ -63,6 +63,11 @@ def describe_common_factors(factors: Factors, factor: str = "") -> str:
 def pluralise(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def list_some(names: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return at most so many names, and how many more there are."""
+    return (*names[:most], *([f"{len(names) - most:,} more"] if len(names) > most else []))
 
 
 def format_error(interval: tuple[float, float] | None) -> str:

@@ -1,15 +1,17 @@
-"""Caveats of a run's figures, as sentences."""
+"""Caveats of runs' figures, as sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from wirebench.analysis.disturbances import find_disturbances
+from wirebench.analysis.history import History
 from wirebench.analysis.pauses import describe_pauses
 from wirebench.analysis.summary import summarise
-from wirebench.model.labels import pluralise
+from wirebench.model.labels import list_some, pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
+from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
 
 #: Loads that are not calibrated: the factor, and its level where it makes no difference.
@@ -20,12 +22,29 @@ _LARGER_ERRORS = {
     "a proxy": ("delay_ms", None),
 }
 _WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
+_RUNS_NAMED_MAX, _NOTES_MAX = 3, 20
 
 
 def list_caveats(run: Run) -> tuple[str, ...]:
     """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
     calibration = filter(None, [describe_calibration(run), describe_calibrated_load(run)])
     return (*run.info.notes, *calibration, *describe_retries(run), *describe_pauses(run), *describe_disturbances(run))
+
+
+def list_run_notes(runs: Mapping[str, RunInfo]) -> Iterator[str]:
+    """Yield what each of the runs noted itself, by the names that the runs have here; what is equal stands once."""
+    noted: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        for note in run.notes:
+            noted.setdefault(note, []).append(name)
+    sentences = [f"Noted in {', '.join(list_some(names, _RUNS_NAMED_MAX))}: {note}." for note, names in noted.items()]
+    yield from list_some(sentences, _NOTES_MAX)
+
+
+def list_history_notes(found: Iterable[History]) -> Iterator[str]:
+    """Yield what the runs of histories noted, the newest run first."""
+    runs = {point.run.id: point.run for each in found for line in each.lines for point in line.points}
+    yield from list_run_notes(dict(sorted(runs.items(), reverse=True)))
 
 
 def describe_calibration(run: Run) -> str:
@@ -36,9 +55,7 @@ def describe_calibration(run: Run) -> str:
         return ""
     where = f"all {pluralise(len(cells), 'cell')}" if len(coarse) > 1 else coarse[0]
     if 1 < len(coarse) < len(cells):
-        more = len(coarse) - _CELLS_NAMED_MAX
-        named = (*coarse[:_CELLS_NAMED_MAX], *([f"{more} more"] if more > 0 else []))
-        where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(named)})"
+        where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(list_some(coarse, _CELLS_NAMED_MAX))})"
     in_pod = run.info.target == "kubernetes"
     when, option = ("this run, in a pod", " --target kubernetes") if in_pod else ("a run", "")
     return (

@@ -42,6 +42,7 @@ class HistoryRunData:
     low: float | None
     high: float | None
     failed_gates: tuple[str, ...]
+    notes: tuple[str, ...]
     change: RunChangeData | None
 
 

@@ -8,9 +8,10 @@ from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.differences import Difference
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN
-from wirebench.model.labels import describe_common_factors, pluralise
+from wirebench.model.labels import describe_common_factors, list_some, pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
+from wirebench.present.caveats import list_run_notes
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.sentences import (
     describe_correction,
@@ -119,7 +120,7 @@ def summarise_comparison(found: RunComparison) -> str:
 
 
 def list_caveats(found: RunComparison) -> Iterator[str]:
-    """Yield what to know beside the verdicts: their correction, missing cells, what the runs differ in."""
+    """Yield what to know beside the verdicts: their correction, missing cells, the runs' notes and differences."""
     for name, run in (("base", found.base), ("head", found.head)):
         yield from _not_whole(found, name, run)
     if correction := describe_correction(found.changes):
@@ -128,11 +129,11 @@ def list_caveats(found: RunComparison) -> Iterator[str]:
         yield f"Fewer than {BLOCKS_MIN} blocks have no interval: for verdicts, give {few} more (--blocks)."
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
-            named = [describe_common_factors(cell.factors) for cell in cells[:_NAMED_MAX]]
-            more = [f"{len(cells) - _NAMED_MAX} more"] if len(cells) > _NAMED_MAX else []
-            yield f"Only in {name}: {'; '.join((*named, *more))}."
+            named = list_some([describe_common_factors(cell.factors) for cell in cells], _NAMED_MAX)
+            yield f"Only in {name}: {'; '.join(named)}."
     if speed := describe_machine_speed(found.reference_ratio):
         yield f"{speed} in head. Verdicts hold whether figures follow the machine's speed or not; intervals are wider."
+    yield from list_run_notes({"base": found.base, "head": found.head})
     for each in found.differences:
         yield describe_difference(each)
 

@@ -78,6 +78,18 @@ def test_a_cell_is_the_same_on_every_target(tmp_path: Path) -> None:
     assert [("local", 2), ("kubernetes", 1)] == [(line["target"], len(line["runs"])) for line in found["lines"]]
 
 
+def test_what_runs_noted_is_said_once_with_their_names(tmp_path: Path) -> None:
+    """On the terminal that of the newest first; programs get each run's own."""
+    write(tmp_path, 1, info={"notes": ("busy",)})
+    for day in range(2, 7):
+        write(tmp_path, day, info={"notes": ("cores are shared",)})
+    names = ", ".join(f"202611{day:02d}T100000Z-quick" for day in (6, 5, 4))
+    shown = ask(tmp_path)[1]
+    assert f"! Noted in {names}, 2 more: cores are shared.\n! Noted in 20261101T100000Z-quick: busy.\n" in shown
+    (found,) = json.loads(ask(tmp_path, "--json")[1])["cells"]
+    assert [["busy"], ["cores are shared"]] == [run["notes"] for run in found["lines"][0]["runs"][:2]]
+
+
 def test_another_figure_is_judged_by_itself(tmp_path: Path) -> None:
     """--metric has its own verdicts and gates: that on the generator says nothing of the server's CPU."""
     write(tmp_path, 1)

@@ -24,6 +24,7 @@ from wirebench.analysis.history_search import (
 from wirebench.errors import UsageError
 from wirebench.model.labels import capitalise, describe_common_factors
 from wirebench.model.metric import COMPARED, Metric
+from wirebench.present.caveats import list_history_notes
 from wirebench.present.charts import history as chart
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
@@ -70,6 +71,7 @@ class Shown:
     legend: tuple[Style, ...]
     changes: Mapping[str, tuple[str, ...]]
     change_caveats: tuple[str, ...]
+    notes: tuple[str, ...]
     tables: Mapping[str, tuple[HistoryRow, ...]]
 
 
@@ -170,6 +172,7 @@ def _draw(found: History) -> Shown:
         legend=tuple(chart.legend(found).values()),
         changes={each.line.name: describe_line_changes(each, metric) for each in changes},
         change_caveats=tuple(list_change_caveats(changes)),
+        notes=tuple(list_history_notes([found])),
         tables={line.name: tuple(map(_describe_point, reversed(line.points))) for line in found.lines},
     )
 
