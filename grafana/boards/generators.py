@@ -129,7 +129,7 @@ _AGREEMENT = Row(
         ),
         Chart(
             title="Mean time outside the service",
-            description="Mean service time at the client less mean time in the service: the wire, both kernels, "
+            description="Mean service time at the client less mean time in the service: the network, both kernels, "
             "waiting for a worker, and the generator itself. Bad: it grows with the rate while the service is not "
             "busy: the generator is.",
             unit=units.Seconds,

@@ -3,6 +3,7 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import POSTGRESQL, Board, Chart, Query, Row, Variable
+from wirebench.model.labels import capitalise
 from wirebench.model.metric import METRICS
 
 #: Grafana writes what is chosen as texts of SQL, whatever is in them.
@@ -76,7 +77,7 @@ _TRUST = Row(
     "At what cost, and is it to be trusted?",
     (
         Chart(
-            title="Server CPU per request",
+            title=capitalise(METRICS["cpu"].label),
             description="CPU time of all of a service's processes over the requests that it answered, in "
             "microseconds: what decides how much a cluster costs. Services that others run have none.",
             unit=units.Microseconds,

@@ -3,6 +3,8 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
+from wirebench.model.labels import capitalise
+from wirebench.model.metric import METRICS
 from wirebench.model.scenario import ERROR_SHARE_MAX
 from wirebench.present.live_queries import (
     CHOSEN,
@@ -26,7 +28,7 @@ _ERRORS = (
     f' (rate(wirebench_request_duration_seconds_count{{{CHOSEN}, code!="ok"}}[$__rate_interval]))'
 )
 _MEANINGS = {
-    "p50": "Half of the requests took less: what the wire and the stack behind it cost.",
+    "p50": "Half of the requests took less: what the transport and the stack behind it cost.",
     "p95": "One request in 20 took longer. Bad: far above p50 while the rate is moderate.",
     "p99": "One request in 100 took longer. Bad: it grows while the rate does not: a queue.",
 }
@@ -55,7 +57,7 @@ _ANSWER = Row(
         Chart(
             title="Transports",
             description="Of all loads in the time range: requests a second while the rate was settled, service time "
-            "by the merged histograms of all drivers, share of failed requests, and the services' CPU time a request. "
+            "by the merged histograms of all drivers, errors as a share of the requests, and the services' CPU time a request. "
             "Compare transports under the same load only. Whether one is faster is for wirebench's verdicts.",
             unit=units.Short,
             queries=tuple(Query(each.expr, each.name, unit=_UNITS[each.unit]) for each in FIGURES),
@@ -107,7 +109,7 @@ _COST = Row(
     "What does it cost?",
     (
         Chart(
-            title="Server CPU per request",
+            title=capitalise(METRICS["cpu"].label),
             description="CPU time of all of a service's processes over the requests it answered: the figure that "
             "decides what a cluster costs. It depends on the load less than latency does. Nearly idle services seem "
             "dear: their background work is spread over few requests.",
@@ -148,12 +150,12 @@ _COST = Row(
 )
 
 _INSIDE = Row(
-    "What happens inside the service, and on the wire?",
+    "What happens inside the service, and on the network?",
     (
         Chart(
             title="Time in the service, p99",
             description="From the request read to the reply handed over; by buckets of 1, 2 and 5, so coarse. What "
-            "clients see beyond it is the wire, the kernel and waiting for a worker. Bad: close to what clients see.",
+            "clients see beyond it is the network, the kernel and waiting for a worker. Bad: close to what clients see.",
             unit=units.Seconds,
             queries=(
                 Query(

@@ -95,7 +95,7 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, driver: str, transport: 
     requests = re.search(r"requests +(\d+), .* of 40/s asked for", stdout)
     assert requests is not None, stdout
     assert 300 < int(requests[1]) <= 620
-    assert all(word in stdout for word in ("errors", "p50", "p99", "µs per request", "replicas"))
+    assert all(word in stdout for word in ("errors", "p50", "p99", "CPU/req", "replicas"))
     assert "Prometheus: http://127.0.0.1:9090" in stdout
     assert re.search(r"\d:\d\d left", stderr)
     assert [] == values(seen)

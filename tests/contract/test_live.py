@@ -164,7 +164,7 @@ def test_a_load_that_tells_nothing_says_so(site: Site, run: Run) -> None:
     assert "ghz reports nothing until it ends" in page
     assert "<b>250,000</b> items/s" in page
     assert "p99 gap between items" in page
-    assert "<dt>failed</dt><dd><b>2.00</b> requests/s" in page
+    assert "<dt>errors</dt><dd><b>2.00</b> requests/s" in page
 
 
 def test_a_silent_run_is_told_of(site: Site, run: Run) -> None:

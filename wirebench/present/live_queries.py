@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wirebench.model.metric import METRICS
+
 #: The filter of every query that knows transports.
 CHOSEN = 'namespace="$namespace", transport=~"$transport"'
 #: Series that loads have, whatever the driver.
@@ -19,7 +21,9 @@ _DURATIONS = "namespace_transport_pod:client_request_duration_seconds:rate15s"
 _CPU = "namespace_transport_pod:wirebench_cpu_seconds:rate15s"
 _ANSWERED = "namespace_transport_pod:wirebench_requests:rate15s"
 _FAILED = "namespace_transport_pod:client_failed_requests:rate15s"
+_QUANTILES = {METRICS["p50"].label: 0.5, METRICS["p95"].label: 0.95, METRICS["p99"].label: 0.99}
 
+#: What Prometheus has them in: base units, where those of metrics are what people read.
 Unit = Literal["1/s", "s", "cpu s", "share", "ratio"]
 
 
@@ -69,10 +73,10 @@ def _divide_cpu(selector: str) -> str:
 
 def _make_figures(selector: str) -> tuple[Figure, ...]:
     return (
-        Figure("requests/s", "1/s", _average_settled_rate(selector)),
-        *(Figure(f"p{100 * quantile:g}", "s", _merge_latencies(quantile, selector)) for quantile in (0.5, 0.95, 0.99)),
-        Figure("failed", "share", _divide_failures(selector)),
-        Figure("CPU a request", "cpu s", _divide_cpu(selector)),
+        Figure(METRICS["throughput"].label, "1/s", _average_settled_rate(selector)),
+        *(Figure(label, "s", _merge_latencies(quantile, selector)) for label, quantile in _QUANTILES.items()),
+        Figure(METRICS["errors"].label, "share", _divide_failures(selector)),
+        Figure(METRICS["cpu"].label, "cpu s", _divide_cpu(selector)),
     )
 
 
@@ -91,8 +95,8 @@ def _list_figures() -> tuple[Figure, ...]:
 FIGURES = _list_figures()
 #: Second row: what clients wait, over time.
 LATENCIES = tuple(
-    Figure(f"p{100 * quantile:g}", "s", f"histogram_quantile({quantile}, {sum_client_durations()})")
-    for quantile in (0.5, 0.95, 0.99)
+    Figure(label, "s", f"histogram_quantile({quantile}, {sum_client_durations()})")
+    for label, quantile in _QUANTILES.items()
 )
 
 _SCALE = f"max by (transport, replicas, workers) (namespace_transport_replicas_workers:wirebench_scale:info{{{CHOSEN}}}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.model.labels import name_gate, pluralise
+from wirebench.model.metric import METRICS
 from wirebench.model.record import Record
 from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_number
@@ -64,12 +65,12 @@ def list_figures(record: Record, phases: Sequence[ReplicaPhase] = ()) -> Iterato
 
     `phases` are those of its replicas, if Prometheus saw them.
     """
-    failed = sum(record.errors.values())
-    yield "requests", f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}"
+    cpu, failed = METRICS["cpu"], sum(record.errors.values())
+    yield METRICS["requests"].label, f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}"
     if record.dropped_iterations:
         yield "dropped", f"{record.dropped_iterations:,} that were due and never sent"
     by_code = ", ".join(f"{count:,} {code}" for code, count in sorted(record.errors.items()))
-    yield "errors", f"{failed:,} ({failed / record.requests:.2%}): {by_code}" if failed else "0"
+    yield METRICS["errors"].label, f"{failed:,} ({failed / record.requests:.2%}): {by_code}" if failed else "0"
     for text in record.error_texts[:_ERROR_TEXTS_SHOWN]:
         yield "", escape_controls(str(text))
     if record.retried:
@@ -77,12 +78,12 @@ def list_figures(record: Record, phases: Sequence[ReplicaPhase] = ()) -> Iterato
     yield "latency", _describe_latency(record)
     server, generator = record.server, record.generator
     if len(phases) > 1:
-        yield "server CPU", "unknown: replicas came or went"
+        yield cpu.column, "unknown: replicas came or went"
     elif server.cpu_us_per_request is not None:
         throttled = (
             f", throttled in {pluralise(server.throttled_periods, 'period')}" if server.throttled_periods else ""
         )
-        yield "server CPU", f"{format_number(server.cpu_us_per_request)} µs per request{throttled}"
+        yield cpu.column, f"{format_number(server.cpu_us_per_request)} {cpu.unit}{throttled}"
     lines = list(_list_phases(phases) if len(phases) > 1 else _list_replicas(record))
     yield from zip(("replicas", *[""] * len(lines)), lines, strict=False)
     if int(record.factors["workers"] or 1) > 1 and server.fairness is not None and server.fairness < FAIRNESS_MIN:
@@ -132,7 +133,6 @@ def _describe_latency(record: Record) -> str:
     if latency is None:
         return "no request succeeded"
     clock = "from when each was due" if is_response else "from when each was sent"
-    figures = (
-        f"{name} {format_number(getattr(latency, f'{name}_ms'))} ms" for name in ("mean", "p50", "p95", "p99", "max")
-    )
+    shown = map(METRICS.__getitem__, ("mean", "p50", "p95", "p99", "max"))
+    figures = (f"{each.label} {format_number(getattr(latency, each.field))} {each.unit}" for each in shown)
     return f"{', '.join(figures)}, {clock}"

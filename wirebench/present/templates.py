@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from wirebench.model import labels as names
+from wirebench.model.metric import METRICS
 from wirebench.present.charts.svg import swatch
 from wirebench.present.numbers import format_moment
 
@@ -32,7 +33,7 @@ def make_environment(*folders: Path) -> Environment:
         "mark_up": mark_up,
         "moment": format_moment,
     }
-    made.globals["swatch"] = swatch
+    made.globals |= {"swatch": swatch, "METRICS": METRICS}
     return made
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wirebench.analysis.summary import CellSummary
+from wirebench.model.labels import capitalise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import StreamFigures
 from wirebench.present import table
@@ -41,7 +42,7 @@ def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> Stream
     first_items, unreadable = read_latencies(run, cells, "first_item")
     gaps, _ = read_latencies(run, cells, "gap")  # What can't be read is the same.
     return StreamSection(
-        first_item=draw_latencies("Time to the first item", groups, looks, first_items, shared=False),
+        first_item=draw_latencies(capitalise(METRICS["first_item"].label), groups, looks, first_items, shared=False),
         item_rate=draw_metric(METRICS["item_rate"], groups, looks),
         gap=draw_latencies("Gap between items", groups, looks, gaps, shared=False),
         cpu=draw_metric(METRICS["item_cpu"], groups, looks),

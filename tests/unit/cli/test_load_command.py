@@ -165,7 +165,7 @@ def test_replicas_that_came_are_told_with_the_rates_before_and_after(tmp_path: P
     told = [line for line in lines if "/s" in line and "replica" in line]
     assert 2 == len(told)
     assert "\n".join(told) in (ROOT / "README.md").read_text("utf-8")
-    assert "  server CPU  unknown: replicas came or went" in lines
+    assert "  CPU/req     unknown: replicas came or went" in lines
 
 
 def test_replicas_are_watched_until_others_are_there() -> None:

@@ -183,7 +183,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_streams_have_a_section_of_their_own(page: str) -> None:
     """First items, rates, gaps and CPU time each are pictures; what is only for requests isn't there."""
     assert '<h2 id="streams">Streams</h2>' in page
-    for heading in ("Time to the first item", "Items/s, of all streams", "Gap between items", "Server CPU per item"):
+    for heading in ("Time to the first item", "items/s, of all streams", "Gap between items", "Server CPU per item"):
         assert heading in page
     assert "ledger.stream_transactions (100 items, 100/s each), 4 connections" in page
     assert "ledger.stream_transactions (100 items, as fast as they are read), 4 connections" in page

@@ -37,6 +37,7 @@ _REPORT_HEADERS = {
 #: So many summaries and pages are kept for the next who asks: a run may have thousands of records.
 _SUMMARIES_MAX, _RUNS_MAX = 64, 16
 _REQUESTS, _ITEMS = METRICS["throughput"].label, METRICS["item_rate"].label
+_P99 = METRICS["p99"]
 _CLOCKS = {"service": "service time", "response": "response time", "gap": "gap between items"}
 
 
@@ -114,7 +115,7 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
         looks=tuple(assign_live_styles(progress).values()) if progress else (),
         charts=(
             draw_live("Rate", _ITEMS if streams else _REQUESTS, progress, lambda point: point.rate_per_s),
-            draw_live("p99", "ms", progress, lambda point: point.p99_ms),
+            draw_live(_P99.label, _P99.unit, progress, lambda point: point.p99_ms),
         ),
     )
 
@@ -149,10 +150,10 @@ def _describe_window(progress: RunProgress | None) -> tuple[str, list[tuple[str,
 def _describe_figures(figures: Figures | None) -> tuple[str, list[tuple[str, str, str]]]:
     """Return a cell with its figures: label, value and unit; the same without any value if it is none."""
     if figures is None:
-        return ABSENT, [("rate", ABSENT, _REQUESTS), ("p99", ABSENT, "ms")]
+        return ABSENT, [("rate", ABSENT, _REQUESTS), (_P99.label, ABSENT, _P99.unit)]
     rate = (figures.rate_per_s, _REQUESTS) if figures.items_per_s is None else (figures.items_per_s, _ITEMS)
-    p99 = f"p99 {_CLOCKS[figures.clock]}" if figures.clock else "p99"
-    shown = [("rate", format_number(rate[0]), rate[1]), (p99, format_number(figures.p99_ms), "ms")]
+    p99 = f"{_P99.label} {_CLOCKS[figures.clock]}" if figures.clock else _P99.label
+    shown = [("rate", format_number(rate[0]), rate[1]), (p99, format_number(figures.p99_ms), _P99.unit)]
     if figures.failed_per_s:
-        shown.append(("failed", format_number(figures.failed_per_s), _REQUESTS))
+        shown.append((METRICS["errors"].label, format_number(figures.failed_per_s), _REQUESTS))
     return figures.cell, shown
