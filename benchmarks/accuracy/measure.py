@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.accuracy.conditions import FLAGS, LOADS, Case
-from wirebench.drivers import Histogram
 from wirebench.measure.truth import TruthMeasurement, measure_truth
 from wirebench.model.cell import Cell
 from wirebench.model.factor import find_defaults
+from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import merge
 from wirebench.model.scenario import Load
 from wirebench.targets import Cores

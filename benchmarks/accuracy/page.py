@@ -13,9 +13,9 @@ from jinja2 import Template
 
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case
 from benchmarks.accuracy.measure import merge_repetitions
-from wirebench.drivers import Histogram
 from wirebench.measure.truth import TruthMeasurement, compute_error_ms
 from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import CLOCKS, OK
 from wirebench.present.charts import file as chart_file
 from wirebench.present.charts import lines

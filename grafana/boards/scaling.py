@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
-from wirebench.measure.gates import FAIRNESS_MIN
+from wirebench.model.record import FAIRNESS_MIN
 from wirebench.present.live_queries import CHOSEN, sum_client_durations
 
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"

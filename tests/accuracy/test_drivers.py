@@ -9,8 +9,9 @@ import pytest
 from tests.support.driver_cases import CASES, OPEN_CASES, REOPENING_CASES, quantiles_ms
 from tests.support.jobs import cell
 from tests.support.latency_servers import truth_server
-from wirebench.drivers import DRIVERS, HistogramFile, Job
+from wirebench.drivers import DRIVERS, Job
 from wirebench.model.contract import Connection, Driver, Transport
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 
 #: What the server does.

@@ -10,8 +10,9 @@ import pytest
 from tests.support.driver_cases import STREAM_CASES, quantiles_ms
 from tests.support.jobs import cell
 from tests.support.latency_servers import Pacing, stream_server
-from wirebench.drivers import DRIVERS, HistogramFile, Job
+from wirebench.drivers import DRIVERS, Job
 from wirebench.model.contract import Driver, Transport
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 
 CONCURRENCY = 4

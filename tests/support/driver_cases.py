@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from wirebench.drivers import DRIVERS, HistogramFile
+from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.model.application import load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wirebench.drivers import Histogram, HistogramFile
-from wirebench.model.histogram_file import DriverVersion, PerSecond, Series, Window
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Window
 
 
 def make_histogram_file(start_s: int, latencies_ms: list[int], counts: tuple[int, ...]) -> HistogramFile:

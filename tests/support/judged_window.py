@@ -11,11 +11,12 @@ import numpy as np
 
 from tests.support.report_run import cell
 from tests.support.simulated_service import SimulatedService, make_search
-from wirebench.drivers import Histogram, HistogramFile, Job
+from wirebench.drivers import Job
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.gates import Measured, check_gates
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
-from wirebench.model.histogram_file import DriverVersion, PerSecond, Series, Window
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Window
 from wirebench.model.record import Gate, Instrument
 from wirebench.model.scenario import Load
 from wirebench.targets import divide_cores

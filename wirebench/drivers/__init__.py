@@ -10,10 +10,8 @@ from wirebench.drivers.k6 import K6
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
 from wirebench.drivers.wireload import Wireload
-from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import HistogramFile
 
 _ALL: tuple[Driver, ...] = (Wireload(), K6(), Ghz(), Fortio(), Oha(), Locust(), Grpcio())
 DRIVERS = {driver.name: driver for driver in _ALL}
 
-__all__ = ["DRIVERS", "K6", "Driver", "Ghz", "Histogram", "HistogramFile", "Job"]
+__all__ = ["DRIVERS", "K6", "Driver", "Ghz", "Job"]

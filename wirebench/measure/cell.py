@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from wirebench.drivers import Histogram, HistogramFile, Job
+from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
 from wirebench.measure.gates import Measured, check_gates
 from wirebench.measure.observe import Observation, ServerUse
 from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
-from wirebench.model.histogram_file import CLOCKS, OK, Clock, Window, merge_parallel
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile, Window, merge_parallel
 from wirebench.model.record import (
     Autoscaling,
     CapacitySearch,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wirebench.drivers import HistogramFile, Job
+from wirebench.drivers import Job
 from wirebench.measure.observe import Observation
 from wirebench.measure.usage import sum_if_all_known
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.metric import CAPACITIES
-from wirebench.model.record import Gate, Record
+from wirebench.model.record import FAIRNESS_MIN, Gate, Record
 from wirebench.model.scenario import ERROR_SHARE_MAX
 
 _SPEED = ("throughput", "p50", "p99")
@@ -17,7 +18,6 @@ _ALL = (*_SPEED, "cpu")
 #: What streams are compared by in place of each.
 _OF_STREAMS = {"throughput": "item_rate", "p50": "first_item", "p99": "gap", "cpu": "item_cpu"}
 
-FAIRNESS_MIN = 0.9
 INTERFERENCE_MAX = 0.05
 GENERATOR_CPU_MAX = 0.9
 RATE_ERROR_MAX = 0.01

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from wirebench.drivers import DRIVERS, HistogramFile, Job
+from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.clients import connect
 from wirebench.errors import WirebenchError
 from wirebench.measure.counters import (
@@ -33,7 +33,7 @@ from wirebench.measure.usage import (
 )
 from wirebench.model.application import load_builtin
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram_file import OK, merge
+from wirebench.model.histogram_file import OK, HistogramFile, merge
 from wirebench.targets import Cores
 from wirebench.targets.target import Replica
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wirebench.drivers import DRIVERS, Histogram, HistogramFile, Job
+from wirebench.drivers import DRIVERS, Job
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system import processes
 from wirebench.system.paths import CONTRACT, TOOLS

@@ -23,14 +23,12 @@ from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario
 from wirebench.model.source import FieldPath
 from wirebench.model.variables import redact
-from wirebench.model.variant import Variant
+from wirebench.model.variant import CONTRACT_FILE, Variant
 from wirebench.plan.grpc_schema import REFLECTION, check_messages, read_descriptors
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
 from wirebench.targets import Endpoint
 
-#: Where the messages of a variant that speaks gRPC are kept.
-CONTRACT_FILE = "contract-{}.binpb"
 #: Ids for what verification creates, each time that something else is verified.
 VERIFIED_IDS = ID_STEP // 100
 

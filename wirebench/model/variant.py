@@ -17,6 +17,8 @@ CONNECTIONS_MAX = 10_000
 RATE_MAX = 1_000_000
 #: The factors whose levels values of a chart may take.
 SETTABLE = ("workers", "replicas", "cpu_limit_millicores", "memory_limit_mib")
+#: Where a run keeps the messages of a variant that speaks gRPC.
+CONTRACT_FILE = "contract-{}.binpb"
 PodSecurity = Literal["restricted", "baseline", "privileged"]
 _EMPTY: Any = Field(default={})
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=4096)]

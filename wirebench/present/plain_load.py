@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.model.labels import name_gate, pluralise
 from wirebench.model.metric import METRICS
-from wirebench.model.record import Record
+from wirebench.model.record import FAIRNESS_MIN, Record
 from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_number
 from wirebench.run.replica_watch import ReplicaPhase

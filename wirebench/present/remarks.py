@@ -11,7 +11,6 @@ from wirebench.analysis.ratio import LEVEL, Ratio, mean
 from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import LIMITING, FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.measure.gates import FAIRNESS_MIN
 from wirebench.model.histogram_file import Handshakes
 from wirebench.model.labels import (
     capitalise,
@@ -23,7 +22,7 @@ from wirebench.model.labels import (
     pluralise,
 )
 from wirebench.model.metric import METRICS
-from wirebench.model.record import DisruptionRecord
+from wirebench.model.record import FAIRNESS_MIN, DisruptionRecord
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present import sentences

@@ -13,12 +13,13 @@ from benchmarks.accuracy import __main__ as accuracy
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
 from benchmarks.accuracy.page import Result, write_page
-from wirebench.drivers import DRIVERS, Histogram, HistogramFile
+from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.truth import TruthMeasurement, compute_error_ms
 from wirebench.measure.usage import Interference
 from wirebench.model.contract import TRANSPORTS
-from wirebench.model.histogram_file import Clock, DriverVersion, Series, Window
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Window
 from wirebench.plan.driver_support import DRIVER_FACTS
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wirebench.drivers import HistogramFile
 from wirebench.drivers.per_request import CallArrays, Outcome, fold, read_columns
 from wirebench.errors import WirebenchError
-from wirebench.model.histogram_file import DriverVersion
+from wirebench.model.histogram_file import DriverVersion, HistogramFile
 
 VERSION = DriverVersion(name="ghz", version="0")
 OK: Outcome = ("ok", "")

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from tests.support.jobs import CELL, JOB
-from wirebench.drivers import K6, Ghz, HistogramFile
+from wirebench.drivers import K6, Ghz
 from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_prometheus_url, to_otlp
 from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
-from wirebench.model.histogram_file import DriverVersion, Window
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, Window
 
 LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
 START_NS = 1_790_000_000_250_000_000

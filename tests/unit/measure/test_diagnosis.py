@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import cell
-from wirebench.drivers import HistogramFile, Job
+from wirebench.drivers import Job
 from wirebench.measure.observe import explain_failure
 from wirebench.model.contract import Transport
-from wirebench.model.histogram_file import DriverVersion, ErrorText, Window
+from wirebench.model.histogram_file import DriverVersion, ErrorText, HistogramFile, Window
 from wirebench.model.scenario import Load
 from wirebench.system.tls import ClientTls
 

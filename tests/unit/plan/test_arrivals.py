@@ -11,11 +11,12 @@ import pytest
 
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
-from wirebench.drivers import K6, Histogram, HistogramFile, Job
+from wirebench.drivers import K6, Job
 from wirebench.errors import UsageError
 from wirebench.measure.cell import compute_recovery, compute_slices
 from wirebench.model.cell import Cell
-from wirebench.model.histogram_file import Slices, merge_parallel
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import HistogramFile, Slices, merge_parallel
 from wirebench.model.record import Slice
 from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load, Objective

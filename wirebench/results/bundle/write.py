@@ -11,8 +11,8 @@ from importlib import metadata
 from pathlib import Path
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.variants import CONTRACT_FILE
 from wirebench.model.run_info import RunInfo
+from wirebench.model.variant import CONTRACT_FILE
 from wirebench.results.bundle.archive import write_archive
 from wirebench.results.bundle.check import load_checked_run
 from wirebench.results.bundle.manifest import MANIFEST, REPORT, RUN, SCENARIO, Manifest, Member, compute_digest
