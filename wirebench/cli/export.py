@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO, Literal, get_args
 
 import typer
 
-from wirebench.cli.options import STDOUT, Out, check_folder
+from wirebench.cli.options import STDOUT, Out, RunFilters, check_folder
 from wirebench.cli.output import warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.results.runs import DEFAULT_FOLDER
@@ -34,10 +34,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     driver: Annotated[_Levels, typer.Option("--driver", "--client", metavar="NAME", help="Drivers: k6, ghz …")] = None,
     concurrency: Annotated[_Levels, typer.Option(metavar="N", help="Connections at a time.")] = None,
     operation: Annotated[_Levels, typer.Option(metavar="NAME", help="Operations.")] = None,
-    machine: Annotated[_Levels, typer.Option(metavar="NAME", help="Machines.")] = None,
-    target: Annotated[_Levels, typer.Option(metavar="NAME", help="Targets.")] = None,
-    since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = "",
+    filters: RunFilters,
     format_name: Annotated[
         _FormatName | None, typer.Option("--format", help="Default: by the ending of the file's name; csv for stdout.")
     ] = None,
@@ -55,10 +52,7 @@ def export(  # noqa: PLR0913 - one parameter an option
         "driver": driver,
         "concurrency": concurrency,
         "operation": operation,
-        "machine": machine,
-        "target": target,
-        "since": [since],
-        "until": [until],
+        **filters.given,
     }
     chosen = format_name or _find_format(output)
     if chosen == "parquet" and output == STDOUT and sys.stdout.isatty():

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from wirebench.analysis.change_points import LineChanges, find_changes
 from wirebench.analysis.history import History, Line
-from wirebench.cli.options import Json, Out, check_folder, complete_scenarios
+from wirebench.cli.options import Json, Out, RunFilters, check_folder, complete_scenarios
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.model.labels import describe_common_factors, list_some, pluralise
@@ -51,10 +51,7 @@ def history(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Option(metavar="NAME", help=f"The figure: {', '.join(COMPARED)}; default: what verdicts are on."),
     ] = None,
-    machine: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these machines.")] = None,
-    target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these targets.")] = None,
-    since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = "",
+    filters: RunFilters,
     changes: Annotated[
         bool, typer.Option("--changes", help="Find since which run the figure has been at another level.")
     ] = False,
@@ -70,9 +67,8 @@ def history(  # noqa: PLR0913 - one parameter an option
     from wirebench.analysis.history_search import explain_missing_runs, find_run_folders, read_history
 
     figure = _choose_metric(metric)
-    given = {"scenario": [scenario], "machine": machine, "target": target, "since": [since], "until": [until]}
     warn_once = functools.cache(warn_of_damaged)
-    chosen = _choose(check_folder(out), given, cell, factor or [], warn_once)
+    chosen = _choose(check_folder(out), {"scenario": [scenario], **filters.given}, cell, factor or [], warn_once)
     paths = [find_run_folders(results, out) for results in chosen]
     if not any(paths):
         raise explain_missing_runs(scenario)
@@ -101,7 +97,7 @@ def history(  # noqa: PLR0913 - one parameter an option
 
 def _choose(
     out: Path,
-    given: Mapping[str, Sequence[str] | None],
+    given: Mapping[str, Sequence[str]],
     text: str,
     factors: Sequence[str],
     on_damaged: Callable[[DamagedRun], None],
@@ -111,7 +107,7 @@ def _choose(
     from wirebench.results.index import Filters, Index, find_database_url
 
     levels = parse_levels(factors)
-    filters = Filters.read((name, level) for name, each in given.items() for level in each or ())
+    filters = Filters.read((name, level) for name, each in given.items() for level in each)
     (scenario,) = filters.scenario
     with Index(find_database_url(out)) as index:
         for damaged in index.catch_up(out).damaged:

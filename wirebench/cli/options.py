@@ -157,6 +157,22 @@ class BuildFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class RunFilters:
+    """Which runs are looked at."""
+
+    machine: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these machines.")] = None
+    target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these targets.")] = None
+    since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = ""
+    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = ""
+
+    @property
+    def given(self) -> dict[str, list[str]]:
+        """What was given, by the name of the filter; an empty time is none."""
+        machine, target = self.machine or [], self.target or []
+        return {"machine": machine, "target": target, "since": [self.since], "until": [self.until]}
+
+
+@dataclass(frozen=True, slots=True)
 class Verbosity:
     """How much is printed besides results."""
 

@@ -26,7 +26,7 @@ from wirebench.cli.options import (
 )
 from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
 from wirebench.cli.send import send_when_over
-from wirebench.cli.target import make_target_options
+from wirebench.cli.target import Seed, make_target_options
 from wirebench.model.scenario import BLOCKS_MAX
 from wirebench.present.reproduction import (
     Reproduction,
@@ -38,7 +38,6 @@ from wirebench.present.reproduction import (
 from wirebench.results.bundle.importing import unpack
 from wirebench.results.runs import DEFAULT_FOLDER, Run, find_run, make_run_id
 from wirebench.run.repetition import plan_again
-from wirebench.run.target_options import SEED_MAX
 from wirebench.system.files import make_write_error
 
 _BUNDLES_END = ".tar.gz"
@@ -54,7 +53,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     *,
     target: Annotated[str | None, make_target_option("Where services run", "as they did")] = None,
     blocks: Annotated[int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Default: as many as there were.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=SEED_MAX, help="Default: the same.")] = None,
+    seed: Seed = None,
     application: ApplicationFile = None,
     cluster: Cluster,
     addresses: Addresses,

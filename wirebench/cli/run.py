@@ -22,11 +22,11 @@ from wirebench.cli.options import (
     make_target_option,
 )
 from wirebench.cli.run_options import Overrides, RequestOptions, Settling, write_requests
-from wirebench.cli.target import make_target_options
+from wirebench.cli.target import Seed, make_target_options
 from wirebench.errors import UsageError
 from wirebench.plan.load import find_scenario, read_scenario
 from wirebench.results.runs import DEFAULT_FOLDER, make_run_id
-from wirebench.run.target_options import SEED_MAX, choose_target, plan_for_target
+from wirebench.run.target_options import choose_target, plan_for_target
 
 
 def run(  # noqa: PLR0913 - one parameter an option
@@ -46,9 +46,7 @@ def run(  # noqa: PLR0913 - one parameter an option
         str | None,
         make_target_option("Where services run: local, kubernetes or external", "local, or where all variants are"),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
-    ] = None,
+    seed: Seed = None,
     timing: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
     ] = None,
