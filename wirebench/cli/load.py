@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -19,17 +20,20 @@ from wirebench.plan.overrides import Override, parse_override
 from wirebench.plan.plain_load import plan_load
 from wirebench.present import plain_load as text
 from wirebench.present.escape import escape_controls
-from wirebench.run.plain_load import PlainLoad, list_observers, send_load
+from wirebench.run.plain_load import PlainLoad, send_load
 from wirebench.system.signals import STOPPING, handle_interrupts
-from wirebench.targets.kubernetes import Deployed, find_access, find_observer
+from wirebench.targets.kubernetes import find_access
 
 _LABEL_WIDTH = 11
+#: Options that are factors by the same name.
+_FACTORS = ("concurrency", "operation", "payload", "placement", "balancing", "connection", "replicas", "workers")
 _RATE = re.compile(r"(?:(?P<first>\d+):)?(?P<last>\d+)(?::(?P<growing_s>\d+(?:\.\d+)?)s?)?")
 
 
-def load(  # noqa: PLR0913 - one parameter an option
-    transport: Annotated[Transport, typer.Argument(help="The service to load.")],
-    *,
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """What is sent to a service, and how."""
+
     rate: Annotated[
         str | None,
         typer.Option(
@@ -37,34 +41,55 @@ def load(  # noqa: PLR0913 - one parameter an option
             help="Requests per second; default: as fast as replies come. 100:1000 grows all the time, 100:1000:10s for "
             "10 s, 100:1000:0 at once.",
         ),
-    ] = None,
-    concurrency: Annotated[int, typer.Option(help="Connections, with one request at a time each.")] = 8,
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s",
+    ] = None
+    concurrency: Annotated[int, typer.Option(help="Connections, with one request at a time each.")] = 8
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s"
     driver: Annotated[
         Driver | None, typer.Option(help="Default: ghz for grpc, if its rate is steady; k6 for all others.")
-    ] = None,
-    operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get",
+    ] = None
+    operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get"
     payload: Annotated[
         str | None,
         typer.Option(
             help="Of operations that have one: small, profile, list, batch, 512k, or a number of bytes or users."
         ),
-    ] = None,
+    ] = None
     placement: Annotated[
         Placement | None,
         typer.Option(
             help="Where the load runs. same-pod: with a service of its own beside it. Default: on the node for load."
         ),
-    ] = None,
+    ] = None
     balancing: Annotated[
         Balancing, typer.Option(help="By the cluster (service), by the client (headless), or one pod alone.")
-    ] = "service",
+    ] = "service"
     connection: Annotated[
         Connection, typer.Option(help="Keep connections, or reopen them for each request, which new replicas get, too.")
-    ] = "keep",
-    replicas: Annotated[int | None, typer.Option(help="Pods of the service; default: as it is.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes in each of them; default: as it is.")] = None,
-    cluster_options: Cluster,
+    ] = "keep"
+    replicas: Annotated[int | None, typer.Option(help="Pods of the service; default: as it is.")] = None
+    workers: Annotated[int | None, typer.Option(help="Processes in each of them; default: as it is.")] = None
+
+    def parse(self, transport: Transport) -> list[Override]:
+        """Return what is asked for. Raises UsageError."""
+        rates = [] if self.rate is None else list(_parse_rate(self.rate))
+        is_ramp = any(each.at == ("load", "model") for each in rates)
+        by_ghz = transport == "grpc" and self.connection == "keep" and not is_ramp
+        driver = self.driver or ("ghz" if by_ghz else "k6")
+        factors = {"transport": transport, **{name: getattr(self, name) for name in _FACTORS}, "driver": driver}
+        options = [
+            parse_override(f"--{name} {value}", ("factors", name), str(value))
+            for name, value in factors.items()
+            if value is not None
+        ]
+        window_s = parse_duration_s(self.duration)
+        return [*options, Override(f"--duration {self.duration}", ("load", "window_s"), window_s), *rates]
+
+
+def load(
+    transport: Annotated[Transport, typer.Argument(help="The service to load.")],
+    *,
+    options: LoadOptions,
+    cluster: Cluster,
     verbosity: Verbosity,
 ) -> None:
     """Send a plain load to a service in a cluster.
@@ -73,40 +98,11 @@ def load(  # noqa: PLR0913 - one parameter an option
     repetitions and without a verdict.
     """
     verbosity.apply()
-    factors = {
-        "transport": transport,
-        "concurrency": concurrency,
-        "operation": operation,
-        "payload": payload,
-        "placement": placement,
-        "balancing": balancing,
-        "connection": connection,
-        "replicas": replicas,
-        "workers": workers,
-    }
-    options = [
-        parse_override(f"--{name} {value}", ("factors", name), str(value))
-        for name, value in factors.items()
-        if value is not None
-    ]
-    options.append(Override(f"--duration {duration}", ("load", "window_s"), parse_duration_s(duration)))
-    rates = [] if rate is None else list(_parse_rate(rate))
-    is_ramp = any(each.at == ("load", "model") for each in rates)
-    driver = driver or ("ghz" if transport == "grpc" and connection == "keep" and not is_ramp else "k6")
-    cell, asked = plan_load([*options, *rates, Override(f"--driver {driver}", ("factors", "driver"), driver)])
-    access, images = find_access(cluster_options.context, cluster_options.kubeconfig, cluster_options.values or ())
-    cluster = Deployed(access, images)
+    cell, asked = plan_load(options.parse(transport))
+    access, images = find_access(cluster.context, cluster.kubeconfig, cluster.values or ())
     with handle_interrupts(STOPPING):
-        cluster.check(transport)
-        load_pods = cluster.make_load_pods(transport)
-        cluster.scale(transport, replicas, workers)
-        endpoint = cluster.find_endpoint(transport, beside_load=placement == "same-pod")
-        prometheus = find_observer(access, "prometheus")
-        if prometheus is None:
-            note("note: no Prometheus is ready in the cluster, so nothing is live; make deploy installs it")
-        done = send_load(cluster, load_pods, endpoint, cell, asked, prometheus=prometheus, show=LoadCountdown)
-        notes = [*list_observers(access), *done.notes]
-    print_load(done, notes, make_console())
+        done = send_load(access, images, cell, asked, (options.replicas, options.workers), LoadCountdown)
+    print_load(done, make_console())
     if done.record.service is None:
         hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
         raise WirebenchError("not one request succeeded", hint)
@@ -138,12 +134,12 @@ class LoadCountdown(Countdown):
             note(f"replicas: {before} -> {len(rates)}")
 
 
-def print_load(done: PlainLoad, notes: Iterable[str], console: Console) -> None:
+def print_load(done: PlainLoad, console: Console) -> None:
     """Print a load on what `make_console` returns: what was asked for, its figures, failed gates, and notes."""
     console.print(text.describe_load(done.record), style="bold", soft_wrap=True)
     for label, figure in text.list_figures(done.record, done.phases):
         console.print(f"  {label:{_LABEL_WIDTH}} {figure}", soft_wrap=True)
     for line in text.list_failed_gates(done.record):
         console.print(line, style="yellow", soft_wrap=True)
-    for each in notes:
+    for each in done.notes:
         console.print(escape_controls(each), soft_wrap=True)

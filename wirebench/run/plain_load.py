@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch, ShowRates
 from wirebench.system.paths import IMAGES
 from wirebench.targets import Endpoint
 from wirebench.targets.kubernetes import OUR_CONTEXT, Access, Deployed, find_observer
-from wirebench.targets.kubernetes.load import AROUND_S, KubernetesLoadPods
+from wirebench.targets.kubernetes.load import AROUND_S
 
 _SEED_MAX = 2**31 - 1
 #: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
@@ -38,7 +38,7 @@ ShowProgress = Callable[[str, float], AbstractContextManager[ShowRates]]
 
 @dataclass(frozen=True, slots=True)
 class PlainLoad:
-    """What a load came to: a record that belongs to no run, and what is missing in it or in the live metrics.
+    """What a load came to: a record that belongs to no run, what is missing in it, and where live metrics are.
 
     `phases` are several if the replicas changed meanwhile.
     """
@@ -48,20 +48,24 @@ class PlainLoad:
     notes: tuple[str, ...]
 
 
-def send_load(  # noqa: PLR0913 - where, what, and who watches
-    cluster: Deployed,
-    load_pods: KubernetesLoadPods,
-    endpoint: Endpoint,
+def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
+    access: Access,
+    values_files: Sequence[Path],
     cell: Cell,
     load: Load,
-    *,
-    prometheus: str | None,
+    scale: tuple[int | None, int | None],
     show: ShowProgress,
 ) -> PlainLoad:
-    """Send a load from a pod, of which nothing is left; of the cell, what the service decides is the service's.
+    """Give a service these replicas and workers, unless they are None, and send it a load from a pod.
 
-    Raises WirebenchError.
+    Nothing is left of the pod. Of the cell, what the service decides is the service's. Raises WirebenchError.
     """
+    cluster = Deployed(access, values_files)
+    cluster.check(cell.transport)
+    load_pods = cluster.make_load_pods(cell.transport)
+    cluster.scale(cell.transport, *scale)
+    endpoint = cluster.find_endpoint(cell.transport, beside_load=cell.placement == "same-pod")
+    prometheus = find_observer(access, "prometheus")
     job = _make_job(endpoint, cell, load, prometheus)
     cell, phases = job.cell, list[ReplicaPhase]()
 
@@ -84,7 +88,9 @@ def send_load(  # noqa: PLR0913 - where, what, and who watches
     conditions = Conditions(host_share=limits / shared_cores if shared_cores else None)
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         record = make_record(replace(job, output=Path(folder) / job.output), observed, conditions)
-    notes = []
+    notes = list(_list_observers(access))
+    if prometheus is None:
+        notes.append("no Prometheus was ready in the cluster, so nothing was live; make deploy installs it")
     if record.server.cpu_s is None:
         why = endpoint.usage_problem or "an agent did not answer in time, or replicas were replaced"
         notes.append(f"server CPU and memory are missing: {why}")
@@ -111,7 +117,7 @@ def _make_job(endpoint: Endpoint, cell: Cell, load: Load, prometheus: str | None
     )
 
 
-def list_observers(access: Access) -> Iterator[str]:
+def _list_observers(access: Access) -> Iterator[str]:
     """Yield how to reach what shows live metrics from here, if it is there."""
     for name, address in _OBSERVERS.items():
         inside = find_observer(access, name.lower())

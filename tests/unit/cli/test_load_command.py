@@ -98,7 +98,7 @@ def shown(
     """Return the lines that are printed of a load."""
     run = RunBuilder(cells=[of], blocks=1, record=changes).write(tmp_path)
     text = io.StringIO()
-    print_load(PlainLoad(run.records[0], phases, ()), notes, make_console(text))
+    print_load(PlainLoad(run.records[0], phases, notes), make_console(text))
     return text.getvalue().splitlines()
 
 
