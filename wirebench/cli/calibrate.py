@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from wirebench.cli.options import Cluster, make_target_option
+from wirebench.cli.options import Cluster, Verbosity, make_target_option
 from wirebench.cli.target import make_target_options
 from wirebench.cli.verbosity import note
 from wirebench.errors import UsageError
@@ -35,6 +35,7 @@ def calibrate(
         str, make_target_option("Where drivers run: local, or kubernetes for the load pods of a cluster", "local")
     ] = "local",
     cluster: Cluster,
+    verbosity: Verbosity,
 ) -> None:
     """Measure how accurate each driver is, here or in a cluster.
 
@@ -45,6 +46,7 @@ def calibrate(
     loads that were not calibrated by itself, in up to 20 s and coarsely. Runs in a cluster use what was calibrated with
     --target kubernetes.
     """
+    verbosity.apply()
     if target == "external":
         raise UsageError("--target external: its drivers run on this machine", "calibrate them without the option")
     options = make_target_options(target, {}, cluster=cluster)

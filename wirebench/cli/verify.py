@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Addresses, TlsOptions
+from wirebench.cli.options import Addresses, TlsOptions, Verbosity
 from wirebench.cli.target import make_target_options
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
@@ -31,11 +31,13 @@ def verify(
     seed: Annotated[int, typer.Option(min=0, help="Repeats the requests.")] = 1,
     addresses: Addresses,
     tls_files: TlsOptions,
+    verbosity: Verbosity,
 ) -> None:
     """Check that all services answer the same requests alike.
 
     The requests are random; addresses name services that run already.
     """
+    verbosity.apply()
     given, tls = addresses.by_transport, tls_files.load()
     if tls and not given:
         raise UsageError("--cacert, --cert and --key: our own services have theirs", "add --rest, --grpc, --socket")
