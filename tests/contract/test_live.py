@@ -103,7 +103,7 @@ def test_a_run_without_news_is_told_of(site: Site, run: Run, content: str | None
     answer = site.get(f"/runs/{run.info.id}/progress")
     assert ("running", None, None) == (answer["status"], answer["silent_s"], answer["progress"])
     page = page_of(site, run)
-    assert "There is no news of it yet" in page
+    assert "No progress yet" in page
     assert 'max="4" value="0"' in page
 
 
@@ -152,7 +152,7 @@ def test_the_page_says_how_the_run_goes(site: Site, run: Run) -> None:
         "30 % measured",
     ):
         assert part in page
-    assert "Nothing was heard" not in page
+    assert "No progress for" not in page
     assert HOSTILE not in page
 
 
@@ -170,7 +170,7 @@ def test_a_load_that_tells_nothing_says_so(site: Site, run: Run) -> None:
 def test_a_silent_run_is_told_of(site: Site, run: Run) -> None:
     """Its process is there, and says nothing."""
     write_progress(run.folder, progress(updated_at=datetime.now(UTC) - timedelta(seconds=90)))
-    assert re.search(r"Nothing was heard of it for \d+ s", page_of(site, run))
+    assert re.search(r"No progress for \d+ s", page_of(site, run))
 
 
 def test_the_list_says_how_far_a_run_is(site: Site, run: Run) -> None:

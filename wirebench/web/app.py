@@ -49,7 +49,7 @@ def make_app(
                 exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, MEDIA_TYPES["parquet"]),  # is compressed
             ),
         ],
-        exception_handlers={HTTPException: _refuse, WirebenchError: _refuse},
+        exception_handlers={HTTPException: _render_error, WirebenchError: _render_error},
         lifespan=catalogue.follow,
     )
     app.state.catalogue = catalogue
@@ -58,5 +58,5 @@ def make_app(
     return app
 
 
-def _refuse(request: Request, error: Exception) -> Response:
+def _render_error(request: Request, error: Exception) -> Response:
     return answer_problem(request.url.path, make_problem(error).within(request.app.state.catalogue.folder))

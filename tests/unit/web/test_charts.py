@@ -1,4 +1,4 @@
-"""The pages' charts: those of the report, of what the filters let through."""
+"""The pages' charts: those of the report, of what matches the filters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chapter(
     filters: Filters | None = None,
     failed: Callable[[Cell, int], tuple[Gate, ...]] | None = None,
 ) -> tuple[Run, RunCharts, FigureTable]:
-    """Return a run with these cells, and the charts and the table of what the filters let through."""
+    """Return a run with these cells, and the charts and the table of what matches the filters."""
     run = RunBuilder(cells, samples=50, gates=failed or gates).write(folder)
     with Index(f"sqlite:///{folder}/index.db") as index:
         index.catch_up(folder)

@@ -15,18 +15,18 @@ from wirebench.web.api.endpoint import ApiEndpoint
 from wirebench.web.problems import ErrorResponse
 
 _JSON = MEDIA_TYPES["json"]
-_TEXT = """Results of wirebench: what was measured, what it supports, and where it comes from.
+_TEXT = """Results of wirebench: what was measured, what differs, and how it was measured.
 
-Times are in UTC, units stand in names. `protocol` and `client` are aliases of `transport` and `driver`, in filters and
-in answers. An unknown parameter is an error, as is one that isn't what it has to be; an empty one is none. One that
-takes several levels can be repeated, and has any of them.
-An answer may get more fields in later versions."""
+Times are in UTC; units are in the names of fields. `protocol` and `client` are aliases of `transport` and `driver`, in
+filters and in replies. An unknown or invalid parameter is an error; an empty one is ignored. A parameter that takes
+several levels can be repeated, and matches any of them.
+Later versions may add fields to replies."""
 #: Error responses: status and reason.
 _ERRORS = {
     str(HTTPStatus.BAD_REQUEST.value): "A parameter is unknown or malformed.",
     str(HTTPStatus.NOT_FOUND.value): "There is no such run, or no such cell in it.",
     str(HTTPStatus.SERVICE_UNAVAILABLE.value): "The index can't be used now.",
-    "default": "Anything else that keeps it from being answered.",
+    "default": "Any other error.",
 }
 
 _Json = dict[str, Any]
@@ -61,8 +61,8 @@ def _describe(endpoint: ApiEndpoint, body: _Json, error: _Json) -> _Json:
         "summary": endpoint.answer.__doc__,
         "parameters": list(_list_parameters(endpoint)),
         "responses": {
-            "200": {"description": "What was asked for.", "headers": headers, "content": body},
-            "304": {"description": "It is what the request's If-None-Match names."},
+            "200": {"description": "The requested data.", "headers": headers, "content": body},
+            "304": {"description": "Unchanged: the request's If-None-Match has its ETag."},
             **{status: {"description": reason, "content": error} for status, reason in _ERRORS.items()},
         },
     }

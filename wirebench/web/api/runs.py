@@ -147,7 +147,7 @@ class ProgressAnswer:
 
 
 def progress(asked: Asked[Query]) -> ProgressAnswer:
-    """Tell how a run goes that has not ended."""
+    """Return the progress of a run that has not ended."""
     folder = asked.catalogue.run_folder(asked.run_id)
     info = load_info(folder)
     found = read_progress(folder) if info.status == "running" else None

@@ -1,4 +1,4 @@
-"""A run on the page of results: the charts of the cells that the filters let through, and their figures in a table."""
+"""A run on the page of results: the charts of the cells that match the filters, and their figures in a table."""
 
 from __future__ import annotations
 

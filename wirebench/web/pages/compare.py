@@ -80,8 +80,8 @@ def _describe(found: RunComparison) -> dict[str, Any]:
 def _address_of(chosen: Collection[str]) -> str:
     """Return the address of the comparison of two runs, whose names begin with when they started."""
     if len(chosen) != 2:  # noqa: PLR2004 - a comparison is of two
-        told = f"{len(chosen)} runs were chosen" if len(chosen) > 1 else "only one run was chosen"
-        raise UsageError(f"{told}, and two can be compared", "go back, and tick two of them")
+        chosen_runs = f"{len(chosen)} runs were chosen" if len(chosen) > 1 else "only one run was chosen"
+        raise UsageError(f"{chosen_runs}, and two can be compared", "go back, and tick two of them")
     base, head = sorted(chosen)
     return make_address("/compare", (("base", base), ("head", head)))
 

@@ -179,7 +179,7 @@ def _draw(found: History) -> Shown:
 
 def _describe_point(point: HistoryPoint) -> HistoryRow:
     figure, change = point.figure, point.change
-    told = (
+    ratio = (
         format_interval(change.ratios[change.metric.name]) if change and change.metric.name in change.ratios else ABSENT
     )
     reason = _explain(change, point) if change else ""
@@ -192,7 +192,7 @@ def _describe_point(point: HistoryPoint) -> HistoryRow:
         figure=format_number(figure.estimate),
         interval=format_range(figure),
         verdict=change.verdict if change else "",
-        change=f"{told} ({reason})" if reason else told,
+        change=f"{ratio} ({reason})" if reason else ratio,
         gates=format_gate_names(point.failed_gates) or "passed",
     )
 

@@ -63,7 +63,7 @@ def show_results(request: Request) -> Response:
     query = ResultsQuery.read(pairs)
     with catalogue.index() as index:
         choices = index.choices()
-        # Or else the newest run that has a cell that the filters let through, if there is one.
+        # Or else the newest run that has a cell that matches the filters, if there is one.
         chosen = query.run_id or tuple(result.run_id for result in index.results(query, limit=1).rows)
         of_runs = (query.model_copy(update={"run_id": (run_id,)}) for run_id in chosen[:CHARTED_RUNS_MAX])
         drawn = [made for each in of_runs if (made := _draw(catalogue, index, each, pairs))]
@@ -100,7 +100,7 @@ def show_results(request: Request) -> Response:
 
 
 def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> Drawn | None:
-    """Draw the one run that the filters name; None if it isn't there, or has nothing that they let through."""
+    """Draw the one run that the filters name; None if it isn't there, or none of its cells match."""
     runs = index.runs(Filters(run_id=filters.run_id)).rows
     found = index.results(filters, limit=PAGE_ROWS_MAX).rows
     if not (runs and found):
@@ -145,7 +145,7 @@ def _notices(chosen: Sequence[str], drawn: Sequence[Drawn]) -> Iterator[str]:
         yield f"{len(chosen)} runs were chosen; the first {CHARTED_RUNS_MAX} are drawn."
     runs = [each.run for each in drawn]
     for missing in sorted({*chosen[:CHARTED_RUNS_MAX]} - {run.run_id for run in runs}):
-        yield f"{missing} is not drawn: there is no such run, or it has nothing that the filters let through."
+        yield f"{missing} is not drawn: there is no such run, or none of its cells match the filters."
     machines = {(run.target, run.machine) for run in runs}
     if len(machines) > 1:
         yield (

@@ -131,10 +131,10 @@ def describe_measured(progress: RunProgress) -> str:
 
 def _describe_silence(progress: RunProgress | None) -> str:
     if progress is None:
-        return "There is no news of it yet: it is being set up."
+        return "No progress yet: it is being set up."
     if (silent_s := progress.silent_s()) < SILENT_S:
         return ""
-    return f"Nothing was heard of it for {silent_s:,.0f} s: its process may have been stopped, or be unable to write."
+    return f"No progress for {silent_s:,.0f} s: its process may have been stopped, or be unable to write."
 
 
 def _describe_window(progress: RunProgress | None) -> tuple[str, list[tuple[str, str, str]], str]:
@@ -148,7 +148,7 @@ def _describe_window(progress: RunProgress | None) -> tuple[str, list[tuple[str,
 
 
 def _describe_figures(figures: Figures | None) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return a cell with its figures: label, value and unit; the same without any value if it is none."""
+    """Return a cell with its figures: label, value and unit; the same without any value if there are no figures."""
     if figures is None:
         return ABSENT, [("rate", ABSENT, _REQUESTS), (_P99.label, ABSENT, _P99.unit)]
     rate = (figures.rate_per_s, _REQUESTS) if figures.items_per_s is None else (figures.items_per_s, _ITEMS)
