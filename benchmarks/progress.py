@@ -1,4 +1,4 @@
-"""What telling how a run goes takes of the harness's processor time, each second of a load, two minutes in."""
+"""What reporting the progress of a run takes of the harness's processor time, each second of a load, two minutes in."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def main() -> bool:
             clock = _clock_of_teller()
             before_s = time.clock_gettime(clock)
             for second in range(1, _SECONDS + 1):
-                _tell(snapshot, second)
+                _report(snapshot, second)
                 time.sleep(1)
             ms = 1000 * (time.clock_gettime(clock) - before_s) / _SECONDS
-    print(f"telling how a run goes: {ms:.2f} ms of processor time a second, limit {MS_MAX:g} ms")
+    print(f"reporting the progress of a run: {ms:.2f} ms of processor time a second, limit {MS_MAX:g} ms")
     return ms <= MS_MAX
 
 
 def _clock_of_teller() -> int:
-    """Return the processor-time clock of the thread that tells: this one stands for k6, and numpy has others."""
+    """Return the processor-time clock of the thread that reports: this one stands for k6, and numpy has others."""
     (ident,) = (each.ident for each in threading.enumerate() if each.name == "progress")
     assert ident is not None  # noqa: S101 - it has been started
     return time.pthread_getcpuclockid(ident)
 
 
-def _tell(path: Path, second: int) -> None:
+def _report(path: Path, second: int) -> None:
     """Write a snapshot as k6 does."""
     latency = {"clock": "service", "p50_ns": 1_000_000, "p99_ns": 2_500_000}
-    told = {"schema": "wirebench.snapshot/1", "seconds": second, "successful": 5000, "failed": 0, "latency": latency}
-    path.write_bytes(orjson.dumps(told))
+    state = {"schema": "wirebench.snapshot/1", "seconds": second, "successful": 5000, "failed": 0, "latency": latency}
+    path.write_bytes(orjson.dumps(state))

@@ -122,7 +122,7 @@ class Finding:
 
 
 def read_findings(folder: Path, into: Path) -> dict[str, Finding]:
-    """Unpack the bundles of a folder, by scenario. Raises UsageError for two of one, or for what is no bundle."""
+    """Unpack the bundles of a folder, by scenario. Raises UsageError for two of one, or for what isn't a bundle."""
     found: dict[str, Finding] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         place = into / path.name

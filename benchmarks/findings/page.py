@@ -21,7 +21,7 @@ from wirebench.system.paths import ROOT, SCENARIOS
 
 PAGE = "findings.md"
 BUNDLES = ROOT / "docs" / "findings"
-#: All bundles together: they are in everybody's checkout.
+#: All bundles together: they are in every checkout.
 BUNDLES_MIB_MAX = 10
 _FOLDER = Path(__file__).parent
 _PYTHON, _GO = ROOT / "services/python/wirebench_services", ROOT / "services/go/internal"

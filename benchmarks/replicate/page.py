@@ -216,7 +216,7 @@ def _draw(rows: Sequence[Row]) -> None:
         marks[kind].append(Mark(place, row.ratio or 1.0, row.verdict != "withheld", interval=(low, high)))
     scale = Scale(_LEAST_RATIO, _MOST_RATIO, is_log=True)
     plot = Plot(scale, (0, max(len(drawn) - 1, 1)), {}, _FRAME)
-    # A line of one point is none: neighbours here have nothing to do with each other.
+    # One point draws no line: neighbours here have nothing to do with each other.
     series = [PlotSeries(styles[name], marks[name], points=((0.0, 1.0),)) for name in kinds]
     counts = ", ".join(f"{name}: {len(marks[name])}" for name in kinds)
     panel = Panel(f"Requests/s, one service compared with itself: {len(drawn)} intervals", [*styles.values()],

@@ -9,7 +9,7 @@ import (
 	"fortio.org/fortio/periodic"
 )
 
-// call is one call as fortio tells it. Its outcome is an HTTP status (-1: no reply), or for gRPC "SERVING" or the
+// call is one call as fortio reports it. Its outcome is an HTTP status (-1: no reply), or for gRPC "SERVING" or the
 // error's text.
 type call struct {
 	start   time.Time

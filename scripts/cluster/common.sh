@@ -27,7 +27,7 @@ require_engine() {
 }
 
 # runc doesn't start a privileged container, which a kind node is, where the capability bounding set of this machine
-# lacks one of all capabilities. CAP_SYS_RESOURCE (bit 24) is what sandboxes are known to take away.
+# lacks one of all capabilities. CAP_SYS_RESOURCE (bit 24) is what sandboxes are known to remove.
 lacks_sys_resource() {
   local bounding
   bounding=$(awk '/^CapBnd:/ { print $2 }' /proc/self/status 2>/dev/null) && [[ -n $bounding ]] &&

@@ -46,7 +46,7 @@ type Load struct {
 	DialPause time.Duration
 	// Reopen has each request sent on a fresh connection.
 	Reopen bool
-	// CheckEvery has the content of every nth reply of a user checked; 0 is none. OnMismatch gets what is wrong with
+	// CheckEvery has the content of every nth reply of a user checked; 0: none. OnMismatch gets what is wrong with
 	// the first that is.
 	CheckEvery int
 	OnMismatch func(error)
@@ -55,7 +55,7 @@ type Load struct {
 	Measured histogram.Options
 	// OnSecond gets a snapshot of each full second of the window, if it isn't nil.
 	OnSecond func(histogram.Snapshot)
-	// Live tells Prometheus how the load goes, if it isn't nil.
+	// Live pushes the load's metrics to Prometheus, if it isn't nil.
 	Live *live.Publisher
 }
 

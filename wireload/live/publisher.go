@@ -25,7 +25,7 @@ const (
 // client goes straight to Prometheus, as wirebench does: proxies of the environment are for the internet.
 var client = &http.Client{Transport: &http.Transport{Proxy: nil}}
 
-// Publisher tells a Prometheus once a second how a load goes.
+// Publisher pushes the metrics of a load to a Prometheus once a second.
 type Publisher struct {
 	url       string
 	transport string
@@ -86,7 +86,7 @@ func (p *Publisher) collect(read func(use func(*Totals))) (metrics []metric) {
 	return metrics
 }
 
-// Problem returns one line about what Prometheus wasn't told, if there is any.
+// Problem returns one line about what Prometheus didn't get, if there is any.
 func (p *Publisher) Problem() error {
 	if p.problem == nil {
 		return nil
@@ -99,7 +99,7 @@ func (p *Publisher) push(over context.Context, metrics []metric) {
 	defer cancel()
 	err := p.post(ctx, metrics)
 	if over.Err() != nil {
-		return // The end of the load has cut it off; what it would have told comes with the end.
+		return // The end of the load has cut it off; what it would have sent comes with the end.
 	}
 	p.pushes++
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package live tells Prometheus how a load goes while it runs, under the names that k6's metrics have there, so that the
-// same dashboards show both. It uses Prometheus's receiver of OTLP, in its JSON form.
+// Package live pushes a load's metrics to Prometheus while it runs, under the names that k6's metrics have there, so
+// that the same dashboards show both. It uses Prometheus's receiver of OTLP, in its JSON form.
 package live
 
 import (

@@ -17,7 +17,7 @@ type compiled struct {
 	path, body   program
 	headers      []varyingHeader
 	expectations []expectation
-	// contains is a text, expanded, that is in the reply; nil is none.
+	// contains is a text, expanded, that is in the reply; nil if there is none.
 	contains any
 	// isLine says that it is sent on the socket without frames.
 	isLine bool

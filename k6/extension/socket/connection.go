@@ -145,7 +145,7 @@ func (c *connection) prepare(requests []frame.Request) error {
 	return nil
 }
 
-// write sends what was prepared; the channel tells how it ended.
+// write sends what was prepared; the channel reports how it ended.
 func (c *connection) write() <-chan error {
 	written := make(chan error, 1)
 	if len(c.out) <= inlineWriteBytesMax {

@@ -28,7 +28,7 @@ type Client struct {
 var _ transport.Client = (*Client)(nil)
 
 // New returns a client of a service at this authority (host:port). Servers are told the timeout, as gRPC's clients do;
-// 0 is none.
+// 0 disables it.
 func New(authority string, overTLS bool, timeout time.Duration) *Client {
 	scheme := "http"
 	if overTLS {

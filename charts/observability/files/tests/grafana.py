@@ -1,4 +1,4 @@
-"""Asks Grafana, without a login, whether it is well, for its dashboards, and through it Prometheus: URL.
+"""Asks Grafana, without a login, for its health and its dashboards, and through it Prometheus: URL.
 
 With --with-results, the database of results as well.
 """
