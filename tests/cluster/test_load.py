@@ -200,10 +200,10 @@ def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:
     wait_until(lambda: first.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
     status, _, stderr = ended(start(*command))
     assert 1 == status
-    assert "error: another load on socket is going on" in stderr
+    assert "error: another load on socket is running" in stderr
     status, _, stderr = ended(start(sys.executable, "-m", "wirebench.cli", "run", "quick", "--target", "kubernetes"))
     assert 1 == status
-    assert "error: a load is going on in this cluster: wirebench/load-socket-1" in stderr
+    assert "error: a load is running in this cluster: wirebench/load-socket-1" in stderr
     assert first.poll() is None
     first.send_signal(signal.SIGINT)
     assert 130 == ended(first)[0]

@@ -133,7 +133,7 @@ def test_filters_leave_what_they_name(site: Site, query: dict[str, Any], total: 
         ("/results", "limit=0", "limit", "limit: must be at least 1 (it is '0')"),
         ("/results", "limit=1001", "limit", "limit: 1,001 is more than the 1,000 rows that a page of JSON has"),
         ("/results", "limit=1&limit=2", "limit", "limit: given more than once"),
-        ("/results", "cursor=x", "cursor", "cursor: no page of this list has given it"),
+        ("/results", "cursor=x", "cursor", "cursor: it isn't from a page of this list"),
         ("/results", "format=xml", "format", "format: must be one of json, csv, parquet (it is 'xml')"),
         ("/results", "machine=%00", "machine", "machine: has characters that can't be printed"),
         ("/runs", "concurrency=many", "concurrency", "concurrency: must be a whole number (it is 'many')"),

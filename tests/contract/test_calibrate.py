@@ -56,7 +56,7 @@ def test_a_run_measures_its_own_loads(tmp_path: Path, file: Path, scenario: Call
     file.parent.mkdir()
     file.write_text("{")
     told = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
-    assert f"{file} is no calibration" in told
+    assert f"{file} isn't a calibration" in told
     assert "calibrating wireload, about " in told
     run = only_run(tmp_path / "out")
     (record,) = run.records

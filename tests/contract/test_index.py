@@ -274,7 +274,7 @@ def test_a_cursor_that_is_none_is_refused(index: Index, tmp_path: Path, cursor: 
     write_runs(tmp_path, 2)
     index.catch_up(tmp_path)
     for page in (index.results, index.runs):
-        with pytest.raises(UsageError, match="cursor: no page of this list has given it"):
+        with pytest.raises(UsageError, match="cursor: it isn't from a page of this list"):
             page(Filters(), cursor=cursor)
     with pytest.raises(UsageError, match="cursor"):
         index.runs(Filters(), cursor=index.results(Filters(), limit=1).next_cursor)

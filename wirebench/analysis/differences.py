@@ -81,12 +81,12 @@ def find_differences(base: Run, head: Run) -> tuple[Difference, ...]:
 
 def describe_hardware(machine: Mapping[str, str]) -> dict[str, str]:
     """Return what tells one machine from another, in words by name: not what an update or a setting may change."""
-    told = {name: machine[name] for name in _HARDWARE if name in machine}
-    if told.get("cores", "").isdecimal():
-        told["cores"] = pluralise(int(told["cores"]), "core")
+    found = {name: machine[name] for name in _HARDWARE if name in machine}
+    if found.get("cores", "").isdecimal():
+        found["cores"] = pluralise(int(found["cores"]), "core")
     if "cluster" in machine:
-        told["nodes"] = machine["cluster"].partition(",")[0]
-    return told
+        found["nodes"] = machine["cluster"].partition(",")[0]
+    return found
 
 
 def _compare_status(base: Run, head: Run) -> Iterator[Difference]:
@@ -119,7 +119,7 @@ def _compare_versions(base: Run, head: Run) -> Iterator[Difference]:
 
 
 def _compare_loads(base: Run, head: Run) -> Iterator[Difference]:
-    """Yield how two loads differ. Those that are no longer understood can't be told to be equal."""
+    """Yield how two loads differ. Those that are no longer understood may differ."""
     of_base, of_head = read_load(base.info.scenario_text), read_load(head.info.scenario_text)
     if of_base is None or of_head is None:
         yield from _find_unequal(_describe_scenario(base), _describe_scenario(head), "the loads may differ")

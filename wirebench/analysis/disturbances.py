@@ -98,7 +98,7 @@ def _fit_drift(row: _Array) -> tuple[float, float]:
 
 
 def _fit_line(x: _Array, y: _Array, degrees_of_freedom: int) -> tuple[float, float]:
-    """Return the slope of the least squares line, and its two-sided p-value; 1 where there is nothing to tell it by."""
+    """Return the slope of the least squares line, and its two-sided p-value; 1 where it can't be computed."""
     from scipy.special import stdtr
 
     if degrees_of_freedom < 1 or np.ptp(x) <= 1e-9 * np.abs(x).max():

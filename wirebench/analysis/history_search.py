@@ -48,7 +48,7 @@ def parse_levels(given: Iterable[str]) -> dict[str, list[str]]:
     for text in given:
         name, equals, level = text.partition("=")
         if not equals:
-            raise UsageError(f"factor {text!r}: no NAME=LEVEL", "such as concurrency=16")
+            raise UsageError(f"factor {text!r}: not NAME=LEVEL", "such as concurrency=16")
         if name not in FACTORS:
             raise UsageError(f"no factor {name!r}", f"factors are {', '.join(FACTORS)}")
         levels.setdefault(name, []).append(level)
@@ -102,7 +102,7 @@ def find_run_folders(results: Results, folder: Path) -> Paths:
 def read_history(paths: Paths, metric: Metric | None, on_damaged: Callable[[DamagedRun], None]) -> History | None:
     """Return the history of a cell, by default of the figure that verdicts are on; None if no run has the figure.
 
-    `on_damaged` is told of runs that can't be read.
+    `on_damaged` gets the runs that can't be read.
     """
     return build_history(_load_runs(paths, on_damaged), metric)
 

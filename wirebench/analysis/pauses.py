@@ -58,10 +58,10 @@ def describe_pauses(run: Run) -> Iterator[str]:
         stopped = f"it was stopped after {done:,} of {planned} and resumed at {after.began:%Y-%m-%d %H:%M} UTC"
         divided = " and ".join(map(str, sorted(before.blocks & after.blocks)))
         if divided:
-            told = f"block {divided} was measured in two parts, {apart} (h:min:s) apart, which adds noise to its ratios"
+            how = f"block {divided} was measured in two parts, {apart} (h:min:s) apart, which adds noise to its ratios"
         else:
-            told = f"between two blocks, which lie {apart} (h:min:s) apart"
-        yield f"{stopped}: {told}"
+            how = f"between two blocks, which lie {apart} (h:min:s) apart"
+        yield f"{stopped}: {how}"
 
 
 def _to_moment(unix_ns: int) -> datetime:

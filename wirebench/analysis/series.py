@@ -55,7 +55,7 @@ class FactorSeries:
 
 
 def read_level(factors: Factors, factor: str) -> float | None:
-    """Return the level of a factor as a number; None if it is none. A payload's is what it measures.
+    """Return the level of a factor as a number; None if it isn't one. A payload's is what it measures.
 
     What a name stands for is only known of the built-in application's.
     """

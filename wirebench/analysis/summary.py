@@ -25,9 +25,9 @@ class CellSummary:
     cell: str
     factors: dict[str, str | int | float | None]
     records: tuple[Record, ...]
-    #: The factors that all cells of the run have the same level of: names in the run don't tell them.
+    #: The factors that all cells of the run have the same level of: names in the run leave them out.
     shared: frozenset[str] = frozenset()
-    #: The factor that the run compares: names tell it of all cells, at its default too.
+    #: The factor that the run compares: names of all cells include it, at its default too.
     compared: str = ""
 
     @property

@@ -49,7 +49,7 @@ def bundle(
 def _print(run: Run, *, with_logs: bool) -> Bundle:
     """Put the bundle on stdout, once it is whole. Raises UsageError at a terminal."""
     if sys.stdout.isatty():
-        raise UsageError("a bundle is nothing to read on a terminal", "name a file, or pipe it: --output FILE")
+        raise UsageError("a bundle is binary and isn't written to a terminal", "name a file, or pipe it: --output FILE")
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         made = write_bundle(run, write_report, Path(folder) / "bundle", with_logs=with_logs)
         with made.path.open("rb") as file:

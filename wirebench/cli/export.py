@@ -56,7 +56,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     }
     chosen = format_name or _find_format(output)
     if chosen == "parquet" and output == STDOUT and sys.stdout.isatty():
-        raise UsageError("Parquet is nothing to read on a terminal", "name a file: --output FILE")
+        raise UsageError("Parquet is binary and isn't written to a terminal", "name a file: --output FILE")
     from wirebench.results.export import make_table, write_table
     from wirebench.results.index import Filters, Index, find_database_url
 
@@ -73,7 +73,7 @@ def export(  # noqa: PLR0913 - one parameter an option
 
 
 def _find_format(output: Path) -> _FormatName:
-    """Return the format that the file's name asks for. Raises UsageError if there is none such."""
+    """Return the format that the file's name asks for. Raises UsageError if it is unknown."""
     if output == STDOUT:
         return "csv"
     formats: tuple[_FormatName, ...] = get_args(_FormatName)

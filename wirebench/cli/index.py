@@ -48,7 +48,7 @@ def index(
                 else:
                     changes = found.catch_up(out, show)
         except Interrupted:
-            sys.stderr.write(f"the index is {'what it was' if rebuild else 'whole, and may lack runs'}\n")
+            sys.stderr.write(f"the index is {'unchanged' if rebuild else 'intact, but may lack runs'}\n")
             raise
         contents, name = found.contents(), found.name
         if found.aside:
@@ -82,12 +82,12 @@ def _describe_changes(
     if rebuilt:
         yield "rebuilt"
     elif changes.runs:
-        yield f"put in now: {pluralise(changes.runs, 'run')}, {pluralise(changes.records, 'record')}"
+        yield f"added: {pluralise(changes.runs, 'run')}, {pluralise(changes.records, 'record')}"
     else:
         yield "nothing was missing"
     if changes.elsewhere:
         those = f"{pluralise(len(changes.elsewhere), 'run')} not in the folder"
-        yield f"{those}, and taken out" if rebuilt else f"{those}: --rebuild takes them out"
+        yield f"{those}, and removed" if rebuilt else f"{those}: --rebuild removes them"
 
 
 def _show_progress(bar: ProgressBar) -> indexes.Progress:

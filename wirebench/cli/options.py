@@ -263,7 +263,7 @@ def parse_duration_s(text: str, most_s: float = DURATION_S_MAX) -> float:
     seconds = int(found[1] or 0) * 60 + float(found[2] or 0) if found else math.nan
     if not DURATION_S_MIN <= seconds <= most_s:
         raise UsageError(
-            f"the duration {text!r} is no time from {DURATION_S_MIN:.0f} s to {most_s / 60:.0f} min",
+            f"the duration {text!r} isn't between {DURATION_S_MIN:.0f} s and {most_s / 60:.0f} min",
             "write it like 30s, 1m30s or 5m",
         )
     return seconds

@@ -89,7 +89,7 @@ def warn_of_damaged(run: DamagedRun) -> None:
 
 def warn_of_index(error: WirebenchError) -> None:
     """Warn on stderr that a run isn't added to the index, and what to do at its end."""
-    next_step = "next: once that is mended, `wirebench index` puts in what it lacks"
+    next_step = "next: fix that, then run `wirebench index` to add what is missing"
     sys.stderr.write(f"warning: {error.message}; the run continues without it\n{next_step}\n")
 
 

@@ -53,7 +53,7 @@ def read_capacity(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT
 def raise_open_files(capacity: Capacity) -> None:
     """Let all programs that are started from now on open as many files as the system lets us have."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # A system may have a lower limit that it doesn't tell.
+    with contextlib.suppress(ValueError, OSError):  # A system may have a lower limit that it doesn't report.
         resource.setrlimit(resource.RLIMIT_NOFILE, (capacity.open_files, most))
 
 

@@ -83,7 +83,7 @@ class Oha(PerRequestDriver):
     def read(self, job: Job, part: Part) -> CallArrays:
         """Read every call. Raises WirebenchError.
 
-        oha counts time from its own start, which isn't told: it is taken for the moment that we started it, some
+        oha counts time from its own start, which it doesn't report: it is taken for the moment that we started it, some
         milliseconds too early. Only the CPU time that server and generator are said to have used in the window can
         tell the difference.
         """

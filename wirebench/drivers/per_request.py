@@ -116,7 +116,7 @@ class PerRequestDriver(Driver):
 
     @abstractmethod
     def read(self, job: Job, part: Part) -> CallArrays:
-        """Read what the tool has told. Raises WirebenchError."""
+        """Read what the tool has reported. Raises WirebenchError."""
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         driver = DriverVersion(name=self.name, version=self.read_version() or "unknown")
@@ -234,7 +234,7 @@ class CallArrays:
     """Every call of a load; the arrays are of shape (calls,), in nanoseconds.
 
     `outcome` is each call's place in `outcomes`. `responses_ns` are counted from when a call was due; None if no call
-    knows. What the tool tells no time of: `untimed` failed, `outside` were answered before the load began.
+    knows. What the tool reports no time of: `untimed` failed, `outside` were answered before the load began.
     """
 
     ends_unix_ns: NDArray[np.int64]

@@ -30,7 +30,7 @@ class Snapshot(FrozenModel):
 
 
 def read_snapshot(path: Path) -> Snapshot | None:
-    """Return what a load has told last; None if it has told nothing yet, or nothing that can be read."""
+    """Return what a load has reported last; None if it has reported nothing yet, or nothing that can be read."""
     try:
         return Snapshot.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

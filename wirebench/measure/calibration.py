@@ -245,7 +245,7 @@ def read_calibration(conditions: Fingerprint, versions: Mapping[Driver, str] | N
     except OSError as error:
         return nothing, f"{path} can't be read: {error.strerror}"
     except ValidationError as error:
-        return nothing, f"{path} is no calibration: {describe_first(error)}"
+        return nothing, f"{path} isn't a calibration: {describe_first(error)}"
     if differences := conditions.list_differences(found.conditions):
         return nothing, f"the calibration is stale: {', '.join(differences)}"
     current = found.drop_stale(versions)

@@ -165,7 +165,7 @@ def _read_pod(agent_url: str, pod_uid: str) -> dict[str, Usage]:
 
 
 def read_process_metrics(url: str) -> Usage | None:
-    """Read what a service's processes have used from its own metrics, all samples added up; None if they don't tell."""
+    """Read what a service's processes have used from its own metrics, all samples added up; None if they lack it."""
     with contextlib.suppress(OSError, HTTPException, ValueError):
         now_ns, text = time.time_ns(), _fetch(url)
         cpu, memory = (list(map(float, metric.findall(text))) for metric in (_CPU, _MEMORY))

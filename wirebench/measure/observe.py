@@ -244,8 +244,8 @@ def explain_failure(file: HistogramFile, job: Job) -> HistogramFile:
     if not why:
         return file
     first, *others = file.errors
-    told = first.model_copy(update={"message": f"{first.message} ({why})"})
-    return file.model_copy(update={"errors": (told, *others)})
+    explained = first.model_copy(update={"message": f"{first.message} ({why})"})
+    return file.model_copy(update={"errors": (explained, *others)})
 
 
 def _probe_service(job: Job) -> str:

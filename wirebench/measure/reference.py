@@ -17,8 +17,8 @@ _DOCUMENT = {f"user-{number}": {"id": number, "name": "x" * (number % 32)} for n
 def measure_reference_us(core: int) -> float:
     """Return the CPU time of a fixed piece of work on a core, in µs; it takes about 20 ms.
 
-    Virtual machines and processors that get warm are not equally fast all the time. CPU time doesn't tell: it grows
-    with everyone's. This work never changes, so its CPU time tells. Where threads can't be bound to a core, any has it.
+    Virtual machines and processors that get warm are not equally fast all the time. Services' CPU time doesn't show it.
+    This work never changes, so its CPU time shows it. Where threads can't be bound to a core, any core runs it.
     """
     took_us: list[float] = []
 

@@ -103,8 +103,8 @@ def name_gate(name: str) -> str:
 
 def name_by_factors(factors: Factors, names: Iterable[str], compared: str = "") -> str:
     """Name a cell by its transport and, of these factors, those that aren't at their default or are compared."""
-    told = (name for name in names if not is_default(name, factors) or (name == compared and factors[name] is not None))
-    others = ", ".join(describe_level(name, factors) for name in told)
+    kept = (name for name in names if not is_default(name, factors) or (name == compared and factors[name] is not None))
+    others = ", ".join(describe_level(name, factors) for name in kept)
     return f"{name_transport(factors)} {others}".strip()
 
 

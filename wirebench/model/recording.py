@@ -82,7 +82,7 @@ def read_recording(path: Path) -> Recording:
                 raise _make_error(path, place, "is earlier than the one before it", "sort the list by time")
         offsets_ns = tuple(time - times[0] for time in times)
     if offsets_ns[-1] == 0:
-        raise UsageError(f"{path}: all entries are of one moment: there is no timing in it", "record for longer")
+        raise UsageError(f"{path}: all entries have the same time", "record for longer")
     if offsets_ns[-1] > _DURATION_S_MAX * _NS:
         raise UsageError(f"{path}: over {_DURATION_S_MAX:,} s from first to last", "take a part of the recording")
     return Recording(offsets_ns)
@@ -126,7 +126,7 @@ def _parse(path: Path, text: str) -> Any:  # noqa: ANN401 - checked next
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return made
 
 
@@ -162,7 +162,7 @@ def _parse_time_ns(entry: object) -> int:
         try:
             whole = datetime.fromisoformat(f"{day}T{clock}{zone.upper()}")
         except ValueError as error:
-            raise ValueError(f"is no time: {error}") from None
+            raise ValueError(f"isn't a time: {error}") from None
         return round(whole.timestamp()) * _NS + int((fraction or "0").ljust(9, "0"))
     raise ValueError(
         f"is neither RFC 3339 (2026-01-01T00:00:00.5Z) nor seconds.nanoseconds (1767225600.500000000): {entry[:40]!r}"

@@ -26,7 +26,7 @@ class _Loader(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError):
-            problem = f"this is no {node.tag.removeprefix(_TAG)}"
+            problem = f"this is not a valid {node.tag.removeprefix(_TAG)}"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 
@@ -146,7 +146,7 @@ def _map_lines(root: yaml.Node, name: str) -> dict[FieldPath, int]:
             for key, value in node.value:
                 inner = (*at, _read_key(key, name))
                 if inner in lines:
-                    raise UsageError(f"{name}:{key.start_mark.line + 1}: {key.value!r} stands twice", "remove one")
+                    raise UsageError(f"{name}:{key.start_mark.line + 1}: {key.value!r} appears twice", "remove one")
                 lines[inner] = key.start_mark.line + 1
                 visit(value, inner)
         elif isinstance(node, yaml.SequenceNode):

@@ -81,20 +81,20 @@ class MirrorNode:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        """Raise UsageError if the address is none."""
+        """Raise UsageError if the address is invalid."""
         if not _is_address(self.base_url):
-            raise UsageError(f"--base-url: {self.base_url!r} is no address", f"write it like {NETWORKS['mainnet']}")
+            raise UsageError(f"--base-url: {self.base_url!r} isn't an address", f"write it like {NETWORKS['mainnet']}")
 
     def read_message_times(
         self, topic: str, limit: int, order: Order, on_page: Callable[[int], None]
     ) -> tuple[str, ...]:
         """Return the consensus timestamps of a topic's newest or oldest messages, so many at most, in order of time.
 
-        `on_page` gets their number after each page. Raises UsageError for what is no topic, and WirebenchError
-        if the mirror node can't be reached, replies with an error, or answers with what it shouldn't.
+        `on_page` gets their number after each page. Raises UsageError for an invalid topic, and WirebenchError
+        if the mirror node can't be reached, replies with an error, or sends an invalid reply.
         """
         if not _TOPIC.fullmatch(topic):
-            raise UsageError(f"--topic: {topic!r} is no topic", "write SHARD.REALM.NUMBER, such as 0.0.4321")
+            raise UsageError(f"--topic: {topic!r} isn't a topic", "write SHARD.REALM.NUMBER, such as 0.0.4321")
         times: list[str] = []
         query = urlencode({"limit": min(limit, _PAGE), "order": _ORDERS[order]})
         url: str | None = f"{self.base_url.rstrip('/')}/api/v1/topics/{topic}/messages?{query}"
@@ -152,7 +152,7 @@ def _compute_wait_s(attempt: int, failed: _Retry, url: str) -> float:
         return float(_BACKOFF_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
     if failed.after_s > _RETRY_AFTER_S_MAX:
         raise WirebenchError(
-            f"{url}: {failed.reason}", f"it asks for {failed.after_s:.0f} s of patience; wait for that"
+            f"{url}: {failed.reason}", f"try again in {failed.after_s:.0f} s, as its Retry-After asks"
         )
     return failed.after_s
 

@@ -72,8 +72,8 @@ def _list_run_facts(run: Run) -> Iterator[tuple[str, str]]:
         if info.application:
             when = "before the windows of each start"
         yield "conformance", f"{format_count(info.conformance_requests)} random requests {when}: {answer}"
-    if told := describe_handshakes(summarise(run.records)):
-        yield "TLS", " ".join(told)
+    if sentences := describe_handshakes(summarise(run.records)):
+        yield "TLS", " ".join(sentences)
     yield "commit", info.commit or "not known"
 
 

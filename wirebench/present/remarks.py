@@ -48,7 +48,7 @@ _DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the l
 
 
 def describe_common_factors(cells: Sequence[CellSummary]) -> str:
-    """Say what all cells of a run are alike in, and their names don't tell: operation, load, what isn't the default."""
+    """Say what all cells of a run are alike in, and their names leave out: operation, load, what isn't the default."""
     if not cells:
         return ""
     factors, varied = cells[0].factors, cells[0].factors.keys() - cells[0].shared
@@ -160,11 +160,11 @@ def _describe_autoscaling(cell: CellSummary) -> str:
     replicas = _from_to([each.replicas for _, each in seen], 0)
     added_s = [[since_s - start_s for since_s in each.added_unix_s] for start_s, each in seen]
     first_s = [min(later) for times_s in added_s if (later := [each for each in times_s if each >= 0])]
-    told = [f"the first added after {_from_to(first_s, 0)} s"] if first_s else []
+    when = [f"the first added after {_from_to(first_s, 0)} s"] if first_s else []
     if any(each < 0 for times_s in added_s for each in times_s):
-        told.append("some in the warm-up")
+        when.append("some in the warm-up")
     return (
-        f"had {replicas} {'replica' if replicas == '1' else 'replicas'} in the end ({', '.join(told) or 'none added'})"
+        f"had {replicas} {'replica' if replicas == '1' else 'replicas'} in the end ({', '.join(when) or 'none added'})"
     )
 
 
@@ -242,8 +242,8 @@ def describe_zones(cells: Iterable[CellSummary]) -> str:
         shares = (record.server.same_zone_share for record in cell.records)
         seen = by_level.setdefault(name_level("traffic_distribution", cell.factors), [])
         seen.extend(100 * share for share in shares if share is not None)
-    told = [f"{_from_to(shares, 0)} % with {level}" for level, shares in by_level.items() if shares]
-    return f"Of the requests, replicas in the load's zone had {', and '.join(told)}." if told else ""
+    parts = [f"{_from_to(shares, 0)} % with {level}" for level, shares in by_level.items() if shares]
+    return f"Of the requests, replicas in the load's zone had {', and '.join(parts)}." if parts else ""
 
 
 def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
@@ -278,10 +278,10 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
         return ()
     cells = summarise(run.records, run.info.compare)
     sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
-    told = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
+    checks = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
     capacities = describe_capacities(cells, run.info.looks_planned)
     found = (*capacities, *describe_recoveries(cells), *sweeps)
-    return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *told)))
+    return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *checks)))
 
 
 def describe_load(load: Load) -> str:
@@ -306,7 +306,7 @@ def _list_settings(load: Load) -> Iterator[str]:
 
 
 def describe_handshakes(cells: Iterable[CellSummary]) -> tuple[str, ...]:
-    """Say what cells with TLS agreed on with their services, who didn't tell, and whether sessions were resumed."""
+    """Say what cells with TLS agreed on with their services, which drivers don't report it, and what was resumed."""
     with_tls = [cell for cell in cells if cell.factors["tls"] != "none"]
     return tuple(_describe_tls(with_tls)) if with_tls else ()
 
@@ -327,7 +327,7 @@ def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:
         yield f"{resumed[True]:,} of {resumed.total():,} handshakes resumed an earlier session."
     silent = dict.fromkeys(str(cell.factors["driver"]) for cell in cells if not any(each.tls for each in cell.records))
     if silent:
-        yield f"{capitalise(', '.join(silent))} can't tell what its connections with TLS agreed on."
+        yield f"{capitalise(', '.join(silent))} doesn't report what its connections with TLS agreed on."
 
 
 def _agreement(each: Handshakes) -> str:

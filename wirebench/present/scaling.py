@@ -23,14 +23,14 @@ _MODELS: dict[Model, str] = {
 
 def describe_scalings(scalings: Iterable[Scaling]) -> tuple[str, ...]:
     """Say of each series which law it follows and where adding stops helping; and once a reason, which have none."""
-    told, without = [], dict[str, list[str]]()
+    laws, without = [], dict[str, list[str]]()
     for each in scalings:
         if each.law:
-            told.append(capitalise(_describe_law(each, each.law)))
+            laws.append(capitalise(_describe_law(each, each.law)))
         else:
             without.setdefault(_explain_missing_law(each), []).append(name_scaling(each))
     missing = (f"{reason}: {'; '.join(names)}." for reason, names in without.items())
-    return (*told, *missing)
+    return (*laws, *missing)
 
 
 def name_scaling(scaling: Scaling) -> str:

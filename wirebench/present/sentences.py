@@ -27,13 +27,13 @@ SUMMARY_SENTENCES_MAX = 3
 #: Ratios beyond this are noise, or so clear that more digits say nothing.
 _RATIO_MAX = 1000
 
-#: What is told beside the metric that is judged.
+#: What is shown beside the metric that is judged.
 _BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
 
 #: What two drivers of one cell are compared by.
 INSTRUMENT_METRICS = ("throughput", "p50", "p99")
 #: A machine whose speeds lie within it is as good as equally fast.
-_SPEED_DIFFERENCE_TOLD = 1.05
+_SPEED_DIFFERENCE_SHOWN = 1.05
 
 _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("faster", "faster in"),
@@ -90,7 +90,7 @@ def describe_verdict(comparison: Comparison) -> str:
 
 
 def _list_further_sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield what more blocks would tell, what other drivers measured, and who gains more."""
+    """Yield what more blocks would decide, what other drivers measured, and who gains more."""
     if comparison.verdict == "inconclusive":
         blocks = str(comparison.ratios[comparison.metric.name].blocks)
         if detectable := describe_detectable_ratio(comparison, blocks).strip():
@@ -215,7 +215,7 @@ def describe_certainty(comparisons: Sequence[Comparison]) -> str:
 
 
 def format_ratios(pair: CellPair) -> str:
-    """Say the ratios of two cells: that which is judged, and those that are told beside it."""
+    """Say the ratios of two cells: that which is judged, and those that are shown beside it."""
     return ", ".join(format_ratio(pair, name) for name in list_metrics(pair) if name in pair.ratios) or "nothing"
 
 
@@ -291,7 +291,7 @@ def explain_withheld_pair(pair: CellPair) -> str:
 
 def describe_machine_speed(reference_ratio: float | None) -> str:
     """Say how much longer the machine took for a fixed piece of work; nothing if about as long, or not known."""
-    if reference_ratio is None or max(reference_ratio, 1 / reference_ratio) <= _SPEED_DIFFERENCE_TOLD:
+    if reference_ratio is None or max(reference_ratio, 1 / reference_ratio) <= _SPEED_DIFFERENCE_SHOWN:
         return ""
     return f"The machine took {format_estimate(reference_ratio)} the time for a fixed piece of work"
 

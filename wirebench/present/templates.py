@@ -22,7 +22,7 @@ def make_environment(*folders: Path) -> Environment:
     """Return what renders the templates of these folders, with the parts that are shared."""
     made = Environment(
         loader=FileSystemLoader([*folders, _FOLDER]),
-        autoescape=True,  # a scenario's text and a service's messages are anybody's
+        autoescape=True,  # a scenario's text and a service's messages may be hostile
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

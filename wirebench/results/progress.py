@@ -73,7 +73,7 @@ class RunProgress(FrozenModel):
     #: The cell whose load is being sent, in words; None between two of them.
     cell: str | None
     driver: str | None
-    #: Whether its driver tells how it goes, rather than nothing before its end.
+    #: Whether its driver reports progress, rather than nothing before its end.
     writes_snapshots: bool
     #: The last full second of that cell's window, and the last cell that is done.
     now: Figures | None
@@ -87,7 +87,7 @@ class RunProgress(FrozenModel):
         return self
 
     def silent_s(self, now: datetime | None = None) -> float:
-        """Return how long nothing was heard of the run, in seconds: it tells once a second for as long as it lives."""
+        """Return how long the run has reported nothing, in seconds: it reports once a second while it is alive."""
         return max(0.0, ((now or datetime.now(UTC)) - self.updated_at).total_seconds())
 
 

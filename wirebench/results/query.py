@@ -79,7 +79,7 @@ def _parse_moment(text: object, *, end_of_day: bool = False) -> object:
         # A + stands for a space in an address, unless it is written as %2B: before an offset it can only have been one.
         moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{(offset or 'Z').replace(' ', '+')}").astimezone(UTC)
     except (ValueError, OverflowError):  # the year 1 has no time before it for an offset to lead to
-        raise ValueError(f"{text!r} is no date or time such as 2026-11-21 or 2026-11-21T10:15:00Z") from None
+        raise ValueError(f"{text!r} isn't a date or time such as 2026-11-21 or 2026-11-21T10:15:00Z") from None
     return moment + timedelta(days=1, microseconds=-1) if end_of_day and not clock else moment
 
 

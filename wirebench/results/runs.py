@@ -35,7 +35,7 @@ DEFAULT_FOLDER = Path("results")
 TIMING_FILE = "timing.json"
 #: The application of a run with variants, as it was read.
 APPLICATION_FILE = "application.json"
-#: Marks a run that came in a bundle: what it says may be anybody's.
+#: Marks a run that came in a bundle: its content may be forged.
 IMPORTED_FILE = "imported"
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
@@ -145,11 +145,11 @@ class RunWriter:
 
     @property
     def snapshot_path(self) -> Path:
-        """Where the driver of the cell that is being measured tells how it goes."""
+        """Where the driver of the cell that is being measured writes its progress."""
         return self.folder / "snapshot.json"
 
     def remove_snapshot(self) -> None:
-        """Forget what a load has told that is over."""
+        """Remove the progress of a load that is over."""
         with contextlib.suppress(OSError):
             self.snapshot_path.unlink()
 
@@ -257,7 +257,7 @@ def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
 def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
     """Read the run of that name, the `last` one that can be read, or the one in that folder.
 
-    `on_damaged` is told of each newer run that can't be read. Raises UsageError if there is no such run, WirebenchError
+    `on_damaged` gets each newer run that can't be read. Raises UsageError if there is no such run, WirebenchError
     if the one that is named can't be read.
     """
     folders = run_folders(folder)
@@ -299,7 +299,7 @@ def _read(path: Path, model: type[_Model]) -> _Model:
 
 
 def _is_heard(folder: Path) -> bool:
-    """Whether a run on another machine has just told how it goes."""
+    """Whether a run on another machine has just reported progress."""
     progress = read_progress(folder)
     return progress is not None and progress.host != platform.node() and progress.silent_s() < SILENT_S
 

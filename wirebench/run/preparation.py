@@ -107,7 +107,7 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
 
 def _describe_omissions(plan: Plan) -> Iterator[str]:
     if plan.left_out:
-        yield f"left out, as the {plan.target} target has no such thing: {', '.join(plan.left_out)}"
+        yield f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}"
 
 
 def _describe_unlike_drivers(plan: Plan) -> Iterator[str]:

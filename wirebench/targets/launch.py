@@ -69,7 +69,7 @@ def find_command(application: Application, name: str) -> list[str]:
     where, folder = application.locate(("variants", name, "start")), _find_folder(application, variant)
     if not folder.is_dir():
         raise UsageError(
-            f"{application.locate(('variants', name, 'folder'))}: {folder} is no folder", "correct the path"
+            f"{application.locate(('variants', name, 'folder'))}: {folder} isn't a folder", "correct the path"
         )
     try:
         program, *others = shlex.split(variant.start or "")

@@ -59,7 +59,7 @@ class Toxiproxy:
         # Those of a direction in the order in which they work.
         found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=_name_direction)
         if found != sorted(wanted, key=_name_direction):
-            raise self._make_error(f"was told to do {wanted} and does {found}")
+            raise self._make_error(f"was asked for {wanted} and has {found}")
         return str(opened["listen"])
 
     def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON

@@ -71,7 +71,7 @@ def test_a_reader_may_leave_early(results: Path) -> None:
     [
         (["--transport", "http"], "error: transport: must be one of rest, grpc, socket (it is 'http')\n"),
         (["--client", "curl"], "error: driver: must be one of"),
-        (["--since", "soon"], "error: since: 'soon' is no date or time"),
+        (["--since", "soon"], "error: since: 'soon' isn't a date or time"),
         (
             ["--output", "x.xlsx"],
             "error: --output x.xlsx: unknown format\nnext: end the name in one of .csv, .parquet, .json",
@@ -95,7 +95,7 @@ def test_parquet_is_kept_from_a_terminal(results: Path) -> None:
     """It would show nothing, and upset it."""
     with patch.object(io, "StringIO", Terminal):
         status, _, stderr = wirebench("export", "--out", results, "--format", "parquet")
-    assert (2, "error: Parquet is nothing to read on a terminal\nnext: name a file: --output FILE\n") == (
+    assert (2, "error: Parquet is binary and isn't written to a terminal\nnext: name a file: --output FILE\n") == (
         status,
         stderr,
     )

@@ -257,8 +257,8 @@ def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:
         (("--set", "a..b=1"), "--set a..b=1: not a key and its value", ""),
         (("--set", "blocks="), "--set blocks=: there is no value", ""),
         (("--set", "blocks=[1"), "--set blocks=[1: not valid YAML", ""),
-        (("--set", "load={a: 1, a: 2}"), "'a' stands twice", ""),
-        (("--set", "factors.concurrency=1,1"), "factors.concurrency: a level stands twice", ""),
+        (("--set", "load={a: 1, a: 2}"), "'a' appears twice", ""),
+        (("--set", "factors.concurrency=1,1"), "factors.concurrency: a level appears twice", ""),
     ],
 )
 def test_mistakes_name_the_option(tmp_path: Path, arguments: tuple[str, ...], expected: str, hint: str) -> None:

@@ -142,13 +142,13 @@ def test_an_empty_list_is_a_list() -> None:
 @pytest.mark.parametrize("fields", [{"id": "x"}, {"id": 2**31}, {"id": 1.5}, {"nope": 1}])
 def test_what_protobuf_can_not_say(fields: dict[str, object]) -> None:
     """Fields that no message can carry are the caller's mistake, and said so."""
-    with pytest.raises(ClientError, match=r"can't be said in protobuf as GetUserRequest: .+"):
+    with pytest.raises(ClientError, match=r"can't be encoded as protobuf GetUserRequest: .+"):
         encode_message(find_operation("users.get"), fields)
 
 
 def test_what_json_can_not_say() -> None:
     """So are values that JSON doesn't have."""
-    with pytest.raises(ClientError, match="can't be said in JSON"):
+    with pytest.raises(ClientError, match="can't be encoded as JSON"):
         encode_json({"name": "\ud800"})
 
 

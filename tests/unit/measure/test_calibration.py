@@ -206,7 +206,7 @@ def test_a_file_that_is_no_calibration_is_named_and_not_used(content: str) -> No
     path.write_text(content)
     found, problem = read_calibration(HERE)
     assert () == found.points
-    assert problem.startswith(f"{path} is no calibration: ")
+    assert problem.startswith(f"{path} isn't a calibration: ")
 
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

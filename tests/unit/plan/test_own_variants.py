@@ -87,7 +87,7 @@ def test_variants_are_shown_by_their_names(tmp_path: Path) -> None:
         ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: it sends no headers"),
         ("operation: item", "operation: note\n  driver: {rest: fortio}", "6: factors.driver.rest: fortio can't drive"),
         ("operation: item", "payload: small", "5: factors.payload: must be a number of bytes or users"),
-        ("operation: item", "stream_items: 5", "5: factors.stream_items: item is no stream"),
+        ("operation: item", "stream_items: 5", "5: factors.stream_items: item is not a stream"),
         ("[rest-v1, rest-v2]\n  operation: item", "lines\n  operation: line\n  driver: k6", "6: factors.driver: k6"),
         ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
         ("{window_s: 1}", "{workloads: {item: {sequence: [note]}}}", "6: load.workloads.item: an operation has the"),

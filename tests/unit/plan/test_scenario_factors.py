@@ -37,9 +37,9 @@ OPERATION = "operation: users.get"
             "runtime: {rest: [uvicorn,\n    gunicorn-sync]}\n  connection: {rest: keep}",
             "5: factors.runtime.rest: gunicorn-sync closes the connection",
         ),
-        ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level stands twice in the list"),
+        ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level appears twice in the list"),
         ("[rest, grpc, socket]", "[rest, grpc]", "6: factors.driver.socket: socket is not in factors.transport"),
-        ("[rest, grpc, socket]", "[rest, rest]", "3: factors.transport: a level stands twice in the list"),
+        ("[rest, grpc, socket]", "[rest, rest]", "3: factors.transport: a level appears twice in the list"),
         ("blocks: 3", "compare: workers", "8: compare: there is nothing to compare: no two cells differ in workers"),
         (
             OPERATION,

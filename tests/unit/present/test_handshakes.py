@@ -63,8 +63,8 @@ def test_who_agreed_on_something_else_is_named(tmp_path: Path) -> None:
 def test_drivers_that_tell_nothing_are_named(tmp_path: Path) -> None:
     """Silence is no agreement: k6 tells, and ghz doesn't."""
     silent = measured(tmp_path, "grpc", driver="ghz")
-    assert ("ghz can't tell what its connections with TLS agreed on.",) == describe_handshakes([silent])
+    assert ("ghz doesn't report what its connections with TLS agreed on.",) == describe_handshakes([silent])
     assert (
-        "ghz can't tell what its connections with TLS agreed on."
+        "ghz doesn't report what its connections with TLS agreed on."
         == describe_handshakes([measured(tmp_path, "grpc", FULL), silent])[-1]
     )

@@ -103,7 +103,7 @@ def test_a_bundle_is_kept_from_a_terminal(run: Run) -> None:
     with patch.object(io, "StringIO", Terminal):
         status, _, complaint = wirebench("bundle", run.folder, "--output", "-")
     assert 2 == status
-    assert complaint.startswith("error: a bundle is nothing to read on a terminal\nnext: ")
+    assert complaint.startswith("error: a bundle is binary and isn't written to a terminal\nnext: ")
 
 
 def test_an_incomplete_run_says_so(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def test_the_command_says_what_there_is(run: Run) -> None:
     """In words and as JSON; damaged runs are named, and runs that the folder hasn't."""
     folder = run.folder.parent
     found = f"{folder}/index.db: 1 run, 1 cell, 3 records\n"
-    assert (0, f"{found}put in now: 1 run, 3 records\n", "") == wirebench("index", "--out", folder)
+    assert (0, f"{found}added: 1 run, 3 records\n", "") == wirebench("index", "--out", folder)
     damaged = folder / "damaged"
     damaged.mkdir()
     (damaged / "run.json").write_text("{")
@@ -270,7 +270,7 @@ def test_the_command_says_what_there_is(run: Run) -> None:
     assert said.startswith(f"warning: skipped {damaged}, which can't be read: run.json: ")
     run.folder.rename(folder.parent / "elsewhere")
     assert (
-        f"{found}nothing was missing\n1 run not in the folder: --rebuild takes them out\n"
+        f"{found}nothing was missing\n1 run not in the folder: --rebuild removes them\n"
         == wirebench("index", "--out", folder)[1]
     )
     status, out, _ = wirebench("index", "--rebuild", "--json", "--out", folder)
@@ -320,7 +320,7 @@ def test_a_rebuild_says_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("wirebench.results.index.write.analyse", interrupt)
     status, out, said = wirebench("index", "--rebuild", "--out", folder)
     assert (130, "") == (status, out)
-    assert said.endswith("left\nthe index is what it was\ninterrupted\n")
+    assert said.endswith("left\nthe index is unchanged\ninterrupted\n")
 
 
 def test_a_folder_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_terminal_and_report_say_how_a_run_was_repeated(tmp_path: Path, ended: E
         (("--max-time", "9m"), "--max-time limits --until-settled"),
         (("--until-settled", "--blocks", "2"), "so few blocks settle nothing"),
         (("--until-settled", "--max-blocks", "3"), "--max-blocks 3: the run begins with 4 blocks"),
-        (("--until-settled", "--max-time", "soon"), "the duration 'soon' is no time"),
+        (("--until-settled", "--max-time", "soon"), "the duration 'soon' isn't between"),
         (("--until-settled", "--transport", "rest"), "there is nothing to compare"),
     ],
 )

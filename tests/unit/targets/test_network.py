@@ -61,7 +61,7 @@ def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:
         ("{delay_ms: 0.5}", "network.delay_ms: must be a whole number (it is 0.5)"),
         ("{delay_ms: 3600000}", "network.delay_ms: must be at most 5000 (it is 3600000)"),
         ("{delay_ms: far}", "network.delay_ms: must be a whole number (it is 'far')"),
-        ("{delay_ms: [1, 1]}", "network.delay_ms: a level stands twice in the list"),
+        ("{delay_ms: [1, 1]}", "network.delay_ms: a level appears twice in the list"),
         ("{delay_ms: 5, jitter_ms: -5}", "network.jitter_ms: must be at least 0 (it is -5)"),
         ("{delay_ms: [5, 1], jitter_ms: 5}", "network.jitter_ms: a jitter of 5 ms is more than the delay of 1 ms"),
         ("{delay_ms: 0, jitter_ms: 5}", "network.jitter_ms: a jitter of 5 ms needs a delay"),
@@ -130,7 +130,7 @@ def api(said_of_toxics: object, status: int = 200) -> Iterator[int]:
 
 @pytest.mark.parametrize(
     ("said_of_toxics", "status", "expected"),
-    [([], 200, "was told to do .* and does"), ([], 500, "rejects POST /proxies"), ([], 409, "rejects POST /proxies")],
+    [([], 200, "was asked for .* and has"), ([], 500, "rejects POST /proxies"), ([], 409, "rejects POST /proxies")],
 )
 def test_a_proxy_that_does_something_else_is_an_error(
     tmp_path: Path, said_of_toxics: list[Any], status: int, expected: str

@@ -67,7 +67,7 @@ def encode_json(fields: object) -> bytes:
     try:
         return orjson.dumps(_to_json(fields))
     except TypeError as error:
-        raise ClientError(f"can't be said in JSON: {error}", "correct the fields") from None
+        raise ClientError(f"can't be encoded as JSON: {error}", "correct the fields") from None
 
 
 def decode_json(body: bytes) -> object:
@@ -80,7 +80,7 @@ def encode_message(operation: OperationMessages, fields: Fields) -> bytes:
         return json_format.ParseDict(_to_json(fields), operation.request()).SerializeToString()
     except (json_format.ParseError, UnicodeError) as error:
         name = operation.request.DESCRIPTOR.name
-        raise ClientError(f"can't be said in protobuf as {name}: {error}", "correct the fields") from None
+        raise ClientError(f"can't be encoded as protobuf {name}: {error}", "correct the fields") from None
 
 
 def decode_message(operation: OperationMessages, body: bytes) -> tuple[str, object]:

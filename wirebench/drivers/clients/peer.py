@@ -18,7 +18,7 @@ _REJECTS_CERTIFICATE = {
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": "it has expired",
     "SSLV3_ALERT_BAD_CERTIFICATE": "it is not as it should be",
     "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE": "it is of a kind that the service doesn't know, or not for clients",
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "for a reason that the service doesn't tell",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "for a reason that the service doesn't give",
 }
 #: What OpenSSL says when something else than TLS comes.
 _NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_MESSAGE", "RECORD_LAYER_FAILURE"}

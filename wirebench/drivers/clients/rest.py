@@ -172,7 +172,7 @@ def _find_route(found: OperationMessages, fields: Fields) -> tuple[str, str, Fie
 
 
 def _read_events(read_line: Callable[[], bytes]) -> Iterator[_ServerSentEvent]:
-    """Yield events, as far as the contract has them, until there are no more lines; one that isn't whole is none."""
+    """Yield events, as far as the contract has them, until there are no more lines; an incomplete one is dropped."""
     name, data = "message", b""
     while line := read_line():
         field, _, value = line.rstrip(b"\r\n").partition(b": ")

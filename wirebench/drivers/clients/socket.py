@@ -132,7 +132,7 @@ class SocketClient(Client):
         self._greeted = True
 
     def receive_frame(self, expected_id: int | None = None) -> Frame:
-        """Wait for the next reply frame; one with another id than the expected one is none. Raises ClientError."""
+        """Wait for the next reply frame. Raises ClientError, also for another id than the expected one."""
         header = self._receive(_REPLY.size)
         length, request_id, status, flags, message_length = _REPLY.unpack(header)
         rest = length - (_REPLY.size - _LENGTH_BYTES)

@@ -110,7 +110,7 @@ def _validate_stream_factors(cell: Cell, scenario: Scenario, operations: Sequenc
         if getattr(scenario.factors, name) and not all(each.asks_for(given) for each in operations):
             asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
             alone = f"set factors.operation to {' or '.join(asking)} alone, or " if asking else ""
-            what = "asks for no such thing" if all(each.stream for each in operations) else "is no stream"
+            what = "doesn't ask for it" if all(each.stream for each in operations) else "is not a stream"
             yield ("factors", name), f"{cell.operation} {what}", f"{alone}remove {name}"
 
 

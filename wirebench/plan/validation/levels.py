@@ -22,7 +22,7 @@ def validate_levels(scenario: Scenario) -> Findings:
         for transport, own in by_transport.items():
             field = locate_factor(name) if transport == EVERY_TRANSPORT else (*locate_factor(name), transport)
             if len(set(own)) < len(own):
-                yield field, "a level stands twice in the list", "name each level once"
+                yield field, "a level appears twice in the list", "name each level once"
             if transport not in (EVERY_TRANSPORT, *transports):
                 hint = "add it there, or remove its levels here"
                 yield field, f"{transport} is {_describe_absence(scenario)}", hint

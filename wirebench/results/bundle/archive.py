@@ -124,7 +124,7 @@ class _Archive:
         while piece := self._read(_PIECE_BYTES):
             zeros += len(piece)
             if any(piece) or zeros > _END_BYTES_MAX:
-                raise UsageError("there is something behind its end")
+                raise UsageError("there is data after its end")
 
     def _read(self, size: int) -> bytes:
         try:

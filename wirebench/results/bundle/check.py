@@ -38,7 +38,7 @@ _CLOCK_SET_MAX = timedelta(days=1)
 def load_checked_run(folder: Path) -> Run:
     """Read a run, and see that its records are its own, and that its histograms can be read.
 
-    What is read may be of anybody's making. Raises UsageError that says what doesn't fit.
+    The run may be forged. Raises UsageError that says what doesn't fit.
     """
     try:
         for name in ("run.json", *sorted(f"records/{path.name}" for path in record_paths(folder))):
@@ -84,7 +84,7 @@ def _parse_start(info: RunInfo) -> datetime:
     try:
         started = datetime.fromisoformat(info.started_at)
     except ValueError:
-        raise _make_error("run.json", f"started_at: {info.started_at[:40]!r} is no moment") from None
+        raise _make_error("run.json", f"started_at: {info.started_at[:40]!r} isn't a time") from None
     if started.tzinfo is None:
         raise _make_error("run.json", "started_at has no time zone")
     if started < _EPOCH:  # archives, and other zones than its own, have no such time
@@ -92,7 +92,7 @@ def _parse_start(info: RunInfo) -> datetime:
     try:
         named = datetime.strptime(info.id.partition("-")[0], "%Y%m%dT%H%M%S%z")
     except ValueError:
-        raise _make_error("run.json", f"id: {info.id[:40]!r} doesn't begin with a moment") from None
+        raise _make_error("run.json", f"id: {info.id[:40]!r} doesn't begin with a time") from None
     if abs(started - named) > _CLOCK_SET_MAX:
         raise _make_error("run.json", "started_at isn't when the run began by its name")
     return started
@@ -162,7 +162,7 @@ def _check_numbers(folder: Path, name: str) -> None:
         return  # what is no JSON, or isn't there, is left to who reads it next and says so
     for path, value in numbers:
         if not (abs(value) < _INT_END if isinstance(value, int) else _is_figure(value)):
-            raise _make_error(name, f"{path}: {str(value)[:40]} is no figure")
+            raise _make_error(name, f"{path}: {str(value)[:40]} isn't a valid number")
         if value < 0 and not path.startswith(("proxy.", "instrument.")):
             raise _make_error(name, f"{path}: {value} is negative")
 

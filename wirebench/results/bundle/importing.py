@@ -46,7 +46,7 @@ def import_bundle(stream: BinaryIO, name: str, results: Path, write_report: Writ
     """Take the run of a bundle into a results folder, whole or not at all, whatever stops it.
 
     `name` is the bundle's, for messages. A run that is here incomplete gives way to the same one, resumed. The report
-    is drawn here, from the records. Raises UsageError for what is no bundle, or another run of the same name;
+    is drawn here, from the records. Raises UsageError for what isn't a bundle, or another run of the same name;
     WirebenchError if the folder can't be written to.
     """
     try:
@@ -78,7 +78,7 @@ def _move_in(folder: Path, place: Path, before: Path) -> None:
 def unpack(stream: BinaryIO, name: str, into: Path) -> tuple[Run, str]:
     """Unpack a bundle into a folder below this one, and return its run and digest once all of it is checked.
 
-    Raises UsageError for what is no bundle; OSError if the folder can't be written to.
+    Raises UsageError for what isn't a bundle; OSError if the folder can't be written to.
     """
     try:
         entries = read_entries(stream)
@@ -95,7 +95,7 @@ def unpack(stream: BinaryIO, name: str, into: Path) -> tuple[Run, str]:
 def _read_manifest(entry: Entry | None) -> Manifest:
     folder, _, path = (entry.path if entry else "").rpartition("/")
     if entry is None or path != MANIFEST:
-        raise UsageError(f"it is no bundle of wirebench: it doesn't begin with a {MANIFEST}")
+        raise UsageError(f"it isn't a wirebench bundle: it doesn't begin with a {MANIFEST}")
     if entry.size > MANIFEST_BYTES_MAX:
         raise UsageError(f"its manifest would be {entry.size:,} bytes, over {MANIFEST_BYTES_MAX:,}")
     manifest = read_manifest(b"".join(entry.content), read_version())

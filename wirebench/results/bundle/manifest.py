@@ -51,13 +51,13 @@ def _find_size_max(path: str, kinds: dict[str, int]) -> int:
         if re.fullmatch(pattern, path, re.ASCII):
             return bytes_max
     if re.search(r"^[/\\~]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)", path):
-        raise ValueError(f"{path!r} leads out of the bundle")
-    raise ValueError(f"{path!r} is nothing that a bundle holds")
+        raise ValueError(f"{path!r} points outside the bundle")
+    raise ValueError(f"{path!r} isn't a file that a bundle can contain")
 
 
 def _check_run_name(name: str) -> str:
     if not is_run_name(name):
-        raise ValueError(f"{name[:100]!r} is no name of a run")
+        raise ValueError(f"{name[:100]!r} isn't a run name")
     return name
 
 
@@ -111,9 +111,9 @@ def _reject_duplicates(members: Sequence[Member]) -> None:
     seen: dict[str, str] = {}
     for each in members:
         if (other := seen.setdefault(each.path.casefold(), each.path)) != each.path:
-            raise ValueError(f"{each.path} and {other} differ in upper case alone")
+            raise ValueError(f"{each.path} and {other} differ only in upper case")
     if len(seen) < len(members):
-        raise ValueError("a path stands twice")
+        raise ValueError("a path appears twice")
 
 
 def compute_digest(members: Iterable[Member]) -> str:
@@ -125,7 +125,7 @@ def compute_digest(members: Iterable[Member]) -> str:
 def read_manifest(data: bytes, here: str) -> Manifest:
     """Read and check a manifest; `here` is this wirebench's version.
 
-    Raises UsageError, without the bundle's name, which says what is wrong; of a newer schema, which version reads it.
+    Raises UsageError that says what is wrong, without the bundle's name; for another schema, which version to use.
     """
     try:
         found = json.loads(data)
@@ -138,7 +138,7 @@ def read_manifest(data: bytes, here: str) -> Manifest:
         maker = str(found.get("wirebench"))[:40]
         raise UsageError(
             f"its schema is {str(schema)[:40]!r}, and this wirebench ({here}) reads {SCHEMA!r}",
-            f"take the wirebench that made it, {maker!r}, or a later one",
+            f"use the version that made it, {maker!r}, or a later one",
         )
     try:
         return Manifest.model_validate_json(data)

@@ -88,7 +88,7 @@ class Database:
         return self._engine.connect()
 
     def _identify(self) -> tuple[int, int] | None:
-        """Tell the database's file from others; None if it is none, or isn't there."""
+        """Return what identifies the database's file; None if it isn't a file, or is missing."""
         with contextlib.suppress(FileNotFoundError):
             if self._is_file:
                 status = Path(self.name).stat()

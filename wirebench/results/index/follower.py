@@ -15,11 +15,11 @@ from wirebench.results.index.index import Index
 class IndexFollower:
     """Puts a run into the index as it is written: between windows, in the thread that measures.
 
-    The first failure is told, and the index left alone until the run is over; then the whole run is put at once.
+    The first failure is reported, and the index left alone until the run is over; then the whole run is put at once.
     """
 
     def __init__(self, url: str, folder: Path, warn: Callable[[WirebenchError], None]) -> None:
-        """Take the database, the folder of the runs, and who is told of the first failure."""
+        """Take the database, the folder of the runs, and what is called with the first failure."""
         self._url = url
         self._folder = folder
         self._warn = warn

@@ -29,7 +29,7 @@ Progress = Callable[[int, int, int], None]
 class Changes:
     """What was put into the index: runs and their records; `damaged` were passed over.
 
-    `elsewhere` are the runs that the index had and the folder hasn't: a rebuild takes them out.
+    `elsewhere` are the runs that the index had and the folder hasn't: a rebuild removes them.
     """
 
     runs: int
@@ -59,13 +59,13 @@ class Index(Database):
     def results(self, filters: Filters, *, limit: int = 100, cursor: str | None = None) -> ResultPage[Result]:
         """Return a page of cells with their figures: the newest run first; its cells by operation, concurrency, name.
 
-        Raises UsageError for a limit or cursor that is none.
+        Raises UsageError for an invalid limit or cursor.
         """
         with self.reading() as connection:
             return query.select_results(connection, filters, limit, cursor)
 
     def runs(self, filters: Filters, *, limit: int = 100, cursor: str | None = None) -> ResultPage[RunRow]:
-        """Return a page of runs, the newest first. Raises UsageError for a limit or cursor that is none."""
+        """Return a page of runs, the newest first. Raises UsageError for an invalid limit or cursor."""
         with self.reading() as connection:
             return query.select_runs(connection, filters, limit, cursor)
 
@@ -98,7 +98,7 @@ class Index(Database):
     def catch_up(self, folder: Path, on_progress: Progress | None = None) -> Changes:
         """Put what the folder has and the index lacks, a run at a time; nothing is removed.
 
-        Raises UsageError if the folder is none.
+        Raises UsageError if the folder isn't one.
         """
         folders = run_folders(folder)
         with self.reading() as connection:
@@ -123,7 +123,7 @@ class Index(Database):
     def rebuild(self, folder: Path, on_progress: Progress | None = None, *, take_out: bool = True) -> Changes:
         """Rebuild the index from the folder; until it is complete, and if it fails, readers see the old one.
 
-        Raises UsageError if the folder is none, or, unless they are to be taken out, if there are runs of others.
+        Raises UsageError if the folder isn't one, or if others' runs would be removed without `take_out`.
         """
         folders = run_folders(folder)
         with self.writing() as connection:
@@ -132,7 +132,7 @@ class Index(Database):
                 those = pluralise(len(added.changes.elsewhere), "run")
                 raise UsageError(
                     f"{self.name} has {those} that {folder}/ hasn't: another folder's, perhaps",
-                    "`wirebench index` puts in what it lacks; --rebuild --take-out takes those out",
+                    "`wirebench index` adds what is missing; --rebuild --take-out removes those runs",
                 )
             for table in reversed(TABLES):
                 connection.execute(delete(table))

@@ -162,8 +162,8 @@ def _read_cursor(cursor: str, kind: TypeAdapter[_After]) -> _After:
         padded = cursor[:_CURSOR_LENGTH_MAX] + "=" * (-len(cursor) % 4)
         return kind.validate_json(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (ValueError, binascii.Error, ValidationError):
-        hint = "take next_cursor of the page before, or none for the first page"
-        raise ParameterError("cursor", "no page of this list has given it", hint) from None
+        hint = "use next_cursor of the previous page; leave it out for the first page"
+        raise ParameterError("cursor", "it isn't from a page of this list", hint) from None
 
 
 def _count(connection: Connection, matching: Select[Any]) -> int:

@@ -48,7 +48,7 @@ def _make_role(connection: psycopg.Connection, password: str) -> None:
 
 
 def _grant_reading(connection: psycopg.Connection) -> None:
-    """Give it the tables and views, those of later versions too, and take away what everybody may do by default."""
+    """Grant it the tables and views, those of later versions too, and revoke the defaults of all roles."""
     database = sql.Identifier(connection.info.dbname)
     for statement in (
         "REVOKE ALL ON DATABASE {database} FROM PUBLIC",

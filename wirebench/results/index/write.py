@@ -168,5 +168,5 @@ def _parse_moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise WirebenchError(f"run.json: started_at: {text!r} is no time", "correct it, or move the run away") from None
+        raise WirebenchError(f"run.json: started_at: {text!r} isn't a time", "correct it, or move the run") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -49,7 +49,7 @@ def observe(
         load=job.load,
         address=address,
         addresses=addresses,
-        # Those that a disruption takes away can't be asked what they did, and those that are added aren't known.
+        # Those that a disruption removes can't be asked what they did, and those that are added aren't known.
         replicas=endpoint.replicas if job.cell.keeps_replicas else (),
         agents=dict(endpoint.agents),
         tls=endpoint.tls,

@@ -96,13 +96,13 @@ class Deployed:
         return {each["metric"]["pod"]: float(each["value"][1]) for each in found}
 
     def make_load_pods(self, transport: Transport) -> KubernetesLoadPods:
-        """Return what starts load on a service. Raises WirebenchError if another such load is going on."""
+        """Return what starts load on a service. Raises WirebenchError if another such load is running."""
         node_selector = nodes.read(self._kubectl).selector("load")
         load_pods = KubernetesLoadPods(self._kubectl, self._helm, node_selector, name=f"load-{transport}")
         of_release = f"app.kubernetes.io/instance={load_pods.release}"
         if any(job.get("status", {}).get("active") for job in self._kubectl.get("jobs", of_release)):
             raise WirebenchError(
-                f"another load on {transport} is going on",
+                f"another load on {transport} is running",
                 f"wait for its end; if it was killed: helm uninstall {load_pods.release} --namespace {NAMESPACE}",
             )
         self.remove(load_pods)  # what a killed load has left behind
@@ -140,25 +140,25 @@ def find_observer(access: Access, name: str) -> str | None:
 
 
 def read_service(transport: Transport, deployment: Mapping[str, Any]) -> ServiceSpec:
-    """Read what the chart has told the container of a service. Raises WirebenchError for one with TLS."""
+    """Read how the chart has configured the container of a service. Raises WirebenchError for one with TLS."""
     containers = deployment["spec"]["template"]["spec"]["containers"]
     container = next(each for each in containers if each["name"] == transport)
-    told = {each["name"]: each.get("value", "") for each in container["env"]}
-    if told.get("WIREBENCH_TLS_CERT"):
+    settings = {each["name"]: each.get("value", "") for each in container["env"]}
+    if settings.get("WIREBENCH_TLS_CERT"):
         raise WirebenchError(
             f"{transport} is deployed with TLS, and a plain load is plain text",
             "deploy it without tls.enabled, or measure TLS by `wirebench run --target kubernetes`",
         )
-    threads = told.get("WIREBENCH_THREADS")
-    store = told["WIREBENCH_STORE"].partition(":")[0]
+    threads = settings.get("WIREBENCH_THREADS")
+    store = settings["WIREBENCH_STORE"].partition(":")[0]
     return ServiceSpec(
         transport,
-        told["WIREBENCH_RUNTIME"],
-        int(told["WIREBENCH_WORKERS"]),
+        settings["WIREBENCH_RUNTIME"],
+        int(settings["WIREBENCH_WORKERS"]),
         int(threads or 0) or None,
         cast(Store, store),
         deployment["spec"]["replicas"],
         nodes.parse_millicores(container["resources"]["limits"]["cpu"]),
         implementation="go" if container["command"][0] == "wirebench-go" else "python",
-        store_connections=None if store == "memory" else int(told["WIREBENCH_STORE_CONNECTIONS"]),
+        store_connections=None if store == "memory" else int(settings["WIREBENCH_STORE_CONNECTIONS"]),
     )

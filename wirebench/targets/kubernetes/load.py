@@ -156,7 +156,7 @@ class KubernetesLoadPods:
         said = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
         raise kind(
             f"the load's Job {job} has failed: {said or 'its pods have gone, or it took too long'}",
-            "see whether the cluster's nodes are well: kubectl describe nodes",
+            "check that the cluster's nodes are healthy: kubectl describe nodes",
             "\n".join(explain(self.kubectl, pod) for pod in pods),
         )
 

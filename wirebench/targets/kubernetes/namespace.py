@@ -56,7 +56,7 @@ def check_no_load(kubectl: Kubectl) -> None:
     for job in kubectl.get("jobs", "app.kubernetes.io/component=load", namespaced=False):
         name, where = job["metadata"]["name"], job["metadata"]["namespace"]
         if job.get("status", {}).get("active") and where not in of_runs:
-            raise WirebenchError(f"a load is going on in this cluster: {where}/{name}", "wait for its end")
+            raise WirebenchError(f"a load is running in this cluster: {where}/{name}", "wait for its end")
 
 
 def create(kubectl: Kubectl, run: str, security: PodSecurity) -> None:

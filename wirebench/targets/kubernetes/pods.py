@@ -129,7 +129,7 @@ def wait_gone(kubectl: Kubectl, selector: str) -> None:
     while left := [Pod.read(data) for data in kubectl.get("pods", selector)]:
         if time.monotonic() > deadline:
             names = ", ".join(pod.name for pod in left)
-            raise WirebenchError(f"{names}: still there after {_GONE_TIMEOUT_S:.0f} s", "see whether its node is well")
+            raise WirebenchError(f"{names}: still there after {_GONE_TIMEOUT_S:.0f} s", "check that its node works")
         time.sleep(_POLL_S)
 
 
@@ -137,7 +137,7 @@ def check_none_died(kubectl: Kubectl, selector: str) -> None:
     """Raise WirebenchError, with events and last log lines, if a pod has failed, restarted, or gone."""
     found = kubectl.get("pods", selector)
     if not found:
-        raise WirebenchError("the pods of a service have gone", "who has deleted them?")
+        raise WirebenchError("the pods of a service have gone", "check who deleted them: kubectl get events")
     for data in found:
         pod = Pod.read(data)
         if pod.trouble:
