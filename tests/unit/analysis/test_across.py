@@ -1,4 +1,4 @@
-"""Two runs held against each other: verdicts, what withholds them, and what is said of it."""
+"""Two runs compared: verdicts, what withholds them, and what is said of it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None
 
 
 def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
-    """Another block would help nobody; and what wasn't judged isn't said to be none the slower."""
+    """Another block wouldn't help; and what wasn't judged isn't reported as not slower."""
     found = compare_runs(make("base", blocks=1), make("head", gates=lambda _cell, _block: (GENERATOR_GATE,)))
     assert [] == [remark for remark in list_caveats(found) if "Fewer than" in remark]
     assert "Nothing could be judged: 1 cell in both runs, no verdict in 1." == summarise_comparison(found)
@@ -145,7 +145,7 @@ def test_a_verdict_holds_whether_figures_follow_the_machines_speed_or_not(
     (change,) = found.changes
     assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
     differs = reference_us != (1000.0, 1040.0)
-    assert differs == any("the time for a fixed piece of work in head" in told for told in list_caveats(found))
+    assert differs == any("the time for a fixed piece of work in head" in sentence for sentence in list_caveats(found))
 
 
 def test_intervals_hold_both_the_measured_ratio_and_the_one_at_the_machines_speed(make: Maker) -> None:
@@ -201,8 +201,8 @@ def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> 
     """The figures stay visible, and nothing counts as a regression."""
     found = compare_runs(make("base", gates=lambda _cell, _block: (GENERATOR_GATE,)), make("head", rate_per_s=500))
     assert (["withheld"], ()) == (verdicts(found), found.regressions)
-    told = describe_change(found.changes[0])
-    assert told.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")
+    sentence = describe_change(found.changes[0])
+    assert sentence.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")
 
 
 @pytest.mark.parametrize(
@@ -280,9 +280,9 @@ def test_cells_that_one_run_lacks_are_listed(make: Maker) -> None:
     """Nothing that was measured is passed over in silence."""
     found = compare_runs(make("base", REST, GRPC), make("head", REST, cell("socket")))
     assert ["rest"] == [change.subject.factors["transport"] for change in found.changes]
-    told = list(list_caveats(found))
-    assert "Only in base: gRPC users.get, 16 connections." in told
-    assert "Only in head: socket users.get, 16 connections." in told
+    sentence = list(list_caveats(found))
+    assert "Only in base: gRPC users.get, 16 connections." in sentence
+    assert "Only in head: socket users.get, 16 connections." in sentence
 
 
 def test_the_correction_for_many_cells_is_said(make: Maker) -> None:
@@ -293,7 +293,7 @@ def test_the_correction_for_many_cells_is_said(make: Maker) -> None:
 
 
 @pytest.mark.parametrize("names", [("same", "same"), ("base", "head")])
-def test_runs_with_nothing_in_common_are_refused(make: Maker, names: tuple[str, str]) -> None:
+def test_runs_with_nothing_in_common_are_rejected(make: Maker, names: tuple[str, str]) -> None:
     """A run and itself, and runs without a cell of equal factors."""
     base = make(names[0], REST)
     head = base if names[0] == names[1] else make(names[1], GRPC)

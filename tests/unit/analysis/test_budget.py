@@ -261,7 +261,7 @@ def test_a_limit_without_anything_to_check_is_an_error(tmp_path: Path, text: str
 
 
 def test_a_base_that_nothing_is_compared_with_is_an_error(tmp_path: Path) -> None:
-    """Whoever names it expects a comparison."""
+    """A user who names it expects a comparison."""
     with pytest.raises(UsageError, match="has no slower_than_base_max"):
         check(tmp_path, "{max: {failed: 0}}", make_run(tmp_path), make_run(tmp_path, name="base"))
 

@@ -1,4 +1,4 @@
-"""A figure over runs: machines apart, changes from run to run, and what is told of it, drawn and refused."""
+"""A figure over runs: machines apart, changes from run to run, and what is said of it, drawn and rejected."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask(folder: Path, *arguments: object) -> tuple[int, str, str]:
 
 
 def test_machines_and_targets_are_kept_apart(tmp_path: Path) -> None:
-    """A run is held against the one before on the same machine and target, whatever came between."""
+    """A run is compared with the one before on the same machine and target, whatever came between."""
     runs = [
         write(tmp_path, 1),
         write(tmp_path, 2, 5000, info={"machine": LARGE}),
@@ -233,7 +233,7 @@ def test_a_run_that_the_index_never_had_is_named_as_well(tmp_path: Path) -> None
 
 
 def test_a_run_that_was_removed_is_gone(tmp_path: Path) -> None:
-    """The index may remember it; nobody is told."""
+    """The index may remember it, without any message."""
     removed = write(tmp_path, 1)
     write(tmp_path, 2)
     ask(tmp_path)  # which puts both into the index
@@ -255,7 +255,7 @@ def test_a_cell_whose_runs_were_all_removed_says_so(tmp_path: Path) -> None:
 
 
 def test_a_scenario_of_which_nothing_was_measured_says_so(tmp_path: Path) -> None:
-    """Its runs are there: other days, machines or targets would help nobody."""
+    """Its runs are there: other days, machines or targets wouldn't help."""
     RunBuilder(cells=[REST], blocks=0, info={"status": "incomplete", "blocks": 2}).write(tmp_path)
     status, _, complaint = ask(tmp_path)
     assert 2 == status

@@ -54,7 +54,7 @@ def test_a_sweep_that_nothing_broke_says_so(tmp_path: Path) -> None:
 
 
 def test_what_a_sweep_has_found_is_the_first_answer(tmp_path: Path) -> None:
-    """Each transport's sentence stands before who is faster; while the run goes on, there is none at all."""
+    """Each transport's sentence stands before who is faster; while the run isn't over, there is none at all."""
     run = RunBuilder(SWEPT).write(tmp_path)
     rest, grpc, *others = write_answer(run, find_comparisons(run))
     assert rest.startswith("REST, users.get: serves the most from ")

@@ -111,7 +111,7 @@ def test_few_blocks_on_either_side_have_no_unpaired_interval(subject: list[float
 
 
 @pytest.mark.parametrize(("subject", "baseline"), [([], [1]), ([1], []), ([0], [1]), ([1, 2], [3, -1])])
-def test_figures_that_make_no_unpaired_ratio_are_refused(subject: list[float], baseline: list[float]) -> None:
+def test_figures_that_make_no_unpaired_ratio_are_rejected(subject: list[float], baseline: list[float]) -> None:
     """No figures, or figures that aren't positive, are an error, not a number."""
     with pytest.raises(ValueError, match="figures"):
         unpaired_ratio(subject, baseline)
@@ -160,7 +160,7 @@ def test_one_block_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize(("subject", "baseline"), [([], []), ([1], [1, 2]), ([0], [1]), ([1], [-1])])
-def test_figures_that_make_no_ratio_are_refused(subject: list[float], baseline: list[float]) -> None:
+def test_figures_that_make_no_ratio_are_rejected(subject: list[float], baseline: list[float]) -> None:
     """Figures that don't pair or aren't positive are an error, not a number."""
     with pytest.raises(ValueError, match="figures"):
         paired_ratio(subject, baseline)

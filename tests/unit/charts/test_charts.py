@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 
 def read_values(chart: str) -> dict[str, Any]:
-    """Return what a chart's values are without anybody's."""
+    """Return a chart's default values."""
     values: dict[str, Any] = yaml.safe_load((CHARTS / chart / "values.yaml").read_text(encoding="utf-8"))
     return values
 
@@ -105,7 +105,7 @@ def test_ports(settings: type[Settings]) -> None:
 
 @pytest.mark.parametrize("chart", NAMES)
 def test_schema_is_closed(chart: str) -> None:
-    """An object of values has no properties but those that are listed, so that a mistyped name is refused."""
+    """An object of values has no properties but those that are listed, so that a mistyped name is rejected."""
     schema = read_schema(chart)
     # Listed again, and closed, by what refers to it.
     shared = schema["definitions"].get("service")

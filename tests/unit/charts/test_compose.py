@@ -71,7 +71,7 @@ def test_grafana_is_that_of_the_chart() -> None:
 
 @every_service
 def test_a_container_has_no_right_that_it_does_not_need(service: str) -> None:
-    """Nobody's user, a root that can't be written, no capability, limits, and a way to see that it is healthy."""
+    """No root, no root file system to write to, no capability, limits, and a way to see that it is healthy."""
     container = SERVICES[service]
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", container["user"])
     assert container["read_only"]
@@ -85,7 +85,7 @@ def test_a_container_has_no_right_that_it_does_not_need(service: str) -> None:
 
 @every_service
 def test_ports_are_on_loopback_only(service: str) -> None:
-    """Nobody else reaches them, and each has the default that make gives it."""
+    """Other machines can't reach them, and each has the default that make gives it."""
     defaults = dict(re.findall(r"(?m)^(\w+_PORT) \?= (\d+) ##", (ROOT / "make/compose.mk").read_text()))
     for port in SERVICES[service].get("ports", []):
         found = re.fullmatch(r"127\.0\.0\.1:\$\{(\w+):-(\d+)}:(\d+)", port)

@@ -1,4 +1,4 @@
-"""Dashboards: Grafana's schema, and what everybody may expect of every panel."""
+"""Dashboards: Grafana's schema, and what users may expect of every panel."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_reader_may_leave_early(results: Path) -> None:
         (["--out", "nowhere"], "error: --out nowhere: no such folder\n"),
     ],
 )
-def test_wrong_input_is_refused(results: Path, arguments: list[str], message: str) -> None:
+def test_wrong_input_is_rejected(results: Path, arguments: list[str], message: str) -> None:
     """In one line with a next step, and nothing is written."""
     status, stdout, stderr = wirebench("export", "--out", results, *arguments)
     assert (2, "") == (status, stdout)

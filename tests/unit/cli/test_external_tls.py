@@ -1,4 +1,4 @@
-"""TLS of services that somebody else started: their addresses say whether they speak it."""
+"""TLS of services that run already: their addresses say whether they speak it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_transports_that_differ_in_tls_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize("tls", ["none", ["none", "server"], {"rest": "mutual"}])
-def test_a_scenario_that_says_otherwise_is_refused(tls: object) -> None:
+def test_a_scenario_that_says_otherwise_is_rejected(tls: object) -> None:
     """Nothing here can make a service speak TLS, or not."""
     with pytest.raises(UsageError, match="tls: the address of rest has the level server"):
         set_tls_levels(scenario(tls=tls), ExternalTarget.of_transports(ADDRESSES))
@@ -66,8 +66,8 @@ def test_files_that_can_not_be_used_are_named(tmp_path: Path) -> None:
     ("first_h", "last_h", "said"), [(-24, -1, "expired at 2"), (1, 24, "is not valid before 2")], ids=["past", "future"]
 )
 def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int, said: str, tmp_path: Path) -> None:
-    """A service that refuses one need not say why."""
+    """A service that rejects one need not say why."""
     made = certificates.dated(tmp_path, "client", first_h, last_h)
-    with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as refused:
+    with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as caught:
         TlsOptions(None, made.cert, made.key).load()
-    assert "renew it, or set this machine's clock" == refused.value.hint
+    assert "renew it, or set this machine's clock" == caught.value.hint

@@ -44,7 +44,7 @@ def test_a_duration_is_written_as_load_tools_take_it(text: str, expected: float)
 
 
 @pytest.mark.parametrize("text", ["", "s", "m", "0s", "-5s", "5x", "1h", "31m", "nan", "1e9s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_what_is_no_duration_is_rejected(text: str) -> None:
     """With what it should look like, and how long it may be."""
     with pytest.raises(UsageError, match="isn't between 1 s and 30 min"):
         parse_duration_s(text)
@@ -79,7 +79,7 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
     ],
 )
-def test_wrong_usage_is_refused_before_anything_starts(arguments: list[str], said: str) -> None:
+def test_wrong_usage_is_rejected_before_anything_starts(arguments: list[str], said: str) -> None:
     """In one line with a next step, and exit status 2."""
     status, _, stderr = wirebench("load", *arguments)
     assert 2 == status
@@ -207,8 +207,8 @@ def test_gates_that_failed_are_told_and_notes_come_last(tmp_path: Path) -> None:
     gates = (passed(), GENERATOR_GATE, passed("dropped_iterations", passed=False))
     lines = shown(tmp_path, cell("rest"), "prometheus: here", gates=gates)
     advice = "the generator was the bottleneck: lower --concurrency or --rate"
-    told = [line for line in lines if line.startswith("!")]
-    assert [f"! generator CPU (0.97 of its cores, limit 0.9): {advice}"] == told
+    warnings = [line for line in lines if line.startswith("!")]
+    assert [f"! generator CPU (0.97 of its cores, limit 0.9): {advice}"] == warnings
     assert "prometheus: here" == lines[-1]
 
 
@@ -218,22 +218,22 @@ def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Pa
     gates = {name: gate for each in judged for name, gate in each.items() if not gate.passed}
     del gates["disruption"], gates["resolution"]  # which only a scenario can ask for
     lines = shown(tmp_path, cell("rest"), gates=tuple(gates.values()))
-    told = [line for line in lines if line.startswith("! ")]
+    warnings = [line for line in lines if line.startswith("! ")]
     options = set(re.findall(r"--[a-z]+", wirebench("load", "--help")[1]))
-    assert len(gates) - 2 == len(told)  # two have lines of their own
+    assert len(gates) - 2 == len(warnings)  # two have lines of their own
     assert 1 == sum("make load-* takes these options as RATE" in line for line in lines)
-    for line in told:
+    for line in warnings:
         assert "load." not in line
         assert set(re.findall(r"--[a-z]+", line)) <= options
 
 
 def a_deployment(**status: int) -> dict[str, Any]:
     """Return a Deployment of our chart with two replicas, as the API server tells it."""
-    told = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite", "STORE_CONNECTIONS": "7"}
+    settings = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite", "STORE_CONNECTIONS": "7"}
     container = {
         "name": "grpc",
         "command": ["wirebench-grpc"],
-        "env": [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()],
+        "env": [{"name": f"WIREBENCH_{name}", "value": value} for name, value in settings.items()],
         "resources": {"limits": {"cpu": "250m", "memory": "512Mi"}},
     }
     return {
@@ -254,8 +254,8 @@ def test_a_service_in_go_is_loaded_as_it_is() -> None:
     deployment = a_deployment()
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["command"] = ["wirebench-go", "grpc"]
-    told = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory", "STORE_CONNECTIONS": "10"}
-    container["env"] = [{"name": f"WIREBENCH_{name}", "value": value} for name, value in told.items()]
+    settings = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory", "STORE_CONNECTIONS": "10"}
+    container["env"] = [{"name": f"WIREBENCH_{name}", "value": value} for name, value in settings.items()]
     expected = ServiceSpec("grpc", "grpc-go", 1, None, "memory", 2, 250, implementation="go")
     assert expected == read_service("grpc", deployment)
 
@@ -297,15 +297,15 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
     objects = {"nodes": [{"metadata": {"name": "worker", "labels": role}, "spec": {}, "status": status}]}
     monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
     monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
-    told: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: told.append(settings))
+    given: list[Any] = []
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: given.append(settings))
 
     load_pods = Deployed(Access(None, None), []).make_load_pods("rest")
     loaded = cell("rest", placement=placement)
     endpoint = Endpoint(loaded.service, "wirebench-rest:5000")
     load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {}, lambda: None)
 
-    assert [role if selected else {}] == [each["nodeSelector"] for each in told]
+    assert [role if selected else {}] == [each["nodeSelector"] for each in given]
 
 
 def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
     assert "! 2 more error texts in the report" in render_run(run)
 
 
-def test_who_mends_an_index_is_told_what_takes_nothing_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_next_step_for_a_failed_index_removes_no_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """A rebuild could, where others share the database."""
     warn_of_index(WirebenchError("the index is locked"))
     said = "warning: the index is locked; the run continues without it\nnext: fix that, then run `wirebench index`"

@@ -1,4 +1,4 @@
-"""`wirebench reproduce`: a bundle's scenario is run with the limits of any, and its verdicts are held against ours."""
+"""`wirebench reproduce`: a bundle's scenario is run with the limits of any, and its verdicts are compared with ours."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_what_is_measured_is_what_was(bundle: Path, tmp_path: Path, monkeypatch:
 
 
 def test_overrides_are_kept_and_others_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run tells how its scenario differs from the file of that name."""
+    """The run reports how its scenario differs from the file of that name."""
     there = built(tmp_path / "there", info={"overrides": ("factors.concurrency 1 -> 16",)})
     measured = Measured(built(tmp_path / "here"))
     monkeypatch.setattr("wirebench.cli.reproduce.measure", measured)
@@ -258,7 +258,7 @@ def test_a_bundle_that_cannot_be_run_starts_nothing(
     assert not (tmp_path / "results").exists()
 
 
-def test_a_damaged_bundle_is_refused(bundle: Path, tmp_path: Path) -> None:
+def test_a_damaged_bundle_is_rejected(bundle: Path, tmp_path: Path) -> None:
     """As it is by import."""
     bundle.write_bytes(packed(with_content(parts_of(bundle.read_bytes()), "run.json", lambda _: b"{}")))
     status, _, text = wirebench("reproduce", bundle, "--out", tmp_path / "results")

@@ -124,7 +124,7 @@ def test_what_was_broken_off_is_sent_again_from_its_beginning(tmp_path: Path, st
         ([FOUND, (1, "", "\nError from server: no pods\n")], "Error from server: no pods"),
         ([(1, "", 'deployments.apps is forbidden: User "x" cannot list\n')], "deployments.apps is forbidden"),
     ],
-    ids=["refused there", "no pod", "not allowed"],
+    ids=["rejected there", "no pod", "not allowed"],
 )
 def test_a_run_that_can_not_be_sent_is_what_it_is(
     answers: list[tuple[int, str, str]],
@@ -151,13 +151,13 @@ def test_a_cluster_without_a_server_gets_nothing(
     with send_when_over(run.folder, STAGING):
         pass
     assert ("", "") == capsys.readouterr()
-    with pytest.raises(WirebenchError, match="has no server of results") as refused:
+    with pytest.raises(WirebenchError, match="has no server of results") as caught:
         send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
-    assert "RESULTS=yes" in refused.value.hint
+    assert "RESULTS=yes" in caught.value.hint
 
 
 def test_nothing_is_sent_where_there_is_nothing(tmp_path: Path, stand_in: StandIn, run: Run) -> None:
-    """Nobody is asked for a run that never began, was on no cluster, has no record, or may not go on there."""
+    """No server is looked for if the run never began, was on no cluster, has no record, or can't be resumed there."""
     with send_when_over(tmp_path / "never", STAGING), send_when_over(run.folder, None):
         pass
     assert [] == stand_in.calls()
@@ -184,7 +184,7 @@ def test_a_run_that_is_damaged_is_not_sent(stand_in: StandIn, run: Run, capsys: 
 def test_who_interrupts_the_sending_is_told_how_to_go_on(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody has to wait for it: the run is on disk."""
+    """It doesn't wait: the run is on disk."""
 
     def interrupt(_: Access) -> None:
         raise Interrupted

@@ -33,7 +33,7 @@ def test_the_page_is_of_the_bundles_beside_it(tmp_path: Path) -> None:
 
 
 def write_quick(bundle: Path, folder: Path, grpc_speed_up: float = 1.0) -> None:
-    """Bundle a run of the scenario quick, with a report that nobody reads."""
+    """Bundle a run of the scenario quick, with a placeholder for a report."""
 
     def write_report(_: Run, path: Path) -> Path:
         path.write_text("<p>a report</p>", encoding="utf-8")
@@ -98,7 +98,7 @@ def test_a_count_has_no_unit(bundles: Path, tmp_path: Path) -> None:
 
 
 def test_two_bundles_of_a_scenario_are_rejected(bundles: Path, quick: Path, tmp_path: Path) -> None:
-    """Nobody could tell which one the page is of."""
+    """It would be unclear which one the page is of."""
     shutil.copy(quick, bundles / "again.wirebench.tar.gz")
     with pytest.raises(UsageError, match="two bundles of quick"):
         write_page(bundles, tmp_path / "docs")
@@ -107,7 +107,7 @@ def test_two_bundles_of_a_scenario_are_rejected(bundles: Path, quick: Path, tmp_
 def test_a_bundle_of_no_shipped_scenario_is_rejected(
     bundles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It answers a question that nobody finds."""
+    """It answers a question that isn't in the repository."""
     others = [each for each in list_scenarios() if each.name != "quick"]
     monkeypatch.setattr(page, "list_scenarios", lambda: others)
     with pytest.raises(UsageError, match="no scenario quick"):
@@ -124,14 +124,14 @@ def test_what_is_no_bundle_is_rejected(bundles: Path, tmp_path: Path) -> None:
 def test_bundles_that_are_too_large_for_a_repository_are_rejected(
     bundles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everybody who clones it would fetch them."""
+    """Every clone would fetch them."""
     monkeypatch.setattr(page, "BUNDLES_MIB_MAX", 0.001)
     with pytest.raises(UsageError, match="MiB, more than"):
         write_page(bundles, tmp_path / "docs")
 
 
 def test_lines_of_code_are_neither_blank_nor_comments(tmp_path: Path) -> None:
-    """A docstring is none either."""
+    """Docstrings don't count either."""
     (tmp_path / "a.py").write_text('"""Says\n\nmuch."""\n\n# why\nx = 1\n\n\ndef f():\n    """Say."""\n    return x\n')
     (tmp_path / "a.go").write_text("// why\npackage a\n\nvar x = 1 // one\n")
     assert (3, 2) == (count_lines(tmp_path / "a.py"), count_lines(tmp_path / "a.go"))

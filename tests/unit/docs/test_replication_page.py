@@ -47,7 +47,7 @@ def change(**changes: object) -> Row:
 
 
 def test_rows_are_read_as_they_were_added() -> None:
-    """Those of earlier runs stay; an absent figure is none."""
+    """Those of earlier runs stay; an absent figure is read as None."""
     add_rows([ROW])
     add_rows([change(ratio=None, low=None, high=None, verdict="withheld", failed_gates="drift samples")])
     assert [

@@ -131,7 +131,7 @@ def test_open_files_are_raised_to_what_is_allowed() -> None:
         ),
     ],
 )
-def test_a_run_that_does_not_fit_is_refused_with_how_many_do(
+def test_a_run_that_does_not_fit_is_rejected_with_how_many_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, expected: str
 ) -> None:
     """With the line of the scenario; nothing is started or written."""

@@ -56,7 +56,7 @@ def test_addresses(text: str, expected: Address) -> None:
     ],
 )
 def test_schemes(text: str, expected: tuple[str, str]) -> None:
-    """A URL is taken as well as a bare address; what isn't known stays, to be refused as no address."""
+    """A URL is taken as well as a bare address; what isn't known stays, to be rejected as no address."""
     assert expected == split_scheme(text)
 
 
@@ -89,7 +89,7 @@ def test_who_speaks_tls() -> None:
     ],
 )
 def test_addresses_that_are_none(transport: str, text: str) -> None:
-    """What is no address is refused before anything is connected, and the next step shows one."""
+    """What isn't an address is rejected before anything is connected, and the next step shows one."""
     with pytest.raises(UsageError, match="is not an address") as caught:
         connect(transport, text)
 

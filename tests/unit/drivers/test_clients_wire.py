@@ -37,7 +37,7 @@ class Script:
             for left, answer in reversed(list(enumerate(reversed(self._answers)))):
                 connection, _ = self._server.accept()
                 if not left:
-                    self._server.close()  # nobody has to wait for an answer that won't come
+                    self._server.close()  # no client has to wait for an answer that won't come
                 with connection:
                     self.received.append(connection.recv(65_536))
                     connection.sendall(answer)

@@ -35,7 +35,7 @@ def test_a_detail_is_a_call() -> None:
     assert (("ok", ""), ("unavailable", "connection refused")) == calls.outcomes
 
 
-def test_a_load_at_the_limit_of_details_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_at_the_limit_of_details_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool drops details silently at its limit; a result that met it is no result."""
     monkeypatch.setattr(ghz_module, "DETAILS_MAX", 3)
     with pytest.raises(WirebenchError, match="kept no more"):

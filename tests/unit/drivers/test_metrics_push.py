@@ -39,8 +39,8 @@ REQUESTS = TimedRequests(
 )
 
 
-def told(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
-    """Return the points that Prometheus is told, by status; their attributes as a mapping."""
+def read_points(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
+    """Return the points that Prometheus gets, by status; their attributes as a mapping."""
     labels = {**LABELS, "transport": transport}
     ((scope,),) = (each["scopeMetrics"] for each in to_otlp(REQUESTS, labels)["resourceMetrics"])
     (metric,) = scope["metrics"]
@@ -57,9 +57,9 @@ def told(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
 
 def test_requests_are_counted_up_second_by_second_by_outcome() -> None:
     """A histogram begins with nothing at the window's start, is at its end what was counted, and is ended there."""
-    points = told()
+    points = read_points()
     assert {"0", "not_found"} == points.keys()
-    assert {"200", "not_found"} == told("rest").keys()
+    assert {"200", "not_found"} == read_points("rest").keys()
     assert ["0", "1", "1", "3"] == [point["count"] for point in points["0"][:-1]]
     assert ["0", "0", "1", "1"] == [point["count"] for point in points["not_found"][:-1]]
     assert [0, 1000, 2000, 2500, 2501] == [(int(point["timeUnixNano"]) - START_NS) // MS for point in points["0"]]
@@ -68,7 +68,7 @@ def test_requests_are_counted_up_second_by_second_by_outcome() -> None:
 
 def test_each_latency_is_in_its_bucket() -> None:
     """Bucket n of scale s holds what is longer than 2^(n/2^s) seconds, up to 2^((n+1)/2^s)."""
-    *_, last, _ = told()["0"]
+    *_, last, _ = read_points()["0"]
     assert pytest.approx(0.033) == last["sum"]
     offset, counts = last["positive"]["offset"], last["positive"]["bucketCounts"]
     held = [(2 ** ((offset + n) / 8), 2 ** ((offset + n + 1) / 8)) for n, count in enumerate(counts) if count]
@@ -125,7 +125,7 @@ def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:
 
 
 def test_a_load_goes_on_without_prometheus() -> None:
-    """What was refused, and what didn't answer, is kept to be said, and nothing is raised."""
+    """What was rejected, and what didn't answer, is kept to be reported, and nothing is raised."""
     with receiver(404) as (url, _):
         live = MetricsPush(url, LABELS)
         push(live)
@@ -156,7 +156,7 @@ def test_a_prometheus_is_checked_as_drivers_push(drivers: set[str], paths: list[
 
 
 def test_the_url_of_a_prometheus_is_its_base() -> None:
-    """A path in front of the API may be part of it; a slash at its end is none of it."""
+    """A path in front of the API may be part of it; a slash at its end is not."""
     assert "http://127.0.0.1:9090" == parse_prometheus_url("http://127.0.0.1:9090/")
     assert "https://metrics.example/prometheus" == parse_prometheus_url("https://metrics.example/prometheus")
 

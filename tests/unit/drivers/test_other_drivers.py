@@ -117,8 +117,8 @@ def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
         (ClientTls(), []),
     ):
         arguments = list(map(str, driver.build_arguments(dataclasses.replace(JOB, tls=tls), part)))
-        told = [place for place, each in enumerate(arguments) if each in {"--cacert", "--cert", "--key"}]
-        assert expected == [arguments[place + more] for place in told for more in (0, 1)]
+        places = [place for place, each in enumerate(arguments) if each in {"--cacert", "--cert", "--key"}]
+        assert expected == [arguments[place + more] for place in places for more in (0, 1)]
         written = " ".join((*arguments, *(path.read_text() for path in part.folder.glob("urls.txt"))))
         assert "https://127.0.0.1:1" in written or "--tls" in arguments
         assert "http://" not in written
@@ -244,7 +244,7 @@ def test_oha_uses_the_cores_that_it_has(part: Part) -> None:
 
 
 def test_locust_waits_for_its_users(part: Part) -> None:
-    """All are spawned at once, and the run goes on until after the window, in whole seconds."""
+    """All are spawned at once, and the run continues until after the window, in whole seconds."""
     arguments = command(Locust(), part)
     assert value(arguments, "--users") == value(arguments, "--spawn-rate")
     assert "3s" == value(arguments, "--run-time")

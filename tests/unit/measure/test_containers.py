@@ -60,7 +60,7 @@ def test_what_is_not_whole_is_not_known(url: str) -> None:
 
 
 def test_a_container_is_known_by_its_own_cpu_time(url: str) -> None:
-    """Those that are left are the service's; before and after, time goes on."""
+    """Those that are left are the service's; before and after, time passes."""
     own = itertools.chain([1.9999, 2.0001], itertools.repeat(None))
     assert (SERVICE, PAUSE) == find_containers_beside(url, UID, lambda: next(own))
 

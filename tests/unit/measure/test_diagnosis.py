@@ -70,19 +70,19 @@ def test_the_first_error_says_why(transport: Transport, deserted: str) -> None:
 
 def test_a_replica_is_asked_where_the_client_balances(deserted: str) -> None:
     """The name of a service in a cluster need not be known here; its replicas' addresses are."""
-    told = explain_failure(FAILED, job("rest", "nowhere.invalid:1", deserted))
-    assert f"nothing listens at {deserted}" in told.errors[0].message
+    explained = explain_failure(FAILED, job("rest", "nowhere.invalid:1", deserted))
+    assert f"nothing listens at {deserted}" in explained.errors[0].message
 
 
 def test_files_that_can_not_be_used_any_more_are_said(deserted: str, tmp_path: Path) -> None:
-    """Certificates that were good when the run began may have gone: the run goes on, and its error says so."""
+    """Certificates that were good when the run began may have gone: the run continues, and its error says so."""
     missing = ClientTls(tmp_path / "missing.crt")
-    told = explain_failure(FAILED, job("rest", deserted, tls=missing))
-    assert f"can't read {missing.authority}: No such file or directory" in told.errors[0].message
+    explained = explain_failure(FAILED, job("rest", deserted, tls=missing))
+    assert f"can't read {missing.authority}: No such file or directory" in explained.errors[0].message
 
 
 @pytest.mark.parametrize("measured", [file(), file(FAILED.errors[0], ok=1, unavailable=9)], ids=["nothing", "some"])
-def test_nobody_is_asked_where_a_request_succeeded_or_none_was_sent(measured: HistogramFile, deserted: str) -> None:
+def test_no_service_is_asked_where_a_request_succeeded_or_none_was_sent(measured: HistogramFile, deserted: str) -> None:
     """Then the driver's own errors say what there is to say."""
     assert measured == explain_failure(measured, job("rest", deserted))
 

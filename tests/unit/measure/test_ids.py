@@ -75,7 +75,7 @@ def test_loads_on_services_that_stay_never_share_an_id(plan: Callable[..., Plan]
 
 
 def test_loads_on_fresh_services_share_ids_with_other_blocks_only(plan: Callable[..., Plan]) -> None:
-    """A service that starts anew has forgotten: each block takes the same ids again."""
+    """A service that is restarted has forgotten: each block takes the same ids again."""
     layout = lay_out(plan(), fresh_services=True)
     for block, transport in itertools.product((1, 2, 3), ("rest", "socket")):
         offsets = [
@@ -86,7 +86,7 @@ def test_loads_on_fresh_services_share_ids_with_other_blocks_only(plan: Callable
         assert [0, ID_STEP] == sorted(offsets)
 
 
-def test_a_run_that_would_leave_int32_is_refused(plan: Callable[..., Plan]) -> None:
+def test_a_run_that_would_leave_int32_is_rejected(plan: Callable[..., Plan]) -> None:
     """An id over int32 would fail in the middle of a load: what may need one isn't begun."""
     assert lay_out(plan(3600, blocks=1), fresh_services=False).count <= INT32_MAX - CREATED_FIRST_ID
     with pytest.raises(UsageError, match="int32"):
@@ -114,7 +114,7 @@ def test_ids_that_are_taken_are_avoided(serve_ids: Callable[[Iterable[int]], Non
         assert 0 == first_id % ID_STEP
 
 
-def test_no_free_ids_are_a_clear_refusal(serve_ids: Callable[[Iterable[int]], None]) -> None:
+def test_no_free_ids_are_a_clear_rejection(serve_ids: Callable[[Iterable[int]], None]) -> None:
     """A service that is full of users is said to be, with what to do, before any load."""
     serve_ids(range(CREATED_FIRST_ID, INT32_MAX, ID_STEP))
     with pytest.raises(WirebenchError, match="no 12,000,000 free ids") as error:

@@ -225,13 +225,13 @@ def test_a_process_that_has_ended_has_no_clock() -> None:
 
 def test_a_watch_tells_only_what_it_watched() -> None:
     """CPU time of a moment before reading began is not made up, nor that of a process that isn't there."""
-    own, nobody = Watch(lambda: read_processes([os.getpid()]), 0.01), Watch(lambda: read_processes([]), 0.01)
-    with keep_reading([own, nobody]):
+    own, nothing = Watch(lambda: read_processes([os.getpid()]), 0.01), Watch(lambda: read_processes([]), 0.01)
+    with keep_reading([own, nothing]):
         time.sleep(0.1)
     now_ns = time.time_ns()
     assert own.between(now_ns - 10**10, now_ns) is None
     assert own.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is not None
-    assert nobody.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
+    assert nothing.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
 
 
 def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +336,7 @@ CORE = 4_000_017
 
 
 def test_a_run_waits_for_another_on_the_same_core() -> None:
-    """It says whom it waits for, and goes on when the other releases the core; other cores need no waiting."""
+    """It says whom it waits for, and continues when the other releases the core; other cores need no waiting."""
     first, second, said = CoreClaim({CORE}, pytest.fail), queue.SimpleQueue[CoreClaim](), queue.SimpleQueue[str]()
     CoreClaim({CORE + 1}, pytest.fail).release()
     waiting = threading.Thread(target=lambda: second.put(CoreClaim({CORE, CORE + 1}, said.put)), daemon=True)
@@ -356,7 +356,7 @@ def test_a_claim_ends_with_its_process() -> None:
     CoreClaim({CORE + 2}, pytest.fail).release()
 
 
-def test_cores_are_busy_whoever_uses_them() -> None:
+def test_cores_are_busy_whatever_uses_them() -> None:
     """A process that only computes keeps one core busy for as long as it runs, and others are told from it."""
     (core,) = sorted(os.sched_getaffinity(0))[:1]
     before = read_cores(frozenset({core}))

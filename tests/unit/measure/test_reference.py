@@ -1,4 +1,4 @@
-"""The fixed piece of work that tells how fast a core is."""
+"""The fixed piece of work that shows how fast a core is."""
 
 from __future__ import annotations
 

@@ -70,13 +70,13 @@ def test_an_empty_histogram_has_no_quantiles() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "HISTFAAAAAAAAAA="])
-def test_damaged_text_is_refused(text: str) -> None:
+def test_damaged_text_is_rejected(text: str) -> None:
     """What is no histogram is an error that says so."""
     with pytest.raises(ValueError, match="HdrHistogram"):
         Histogram.decode(text)
 
 
-def test_a_histogram_of_another_layout_is_refused() -> None:
+def test_a_histogram_of_another_layout_is_rejected() -> None:
     """Counts that don't line up are never added."""
     with pytest.raises(ValueError, match="another layout"):
         Histogram.decode(HdrHistogram(1, 1000, 2).encode().decode())

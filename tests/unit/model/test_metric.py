@@ -21,7 +21,7 @@ HEADER = "| field | metric | label | unit | over blocks | meaning |\n|---|---|--
 
 
 def test_the_table_in_the_documentation_is_that_of_the_registry() -> None:
-    """Whoever changes a metric replaces the table by the one that is shown here."""
+    """After a change of a metric, replace the table by the one that is shown here."""
     rows = (
         f"| `{each.field}` | `{each.name}` | {each.label} | {each.unit} | {each.over_blocks} | {each.description} |\n"
         for each in METRICS.values()

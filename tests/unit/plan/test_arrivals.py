@@ -1,4 +1,4 @@
-"""Ramps and replays: when their requests are due, what k6 is told, and what is refused."""
+"""Ramps and replays: when their requests are due, what k6 is told, and what is rejected."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
         (RAMP, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
     ],
 )
-def test_what_can_not_be_is_refused(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
+def test_what_can_not_be_is_rejected(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
     """With the line and the key, before anything is started."""
     path = scenario_at(tmp_path, text.replace(old, new))
     with pytest.raises(UsageError) as caught:
@@ -279,7 +279,7 @@ def test_a_mistake_in_a_timing_file_is_named_with_the_scenarios_line(tmp_path: P
     assert "sort" in caught.value.hint
 
 
-def test_a_recording_that_no_task_holds_is_refused_in_a_cluster(tmp_path: Path) -> None:
+def test_a_recording_that_no_task_holds_is_rejected_in_a_cluster(tmp_path: Path) -> None:
     """A part of it isn't."""
     timing = [each / 10_000 for each in range(RECORDED_IN_CLUSTER_MAX + 1)]
     whole = read_scenario(scenario_at(tmp_path, REPLAY, timing))

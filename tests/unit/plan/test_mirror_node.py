@@ -133,8 +133,8 @@ def test_what_does_not_pass_is_given_up(api: Api) -> None:
     api.instead = [lambda _: (503, {}, "")] * 6
     with pytest.raises(WirebenchError, match=r"503 Service Unavailable, 6 times in a row"):
         fetch(api)
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        api.url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        api.url = f"http://127.0.0.1:{closed.getsockname()[1]}"
     with pytest.raises(WirebenchError, match=r"Connection refused, 6 times in a row"):
         fetch(api)
 
@@ -180,7 +180,7 @@ def test_the_words_of_an_error_are_told(api: Api) -> None:
         (json.dumps({"messages": [], "more": "x" * 2_000_000}), "over 2,000,000 bytes"),
     ],
 )
-def test_what_is_not_the_api_is_refused(api: Api, body: str, problem: str) -> None:
+def test_what_is_not_the_api_is_rejected(api: Api, body: str, problem: str) -> None:
     """Nothing that it says is believed: it names no other host, has an order, and is no larger than it can be."""
     api.instead = [lambda _: (200, {}, body)]
     with pytest.raises(WirebenchError, match=problem):
@@ -211,7 +211,7 @@ def test_a_reply_that_comes_in_drops_is_given_up(api: Api, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("topic", ["4321", "0.0", "0.0.x", "0.0.1/../2", "0.0.٣"])
-def test_what_is_no_topic_is_refused(api: Api, topic: str) -> None:
+def test_what_is_no_topic_is_rejected(api: Api, topic: str) -> None:
     """Nothing is asked for."""
     with pytest.raises(UsageError, match="isn't a topic"):
         MirrorNode(api.url).read_message_times(topic, 10, "oldest", lambda _: None)
@@ -219,7 +219,7 @@ def test_what_is_no_topic_is_refused(api: Api, topic: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["mainnet", "ftp://a", "http://", "http://a/?b=c", "http://[a", "file:///etc/passwd"])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_what_is_no_address_is_rejected(url: str) -> None:
     """In words, with an example."""
     with pytest.raises(UsageError, match="isn't an address"):
         MirrorNode(url)

@@ -1,4 +1,4 @@
-"""Scenarios of somebody's own application: what is read and planned, and how mistakes are named."""
+"""Scenarios of a user's own application: what is read and planned, and how mistakes are named."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_the_target_is_where_all_variants_are(tmp_path: Path) -> None:
         ("limit: {rate_per_s: 5, connections: 2}, ", "{model: open}", ""),
     ],
 )
-def test_a_service_of_somebody_elses_has_a_limit(tmp_path: Path, limit: str, load: str, expected: str) -> None:
+def test_a_foreign_service_has_a_limit(tmp_path: Path, limit: str, load: str, expected: str) -> None:
     """No load is planned that would ask more of it."""
     rate = "rate_per_s: 5, " if "open" in load else ""
     text = f"question: x\napplication: shop.yaml\nload: {load}\n"

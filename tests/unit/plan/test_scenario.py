@@ -96,7 +96,7 @@ def test_yaml_that_stands_for_more_than_itself_is_read_at_once(tmp_path: Path) -
         read(tmp_path, f"{GOOD}a: &a [*a]\n")
 
 
-def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     """Binary content gives one clear line."""
     path = tmp_path / "scenario.yaml"
     path.write_bytes(b"\xff\xfe\x00")
@@ -105,7 +105,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_block_holds_every_cell_once_in_its_own_order(tmp_path: Path) -> None:
-    """Blocks repeat all cells, shuffled anew."""
+    """Blocks repeat all cells, in a new order."""
     plan = make_plan(read(tmp_path, GOOD), seed=7)
     assert 3 == len(plan.blocks)
     for block in plan.blocks:

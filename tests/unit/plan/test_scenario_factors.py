@@ -53,8 +53,8 @@ OPERATION = "operation: users.get"
         (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
     ],
 )
-def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """A plan that can't give right answers is refused before anything starts, with what to do instead."""
+def test_an_impossible_combination_is_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """A plan that can't give right answers is rejected before anything starts, with what to do instead."""
     scenario = read(tmp_path, GOOD.replace(old, new))
     with pytest.raises(UsageError) as error:
         make_plan(scenario, seed=1)
@@ -102,7 +102,7 @@ def test_an_impossible_combination_is_refused(tmp_path: Path, old: str, new: str
         (OPERATION, "replicas: [1, 2, 4]\n  balancing: headless", None),
     ],
 )
-def test_what_a_cluster_can_not_do_is_refused(tmp_path: Path, old: str, new: str, expected: str | None) -> None:
+def test_what_a_cluster_can_not_do_is_rejected(tmp_path: Path, old: str, new: str, expected: str | None) -> None:
     """Where a load could not go where it is told to, or its figures would be wrong, nothing starts."""
     scenario = read(tmp_path, GOOD.replace(old, new))
     if expected is None:
@@ -157,7 +157,7 @@ compare: driver
         ),
     ],
 )
-def test_what_a_driver_can_not_do_is_refused(tmp_path: Path, old: str, new: str, expected: str, hint: str) -> None:
+def test_what_a_driver_can_not_do_is_rejected(tmp_path: Path, old: str, new: str, expected: str, hint: str) -> None:
     """Each driver is asked only for what it can do right; the hint names those that can do the rest."""
     assert old in DRIVEN
     with pytest.raises(UsageError) as error:
@@ -185,7 +185,7 @@ compare: driver
 
 
 def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
-    """Load pods hold k6 and ghz: others are refused before anything is deployed."""
+    """Load pods hold k6 and ghz: others are rejected before anything is deployed."""
     make_plan(read(tmp_path, DRIVEN), 1, "external")
     with pytest.raises(UsageError, match=r"factors\.driver\.rest: oha is not in the image of the load pods") as error:
         make_plan(read(tmp_path, DRIVEN), 1, "kubernetes")
@@ -193,7 +193,7 @@ def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["local", "external"])
-def test_what_only_a_cluster_can_vary_is_refused_elsewhere(tmp_path: Path, target: TargetName) -> None:
+def test_what_only_a_cluster_can_vary_is_rejected_elsewhere(tmp_path: Path, target: TargetName) -> None:
     """A single level is a setting, which is left out; several are the question, and more than one replica too."""
     settings = "cpu_limit_millicores: 250\n  placement: same-node\n  replicas: 1"
     plan = make_plan(read(tmp_path, GOOD.replace(OPERATION, settings)), 1, target)
@@ -273,13 +273,13 @@ def test_pools_of_a_store_are_compared(tmp_path: Path, store: str) -> None:
 
 
 def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> None:
-    """The refusal is of a connection that is said to be kept and isn't."""
+    """The rejection is of a connection that is said to be kept and isn't."""
     text = "question: x\nfactors: {transport: rest, runtime: gunicorn-sync, connection: reopen}\n"
     assert "reopen" == make_plan(read(tmp_path, text), seed=1).cells[0].connection
 
 
 def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
-    """The refusal is of writing to each worker's own memory, not of writing with several workers."""
+    """The rejection is of writing to each worker's own memory, not of writing with several workers."""
     for store in ("sqlite", "postgres"):
         text = GOOD.replace(OPERATION, f"operation: users.create\n  workers: 2\n  store: {store}")
         assert {2} == {cell.workers for cell in make_plan(read(tmp_path, text), seed=1).cells}
@@ -321,7 +321,7 @@ def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("driver", ["wireload", "{grpc: k6}"])
-def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_refused(tmp_path: Path, driver: str) -> None:
+def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_rejected(tmp_path: Path, driver: str) -> None:
     """Verdicts rest on the first of the drivers, whichever of them checks."""
     factors = "{transport: [rest, grpc], driver: {rest: k6, grpc: ghz}}"
     text = f"question: x\nfactors: {factors}\ncross_check: {{driver: {driver}}}\n"
@@ -344,7 +344,7 @@ def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_refused(tmp_pa
         ("{rest: k6, grpc: [k6, ghz]}", "wireload", ": it adds no cell"),
     ],
 )
-def test_a_cross_check_that_can_not_be_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_a_cross_check_that_can_not_be_is_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """With the line and key of the cross-check."""
     assert old in CROSS_CHECKED
     with pytest.raises(UsageError) as error:

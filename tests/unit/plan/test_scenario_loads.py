@@ -61,7 +61,7 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
         ("    crud:", "    Crud:", "9: load.workloads.Crud"),
     ],
 )
-def test_workloads_and_payloads_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_workloads_and_payloads_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """Each mistake in a workload or payload is one line with its place."""
     assert old in WORKLOADS
     with pytest.raises(UsageError) as error:
@@ -95,7 +95,7 @@ def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
         ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
     ],
 )
-def test_sweeps_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_sweeps_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """What a sweep decides itself, or what isn't one, is named."""
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, SWEEP.replace(old, new)), seed=1)
@@ -176,7 +176,7 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
         ("grpc]}", "grpc], rate_per_s: 10}", "2: factors.rate_per_s: a load of calls has no rate"),
     ],
 )
-def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_numbers_of_calls_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """Each is one line with its place."""
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, CALLS.replace(old, new)), seed=1)
@@ -192,7 +192,7 @@ def test_numbers_of_calls_that_cannot_be_are_refused(tmp_path: Path, old: str, n
         ("transport: rest, driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
     ],
 )
-def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+def test_timeouts_that_cannot_be_are_rejected(tmp_path: Path, factors: str, load: str, expected: str) -> None:
     """Those beyond what histograms hold, and those of drivers that take none."""
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, f"question: How long?\nfactors: {{{factors}}}\nload: {{{load}}}\n"), seed=1)
@@ -212,7 +212,7 @@ def test_timeouts_that_cannot_be_are_refused(tmp_path: Path, factors: str, load:
         ("rate_per_s: 10", "spawn_rate_per_s: 9, model: open", "3: load.spawn_rate_per_s: an open load has no"),
     ],
 )
-def test_spawn_rates_that_cannot_be_are_refused(tmp_path: Path, factors: str, load: str, expected: str) -> None:
+def test_spawn_rates_that_cannot_be_are_rejected(tmp_path: Path, factors: str, load: str, expected: str) -> None:
     """All users must have started when the window opens, and there must be users that start."""
     text = f"question: How?\nfactors: {{transport: rest, {factors}}}\nload: {{{load}}}\n"
     with pytest.raises(UsageError) as error:
@@ -255,7 +255,7 @@ def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
         ("crud}", "crud, workers: 2}", "on 2 workers with a store in each one's memory"),
     ],
 )
-def test_phases_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_phases_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """Those without an end, of unequal length, or for some users only."""
     assert old in PHASES
     with pytest.raises(UsageError) as error:
@@ -308,10 +308,10 @@ def test_a_search_is_a_load_model(tmp_path: Path) -> None:
 def test_a_search_that_makes_no_sense_is_rejected(old: str, new: str, expected: str, tmp_path: Path) -> None:
     """With its line and the next step."""
     assert old in CAPACITY
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as caught:
         make_plan(read(tmp_path, CAPACITY.replace(old, new, 1)), seed=1)
-    assert expected in refused.value.message
-    assert refused.value.hint
+    assert expected in caught.value.message
+    assert caught.value.hint
 
 
 def test_a_cluster_has_no_search(tmp_path: Path) -> None:

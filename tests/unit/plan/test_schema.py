@@ -149,7 +149,7 @@ def test_messages_that_fit(tmp_path: Path, descriptors: bytes) -> None:
     ],
 )
 def test_messages_that_do_not_fit(tmp_path: Path, descriptors: bytes, change: tuple[str, str], said: str) -> None:
-    """Calls, fields, kinds and paths are held against the schema, with line and fix."""
+    """Calls, fields, kinds and paths are checked against the schema, with line and fix."""
     (tmp_path / "a.yaml").write_text(APPLICATION.replace(*change))
     with pytest.raises(UsageError) as error:
         check_messages(read_application(tmp_path / "a.yaml"), "grpc", descriptors)

@@ -1,4 +1,4 @@
-"""Timing files: what is read, what is refused and where, what they look like, and bursts made by a seed."""
+"""Timing files: what is read, what is rejected and where, what they look like, and bursts made by a seed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_large_timestamps_keep_their_nanoseconds(file: Path) -> None:
         ("[" * 100_000, "nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_no_timing_file_is_refused_with_the_place(file: Path, text: str, problem: str) -> None:
+def test_what_is_no_timing_file_is_rejected_with_the_place(file: Path, text: str, problem: str) -> None:
     """One line: the file, the entry by its number or the line and column, and what is wrong with it."""
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
@@ -94,7 +94,7 @@ def test_what_is_no_timing_file_is_refused_with_the_place(file: Path, text: str,
     assert "" != caught.value.hint
 
 
-def test_files_that_cannot_be_read_or_are_too_large_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_read_or_are_too_large_are_rejected(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So are those that are no text."""
     with pytest.raises(UsageError, match="No such file"):
         read_recording(file)

@@ -74,8 +74,8 @@ def test_cells_with_a_coarse_calibration_are_named(run: Run) -> None:
     """Some of them, if there are many; nothing is said where there are none, or nothing is known."""
     names = [each.full_name for each in summarise(run.records)]
     ids = [each.cell for each in summarise(run.records)]
-    told = f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured once"
-    assert told in describe_calibration(calibrate(run, ids[0]))
+    named = f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured once"
+    assert named in describe_calibration(calibrate(run, ids[0]))
     assert f"in 3 of 6 cells ({'; '.join(names[3:])}), measured once" in describe_calibration(calibrate(run, *ids[:3]))
     assert f"are known coarsely in {names[5]}, measured once" in describe_calibration(calibrate(run, *ids[:5]))
     assert "" == describe_calibration(calibrate(run, *ids))

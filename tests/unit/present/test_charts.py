@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 21, 18, 0, tzinfo=UTC)
 
 
 def test_what_is_drawn_is_escaped() -> None:
-    """Names and messages are anybody's."""
+    """Names and messages may be hostile."""
     assert '<g class="a&#34;b">&lt;i&gt; &amp;</g>' == element("g", "<i> &", class_='a"b')
     assert '<rect stroke-width="1.2"/>' == element("rect", stroke_width=1.23, fill=None, class_="")
 
@@ -308,8 +308,8 @@ def in_progress(*history: ProgressPoint) -> RunProgress:
 
 def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot() -> None:
     """The scale begins at 0; what is older than two minutes, or wasn't measured, is left out."""
-    told = in_progress(point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
-    chart = lines.draw_live("Rate", "requests/s", told, lambda each: each.rate_per_s)
+    points = in_progress(point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
+    chart = lines.draw_live("Rate", "requests/s", points, lambda each: each.rate_per_s)
     drawn = Drawn(chart.svg)
     ((start, end),) = (line for line in drawn.lines() if len(line) > 1)
     nothing, last = drawn.marks()
@@ -318,14 +318,14 @@ def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot(
     assert {"now", "2 min ago", "0"} <= set(drawn.texts("scale"))
     assert "0 to 180 requests/s, at last 180" == drawn.description
     assert ["var(--grpc)", "var(--rest)"] == [mark.attrib["stroke"] for mark in drawn.all("mark")]
-    assert {"REST": REST, "gRPC": GRPC} == lines.assign_live_styles(told)
-    p99 = lines.draw_live("p99", "ms", told, lambda each: each.p99_ms)
+    assert {"REST": REST, "gRPC": GRPC} == lines.assign_live_styles(points)
+    p99 = lines.draw_live("p99", "ms", points, lambda each: each.p99_ms)
     assert 1 == len(Drawn(p99.svg).marks())
 
 
 @pytest.mark.parametrize("rate_per_s", [5e-324, 1e-9, 0.3, 1e300])
 def test_a_run_in_progress_is_drawn_whatever_its_file_says(rate_per_s: float) -> None:
-    """Also what nobody could have measured."""
+    """Also impossible values."""
     chart = lines.draw_live("Rate", "requests/s", in_progress(point(0, 1, rate_per_s)), lambda each: each.rate_per_s)
     ((_, y),) = Drawn(chart.svg).marks()
     assert plot.TOP <= y <= chart.svg.size[1] - plot.BOTTOM

@@ -29,7 +29,7 @@ def test_a_load_that_changes_is_drawn_over_time(tmp_path: Path) -> None:
     assert page.count("requests/s asked for: ") == page.count("slowest, ms: ") > 0
 
 
-def test_a_load_that_nobody_answered_has_no_wait(tmp_path: Path) -> None:
+def test_a_load_without_a_reply_has_no_wait(tmp_path: Path) -> None:
     """What was asked for is drawn all the same."""
     page = render(run_of(tmp_path, None))
     assert "requests/s asked for: " in page

@@ -236,7 +236,7 @@ def test_an_open_load_is_told_on_the_response_clock(tmp_path: Path) -> None:
 
 
 def test_histograms_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    """Missing, cut off, or not a histogram: the report says which, without the machine's paths, and goes on."""
+    """Missing, cut off, or not a histogram: the report says which, without the machine's paths, and continues."""
     run = RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path)
     missing, cut, garbled, *_ = sorted((run.folder / "histograms").iterdir())
     missing.unlink()

@@ -132,7 +132,7 @@ def test_lanes_say_which_side_is_better(comparison: Comparison) -> None:
 
 
 def test_an_interval_wider_than_the_forest_ends_at_its_edges(comparison: Comparison) -> None:
-    """Two noisy blocks must not squeeze all other comparisons; arrows say that it goes on."""
+    """Two noisy blocks must not squeeze all other comparisons; arrows show that it continues."""
     wide = with_ratio(comparison, estimate=1.1, low=0.001, high=1000.0)
     forest = Forest.of([wide], margin=0.05)
     drawn = draw_forest(forest, wide)
@@ -160,7 +160,7 @@ def test_numbers_have_three_digits_that_count(value: float | None, text: str) ->
 
 
 def test_durations_and_moments_read_well() -> None:
-    """Minutes where there are any; UTC; and what is no moment stays as it is."""
+    """Minutes where there are any; UTC; and what isn't a time stays as it is."""
     assert "8.25 s" == format_duration(8.25)
     assert "1 min 52 s" == format_duration(112.4)
     assert "2026-11-21 10:15 UTC" == format_moment("2026-11-21T11:15:00+01:00")

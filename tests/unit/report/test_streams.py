@@ -65,7 +65,7 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_streams_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_streams_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, said: str) -> None:
     """What streams can't have, and what only streams have, is one line with its place."""
     text = SCENARIO.replace(old, new)
     if "reads" in new:
@@ -80,9 +80,9 @@ def test_k6_is_told_of_streams_and_nothing_of_clients() -> None:
     of = stream_cell("socket", stream_items=250, codec="protobuf")
     job = Job(of, Load(), "127.0.0.1:9", 1, 1, Path("o.json"), Path("o.log"), None)
     arguments = list(map(str, K6().build_arguments(job)))
-    told = {part for before, part in itertools.pairwise(arguments) if before == "-e"}
-    assert {"OPERATION=ledger.stream_transactions", "TRANSPORT=socket", "STREAM_ITEMS=250", "CODEC=protobuf"} <= told
-    assert not {part.partition("=")[0] for part in told} & {"CLIENTS", "STREAM_RATE_LIMIT"}
+    given = {part for before, part in itertools.pairwise(arguments) if before == "-e"}
+    assert {"OPERATION=ledger.stream_transactions", "TRANSPORT=socket", "STREAM_ITEMS=250", "CODEC=protobuf"} <= given
+    assert not {part.partition("=")[0] for part in given} & {"CLIENTS", "STREAM_RATE_LIMIT"}
     assert arguments[-1].endswith("k6/stream.js")
 
 
@@ -167,7 +167,7 @@ def test_streams_are_judged_by_items(tmp_path: Path) -> None:
 
 
 def test_requests_and_streams_have_no_metric_in_common(tmp_path: Path) -> None:
-    """A figure of streams is none of requests, so that nothing compares the two."""
+    """A figure of streams isn't one of requests, so that nothing compares the two."""
     record = record_of(tmp_path, stream_cell("rest"), file_of({"first_item": [1.0] * 20, "gap": [4.0] * 1580}))
     seen = {name for name, metric in COMPARED.items() if metric.of(record) is not None}
     assert {"item_rate", "first_item", "gap", "item_cpu"} == seen

@@ -1,4 +1,4 @@
-"""`wirebench bundle`: a run in one file, the same every time, and never one that would be refused elsewhere."""
+"""`wirebench bundle`: a run in one file, the same every time, and never one that would be rejected elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def names_in(bundle: Path) -> list[str]:
 
 
 def test_the_same_run_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    """Whoever bundles it, and whenever; also after it was taken in elsewhere."""
+    """On any machine, at any time; also after it was imported elsewhere."""
     first = write_bundle(run, write_report, tmp_path / "first").path.read_bytes()
     assert first == write_bundle(load_run(run.folder), write_report, tmp_path / "second").path.read_bytes()
     taken = import_bundle(io.BytesIO(first), "first", tmp_path / "elsewhere", write_report).run
@@ -82,7 +82,7 @@ def test_logs_come_along_only_where_asked_for(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_a_replay_replayed_is_in_it(run: Run, tmp_path: Path) -> None:
-    """Without the timing file nobody could do it again."""
+    """Without the timing file it couldn't be reproduced."""
     (run.folder / "timing.json").write_text("[0, 1, 2]")
     assert f"{run.info.id}/timing.json" in names_in(write_bundle(run, write_report, tmp_path / "bundle").path)
 
@@ -120,7 +120,7 @@ def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_is_incomplete_elsewhere(tmp_path: Path) -> None:
-    """Its run.json says that it goes on, under a process id that is somebody else's on another machine."""
+    """Its run.json says that it is running, under a process id that means another process on another machine."""
     gone = subprocess.Popen(["true"])
     gone.wait()
     killed = RunBuilder(cells=[cell("rest")], blocks=1, samples=50, info={"status": "running", "pid": gone.pid})
@@ -131,7 +131,7 @@ def test_a_killed_run_is_incomplete_elsewhere(tmp_path: Path) -> None:
     assert b'"incomplete"' in (taken.folder / "run.json").read_bytes()
 
 
-def test_a_run_that_goes_on_is_refused(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_is_rejected(tmp_path: Path) -> None:
     """Half of it would be missing."""
     going_on = RunBuilder(cells=[cell("rest")], blocks=1, samples=50, info={"status": "running", "pid": os.getpid()})
     run = going_on.write(tmp_path / "results")
@@ -149,7 +149,7 @@ def test_a_run_that_goes_on_is_refused(tmp_path: Path) -> None:
         ("records/{}.json", "[]", "records/{}.json: must be a mapping"),
     ],
 )
-def test_a_damaged_run_is_refused(run: Run, tmp_path: Path, path: str, content: str | None, expected: str) -> None:
+def test_a_damaged_run_is_rejected(run: Run, tmp_path: Path, path: str, content: str | None, expected: str) -> None:
     """With the file that is damaged; nothing is written."""
     damaged = run.folder / path.format(run.records[0].id)
     damaged.unlink() if content is None else damaged.write_text(content)

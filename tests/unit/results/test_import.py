@@ -67,8 +67,8 @@ def draw_nothing(_run: Run, path: Path) -> Path:
     return path
 
 
-def refusal(bundle: bytes) -> str:
-    """Return why a bundle is refused; see that nothing of it is in the results."""
+def explain_rejection(bundle: bytes) -> str:
+    """Return why a bundle is rejected; see that nothing of it is in the results."""
     with tempfile.TemporaryDirectory() as results:
         with pytest.raises(UsageError) as error:
             import_bytes(bundle, Path(results))
@@ -94,7 +94,7 @@ def test_the_index_has_what_was_taken_in(shared: tuple[Run, bytes], tmp_path: Pa
 
 
 def test_a_run_comes_back_record_by_record(shared: tuple[Run, bytes], tmp_path: Path) -> None:
-    """And file by file: only the report is drawn anew, and the logs stayed where they were."""
+    """And file by file: only the report is generated again, and the logs stayed where they were."""
     run, bundle = shared
     back = import_bytes(bundle, tmp_path)
     assert tmp_path / run.info.id == back.folder
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path, name: str) ->
     assert not (tmp_path / "results" / RUN).exists()
 
 
-def test_another_run_of_the_same_name_is_refused(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+def test_another_run_of_the_same_name_is_rejected(shared: tuple[Run, bytes], tmp_path: Path) -> None:
     """And so is one that can't be told to be the same; what is here stays as it is."""
     parts = parts_of(shared[1])
     other = packed(with_json(parts, "run.json", notes=["measured at night"]))
@@ -154,7 +154,7 @@ def test_another_run_of_the_same_name_is_refused(shared: tuple[Run, bytes], tmp_
 
 
 def test_the_report_inside_is_not_believed(shared: tuple[Run, bytes], tmp_path: Path) -> None:
-    """It is a page of somebody's making: what is here is drawn from the records."""
+    """It may be forged: what is here is drawn from the records."""
     evil = b"<!doctype html><script>alert(1)</script>"
     back = import_bytes(packed(with_content(parts_of(shared[1]), "report.html", lambda _: evil)), tmp_path)
     assert "alert(1)" not in (back.folder / "report.html").read_text()
@@ -175,7 +175,7 @@ def test_texts_of_a_bundle_do_not_steer_the_terminal(shared: tuple[Run, bytes], 
 @settings(deadline=None, max_examples=100)
 @given(place=ANYWHERE | st.integers(0, 20), change=st.integers(1, 255))
 def test_no_flipped_byte_gets_in(shared: tuple[Run, bytes], place: int, change: int) -> None:
-    """Any byte: it is refused whole, or unpacks to the same: by a field of gzip's header, or a copy of equal bytes."""
+    """Any byte: it is rejected whole, or unpacks to the same: by a field of gzip's header, or a copy of equal bytes."""
     run, bundle = shared
     place %= len(bundle)
     flipped = bytearray(bundle)
@@ -196,13 +196,13 @@ def test_no_flipped_byte_gets_in(shared: tuple[Run, bytes], place: int, change: 
 @given(place=ANYWHERE)
 def test_no_part_of_a_bundle_gets_in(shared: tuple[Run, bytes], place: int) -> None:
     """Wherever it is cut off."""
-    assert "theirs.tar.gz: it is" in refusal(shared[1][: place % len(shared[1])])
+    assert "theirs.tar.gz: it is" in explain_rejection(shared[1][: place % len(shared[1])])
 
 
 @settings(deadline=None, max_examples=40)
 @given(place=ANYWHERE, change=st.integers(1, 255))
 def test_no_flipped_byte_of_what_is_packed_gets_in(shared: tuple[Run, bytes], place: int, change: int) -> None:
-    """Packed anew, so that gzip's checksum is right: what still gets in is the run to the byte, and nothing else."""
+    """Packed again, so that gzip's checksum is right: what still gets in is the run to the byte, and nothing else."""
     run, bundle = shared
     plain = bytearray(gzip.decompress(bundle))
     plain[place % len(plain)] ^= change
@@ -230,9 +230,9 @@ def test_no_flipped_byte_of_what_is_packed_gets_in(shared: tuple[Run, bytes], pl
         (packed([Part("a/manifest.json", b" " * (17 * 2**20), {})]), "its manifest would be 17,825,792 bytes"),
     ],
 )
-def test_what_is_no_bundle_is_refused(bundle: bytes, expected: str) -> None:
+def test_what_is_no_bundle_is_rejected(bundle: bytes, expected: str) -> None:
     """In words that say what it is."""
-    assert f"theirs.tar.gz: {expected}" in refusal(bundle)
+    assert f"theirs.tar.gz: {expected}" in explain_rejection(bundle)
 
 
 def test_a_newer_schema_says_which_version_reads_it(shared: tuple[Run, bytes]) -> None:
@@ -364,7 +364,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "empty run": (lambda parts: with_content(parts, "run.json", lambda _: b"{}"), "run.json: id: is missing"),
     "run of no scenario": (in_json("run.json", id="20261121T101500Z-slow"), "isn't of the scenario"),
     "another run": (in_json("run.json", id="20261122T101500Z-quick"), "run isn't that of run.json"),
-    "run that goes on": (in_json("run.json", status="running", pid=1), "its run is still running"),
+    "running run": (in_json("run.json", status="running", pid=1), "its run is still running"),
     "no moment": (in_json("run.json", started_at="yesterday"), "'yesterday' isn't a time"),
     "no time zone": (in_json("run.json", started_at="2026-11-21T10:15:00"), "has no time zone"),
     "resumed too early": (in_json("run.json", resumed_at=["2026-11-21T10:14:00Z"]), "resumed before it was begun"),
@@ -403,10 +403,10 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_bundle_is_refused(shared: tuple[Run, bytes], name: str) -> None:
+def test_a_forged_bundle_is_rejected(shared: tuple[Run, bytes], name: str) -> None:
     """Whole, and with the reason; its own manifest agreeing with it doesn't help."""
     forge, expected = FORGERIES[name]
-    assert expected in refusal(packed(forge(parts_of(shared[1]))))
+    assert expected in explain_rejection(packed(forge(parts_of(shared[1]))))
 
 
 @pytest.mark.parametrize(
@@ -418,31 +418,31 @@ def test_a_forged_bundle_is_refused(shared: tuple[Run, bytes], name: str) -> Non
         ({"payload": 1.5}, "factors: payload"),
     ],
 )
-def test_factors_that_no_cell_has_are_refused(
+def test_factors_that_no_cell_has_are_rejected(
     shared: tuple[Run, bytes], factors: dict[str, object], expected: str
 ) -> None:
     """What reads runs counts on their kinds."""
     parts = parts_of(shared[1])
     record = next(json.loads(each.content) for each in parts if "/records/" in each.path)
-    assert expected in refusal(packed(with_json(parts, "records/", factors=record["factors"] | factors)))
+    assert expected in explain_rejection(packed(with_json(parts, "records/", factors=record["factors"] | factors)))
 
 
-def test_a_bomb_is_refused_by_what_it_unpacks_to(shared: tuple[Run, bytes]) -> None:
+def test_a_bomb_is_rejected_by_what_it_unpacks_to(shared: tuple[Run, bytes]) -> None:
     """Not by what its headers claim: zeros that gzip packs a thousandfold."""
     logs = parts_of(shared[1])
     for number in range(2):
         logs = with_attachment(logs, f"logs/{number}.log", bytes(40 * 2**20))
-    assert "it unpacks to over 100 times its size" in refusal(packed(logs))
+    assert "it unpacks to over 100 times its size" in explain_rejection(packed(logs))
 
 
-def test_a_bomb_within_a_histogram_is_refused(shared: tuple[Run, bytes]) -> None:
+def test_a_bomb_within_a_histogram_is_rejected(shared: tuple[Run, bytes]) -> None:
     """The histogram's own compression is limited, too."""
     bomb = zlib.compress(bytes(50 * 2**20))
     text = base64.b64encode(struct.pack(">II", 0x1C849314, len(bomb)) + bomb).decode()
     forged = with_json(parts_of(shared[1]), "histograms/", series=series_of(text))
     tracemalloc.start()
     try:
-        assert "histogram 1: not an HdrHistogram: unpacks to over" in refusal(packed(forged))
+        assert "histogram 1: not an HdrHistogram: unpacks to over" in explain_rejection(packed(forged))
         assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
     finally:
         tracemalloc.stop()

@@ -103,7 +103,7 @@ def test_a_url_is_named_without_its_password() -> None:
     assert "postgresql://host:5/db" == without_password("postgresql://me:s3cret@host:5/db?password=s3cret")
 
 
-def test_an_index_that_is_damaged_is_made_anew(run: Run) -> None:
+def test_an_index_that_is_damaged_is_rebuilt(run: Run) -> None:
     """A run passes it over with one warning; `--rebuild` moves it aside."""
     folder = run.folder.parent
     (folder / "index.db").write_bytes(b"no database, but longer than the header of one" * 100)
@@ -122,7 +122,7 @@ def test_an_index_that_is_damaged_is_made_anew(run: Run) -> None:
 
 
 def test_a_file_that_was_never_a_database_stays(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is asked for: it is somebody's, and the variable names it by mistake."""
+    """Whatever is asked for: it is another program's, and the variable names it by mistake."""
     notes = tmp_path / "notes.txt"
     notes.write_text("no database, but longer than the header of one" * 100)
     monkeypatch.setenv("WIREBENCH_DATABASE_URL", f"sqlite:///{notes}")
@@ -146,7 +146,7 @@ def test_damaged_files_take_no_place_from_each_other(run: Run) -> None:
 
 
 def test_an_index_that_is_removed_says_so(run: Run) -> None:
-    """Who has it open reads nothing from an empty one; opened anew, it is the one that is there."""
+    """Who has it open reads nothing from an empty one; opened again, it is the one that is there."""
     folder = run.folder.parent
     with Index(find_database_url(folder)) as index:
         assert (True, False) == (index.is_new, index.is_lost())
@@ -165,7 +165,7 @@ def test_an_index_that_is_removed_says_so(run: Run) -> None:
 
 
 def test_an_index_that_is_removed_gets_the_whole_run_in_the_end(run: Run, tmp_path: Path) -> None:
-    """Whoever removes it while a run goes on costs it one warning."""
+    """Removing it during a run costs the run one warning."""
     warnings: list[WirebenchError] = []
     with IndexFollower(find_database_url(tmp_path), tmp_path, warnings.append) as follower:
         steps = write_again(run, tmp_path, follower)
@@ -187,7 +187,7 @@ def test_no_folder_is_made_for_an_index(tmp_path: Path) -> None:
 
 
 def test_no_error_of_the_index_reaches_a_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even one that nobody has thought of."""
+    """Not even an unexpected one."""
     monkeypatch.setattr("wirebench.results.index.write.write_records", lambda *_: 1 / 0)
     warnings: list[WirebenchError] = []
     with IndexFollower(find_database_url(tmp_path), tmp_path, warnings.append) as follower:

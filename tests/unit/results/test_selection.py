@@ -1,4 +1,4 @@
-"""Queries are read strictly: what isn't understood is refused with the reason."""
+"""Queries are read strictly: what isn't understood is rejected with the reason."""
 
 from __future__ import annotations
 
@@ -70,33 +70,33 @@ def test_a_date_counts_as_a_whole(given: str, since: datetime, until: datetime) 
         ("codec", "json", "codec: there is no such parameter"),
     ],
 )
-def test_what_is_malformed_is_refused(name: str, value: str, message: str) -> None:
+def test_what_is_malformed_is_rejected(name: str, value: str, message: str) -> None:
     """With the parameter and the reason."""
-    with pytest.raises(ParameterError) as refused:
+    with pytest.raises(ParameterError) as caught:
         Filters.read([(name, value)])
-    assert refused.value.message.startswith(message)
-    assert name == refused.value.parameter
-    assert refused.value.hint
+    assert caught.value.message.startswith(message)
+    assert name == caught.value.parameter
+    assert caught.value.hint
 
 
 def test_a_single_one_is_given_once() -> None:
-    """Of two, nobody knows which is meant."""
+    """Of two, it is unclear which is meant."""
     with pytest.raises(ParameterError, match="since: given more than once"):
         Filters.read([("since", "2026-01-01"), ("since", "2026-01-02")])
 
 
 def test_a_close_name_is_suggested() -> None:
     """Who mistypes is told what was meant."""
-    with pytest.raises(ParameterError) as refused:
+    with pytest.raises(ParameterError) as caught:
         Filters.read([("protocl", "rest")])
-    assert refused.value.hint.startswith("did you mean protocol? known are machine, target")
+    assert caught.value.hint.startswith("did you mean protocol? known are machine, target")
 
 
 def test_an_address_without_parameters_says_so() -> None:
     """Rather than to list none."""
-    with pytest.raises(ParameterError) as refused:
+    with pytest.raises(ParameterError) as caught:
         Query.read([("a", "b")])
-    assert "this address takes none" == refused.value.hint
+    assert "this address takes none" == caught.value.hint
 
 
 def test_what_is_required_is_missed() -> None:

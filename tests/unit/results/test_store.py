@@ -77,8 +77,8 @@ def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["my scenario", "Été", "a,b", "a/b", "", "x" * 181])
-def test_a_scenario_that_gives_no_name_is_refused(name: str) -> None:
-    """What is no name in an address, or is two in a list, is none at all; the error says what is."""
+def test_a_scenario_that_gives_no_name_is_rejected(name: str) -> None:
+    """What isn't a name in an address, or is two in a list, is invalid; the error says what is valid."""
     with pytest.raises(UsageError, match="gives its runs no name") as error:
         make_run_id(name)
     assert "letters (a to z), digits" in error.value.hint
@@ -144,9 +144,9 @@ def test_the_last_run_is_the_last_that_can_be_read(tmp_path: Path) -> None:
     whole = RunWriter(tmp_path, info("20260101T120000Z-quick")).folder
     damaged = RunWriter(tmp_path, info("20260102T120000Z-quick")).folder
     (damaged / "run.json").write_text("[]")
-    told: list[DamagedRun] = []
-    assert whole == find_run("last", tmp_path, told.append).folder
-    assert [DamagedRun(damaged, "run.json: must be a mapping of keys to values")] == told
+    skipped: list[DamagedRun] = []
+    assert whole == find_run("last", tmp_path, skipped.append).folder
+    assert [DamagedRun(damaged, "run.json: must be a mapping of keys to values")] == skipped
     (whole / "run.json").write_text("")
     with pytest.raises(UsageError, match="no readable runs"):
         find_run("last", tmp_path)
@@ -173,7 +173,7 @@ def test_a_process_id_that_cannot_be_one_is_of_no_process(tmp_path: Path) -> Non
     assert "incomplete" == load_run(RunWriter(tmp_path, info(pid=10**20)).folder).info.status
 
 
-def test_a_record_without_a_factor_is_refused(tmp_path: Path) -> None:
+def test_a_record_without_a_factor_is_rejected(tmp_path: Path) -> None:
     """What lacks a factor can be compared with nothing: it is named when it is read."""
     folder = RunWriter(tmp_path, info()).folder
     data = json.loads(RunBuilder(blocks=1).write(tmp_path / "other").records[0].model_dump_json())
@@ -188,7 +188,7 @@ def test_a_record_without_a_factor_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
-    """A second run of the same name, begun in the same second, is refused and harms nothing."""
+    """A second run of the same name, begun in the same second, is rejected and harms nothing."""
     first = RunWriter(tmp_path, info())
     with pytest.raises(WirebenchError, match="File exists"):
         RunWriter(tmp_path, info())

@@ -146,19 +146,19 @@ def calibrate_for_run(cluster: Cluster, folder: Path, driver: str = "wireload", 
 
 def test_a_run_looks_up_what_was_calibrated_in_load_pods(cluster: Cluster, tmp_path: Path) -> None:
     """Each ladder has a pod, nothing else is asked of the cluster meanwhile, and a run then measures nothing."""
-    status, rows, told = wirebench("calibrate", "--target", "kubernetes", "--driver", "wireload", "--driver", "ghz")
-    assert 0 == status, told
+    status, rows, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "wireload", "--driver", "ghz")
+    assert 0 == status, stderr
     wireload = [("wireload", transport) for transport in ("rest", "grpc", "socket")]
     assert [None, *wireload, ("ghz", "grpc")] == [task.ladder for task in cluster.load_pods.tasks]
     assert 0 == cluster.load_pods.expected_s[0]
     assert min(cluster.load_pods.expected_s[1:]) > 10
     assert ["prepare", "start", "clean up"] == cluster.calls
     assert 1 + 4 * 3 == len(rows.splitlines())
-    assert "in load pods with a CPU limit of 1 on Some CPU, 2 cores" in told
-    assert "4/4: ghz grpc" in told
+    assert "in load pods with a CPU limit of 1 on Some CPU, 2 cores" in stderr
+    assert "4/4: ghz grpc" in stderr
     (path,) = (tmp_path / "state").iterdir()
     assert "load-pod-1-some-cpu-2-cores.json" == path.name
-    assert f"{path} is written" in told
+    assert f"{path} is written" in stderr
 
     found = calibrate_for_run(cluster, tmp_path)
     assert [()] == [task.probes for task in cluster.load_pods.tasks]
@@ -209,9 +209,9 @@ def test_nothing_is_left_in_the_cluster(
 ) -> None:
     """Nor kept, however it ends."""
     cluster.load_pods.failure = failure
-    ended, _, told = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
+    ended, _, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
     assert (status, "clean up") == (ended, cluster.calls[-1])
-    assert said in told
+    assert said in stderr
     assert [] == list((tmp_path / "state").iterdir())
 
 
@@ -224,9 +224,9 @@ def test_a_ladder_that_fails_in_its_pod_says_why(
         raise WirebenchError("no request succeeded", "see its log")
 
     monkeypatch.setattr(main, "climb_ladder", fail)
-    status, _, told = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
+    status, _, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
     assert 1 == status
-    assert "not calibrated: ghz grpc (no request succeeded)" in told
+    assert "not calibrated: ghz grpc (no request succeeded)" in stderr
     assert "clean up" == cluster.calls[-1]
     assert [] == list((tmp_path / "state").iterdir())
 
@@ -235,8 +235,8 @@ def test_what_others_took_is_said(cluster: Cluster, monkeypatch: pytest.MonkeyPa
     """It is kept all the same: what a cluster runs beside its load pods is there in runs as well."""
     del cluster
     monkeypatch.setattr(Interference, "compute_share", lambda _: 0.23)
-    status, _, told = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
-    assert (0, True) == (status, "other programs took up to 23% of the node's CPU time" in told)
+    status, _, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
+    assert (0, True) == (status, "other programs took up to 23% of the node's CPU time" in stderr)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -263,7 +263,7 @@ def test_doctor_shows_what_is_known_of_load_pods(tmp_path: Path) -> None:
 )
 def test_wrong_usage_is_rejected_before_anything_starts(arguments: list[str], said: str) -> None:
     """In one line with a next step, and exit status 2."""
-    status, _, told = wirebench("calibrate", *arguments)
-    error, step = told.splitlines()
+    status, _, stderr = wirebench("calibrate", *arguments)
+    error, step = stderr.splitlines()
     assert (2, True) == (status, step.startswith("next: "))
     assert said in error

@@ -80,7 +80,7 @@ def test_a_service_beside_its_load_is_read_by_their_node_s_agent(
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"kind": "measure"}', '{"kind": "verify", "services": [], "more": 1}'])
-def test_a_task_of_another_version_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_task_of_another_version_is_rejected(tmp_path: Path, text: str) -> None:
     """A pod whose image is older or newer than the harness says so, and sends nothing."""
     path = tmp_path / "load.json"
     path.write_text(text, encoding="utf-8")
@@ -113,7 +113,7 @@ def test_an_answer_that_is_not_whole_is_none(kept: float) -> None:
 
 
 def test_generators_start_when_all_are_there_and_add_up() -> None:
-    """Nobody starts before the last one is ready; the first learns how much all have sent."""
+    """No pod starts before the last one is ready; the first learns how much all have sent."""
     port, started, totals = free_port(), threading.Semaphore(0), []
 
     def act(index: int) -> None:
@@ -137,8 +137,8 @@ def test_a_generator_that_does_not_turn_up_is_said(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(rendezvous, "_READY_TIMEOUT_S", 0.2)
     with pytest.raises(WirebenchError, match="not all of the 2 load pods"), join_start_barrier(0, 2, "", free_port()):
         pass
-    nobody = free_port()
-    with pytest.raises(WirebenchError, match="can't reach the first"), join_start_barrier(1, 2, "127.0.0.1", nobody):
+    closed = free_port()
+    with pytest.raises(WirebenchError, match="can't reach the first"), join_start_barrier(1, 2, "127.0.0.1", closed):
         pass
 
 

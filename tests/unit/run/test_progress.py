@@ -58,7 +58,7 @@ def until(folder: Path, holds: Callable[[RunProgress], bool]) -> RunProgress:
 
 def tell(path: Path, seconds: int, **changes: object) -> None:
     """Write a snapshot as k6 does."""
-    told = {
+    state = {
         "schema": "wirebench.snapshot/1",
         "seconds": seconds,
         "successful": 100 * seconds,
@@ -66,7 +66,7 @@ def tell(path: Path, seconds: int, **changes: object) -> None:
         "latency": {"clock": "service", "p50_ns": 1_000_000, "p99_ns": 2_500_000},
     }
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(told | changes))
+    temporary.write_text(json.dumps(state | changes))
     temporary.replace(path)
 
 
@@ -248,17 +248,17 @@ def test_a_file_that_says_what_can_not_be_says_nothing(
 ) -> None:
     """More cells than there are, or less than no time."""
     file.end_cell(record, 1, 56)
-    told = until(tmp_path, lambda read: read.done == 1).model_dump(mode="json")
-    changed = told | impossible
+    state = until(tmp_path, lambda read: read.done == 1).model_dump(mode="json")
+    changed = state | impossible
     if "last" in impossible:
-        changed["last"] = told["last"] | {"p99_ms": impossible["last"]}
-    for content, readable in ((told, True), (changed, False)):
+        changed["last"] = state["last"] | {"p99_ms": impossible["last"]}
+    for content, readable in ((state, True), (changed, False)):
         (tmp_path / "finished" / "progress.json").write_text(json.dumps(content))
         assert readable == (read_progress(tmp_path / "finished") is not None)
 
 
 def test_a_snapshot_that_is_damaged_is_none(tmp_path: Path, plan: Plan, file: ProgressFile) -> None:
-    """The run goes on, and the next one counts."""
+    """The run continues, and the next one counts."""
     snapshot = tmp_path / "snapshot.json"
     snapshot.write_text('{"schema": "wirebench.snapshot/1", "seconds": 1')
     file.begin_cell(first_of(plan), snapshot)
@@ -280,7 +280,7 @@ def test_a_killed_run_leaves_a_file_that_is_silent(tmp_path: Path, plan: Plan, r
 
 
 def test_k6_is_told_where_to_tell(tmp_path: Path) -> None:
-    """Only where somebody has named a file."""
+    """Only where a file was named."""
     job = dataclasses.replace(JOB, cell=dataclasses.replace(CELL, driver="k6"))
     outputs = [
         next(str(part) for part in K6().build_arguments(each) if str(part).startswith("wirebench=path="))

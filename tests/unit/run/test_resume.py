@@ -1,4 +1,4 @@
-"""`wirebench resume`: what may go on, what of it is left, and what is then said of the run."""
+"""`wirebench resume`: what can be resumed, what of it is left, and what is then said of the run."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def damage(run: Run) -> None:
         ({}, "was measured on or with something else (cpu: Some CPU"),
     ],
 )
-def test_what_cannot_go_on_is_refused_before_it_is_touched(
+def test_what_cannot_be_resumed_is_rejected_before_it_is_touched(
     tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch, info: dict[str, Any], expected: str
 ) -> None:
     """One line, a next step, status 2, and the run is as it was."""
@@ -103,7 +103,7 @@ def test_what_cannot_go_on_is_refused_before_it_is_touched(
     assert before == files(run.folder)
 
 
-def test_a_damaged_run_is_refused(tmp_path: Path, plan: Plan) -> None:
+def test_a_damaged_run_is_rejected(tmp_path: Path, plan: Plan) -> None:
     """As wrong input, with the name of the file."""
     run = stopped(tmp_path / "results", plan)
     damage(run)
@@ -151,10 +151,10 @@ def test_what_was_measured_otherwise_shares_no_run(
 ) -> None:
     """Of another machine, version or commit are figures of another run."""
     run = stopped(tmp_path, plan)
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as caught:
         resume_info(run, run.info.model_copy(update=changes))
-    assert expected in refused.value.message
-    assert f"`wirebench reproduce {run.folder}`" in refused.value.hint
+    assert expected in caught.value.message
+    assert f"`wirebench reproduce {run.folder}`" in caught.value.hint
 
 
 def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
@@ -175,17 +175,17 @@ def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "done", "told"),
+    ("windows", "done", "effect"),
     [
         (4, 2, "block 1 was measured in two parts, 1:00:06 (h:min:s) apart, which adds noise to its ratios"),
         (5, 3, "between two blocks, which lie 1:00:06 (h:min:s) apart"),
     ],
 )
-def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan, windows: int, done: int, told: str) -> None:
+def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan, windows: int, done: int, effect: str) -> None:
     """How long it was, and which block it divides: as lines of a terminal, and in the report."""
     resumed_at = (STARTED + timedelta(seconds=3600), STARTED + timedelta(seconds=3610))
     run = stopped(tmp_path, plan, windows=windows, pause_s=3600, resumed_at=resumed_at)
-    expected = f"it was stopped after {done} of 9 windows and resumed at 2026-11-21 11:15 UTC: {told}"
+    expected = f"it was stopped after {done} of 9 windows and resumed at 2026-11-21 11:15 UTC: {effect}"
     assert [expected] == list(describe_pauses(run))
     assert f"! {expected}\n" in render_run(run)
     assert expected in write_report(run).read_text()
@@ -202,8 +202,8 @@ def test_an_incomplete_run_names_the_next_step(tmp_path: Path, plan: Plan) -> No
     assert "`wirebench resume RUN` measures what an incomplete run has left." in wirebench("list", "--out", tmp_path)[1]
 
 
-def test_of_two_who_go_on_with_a_run_the_second_is_refused(tmp_path: Path, plan: Plan) -> None:
-    """Both have found it stopped; by then it goes on."""
+def test_of_two_who_resume_a_run_the_second_is_rejected(tmp_path: Path, plan: Plan) -> None:
+    """Both have found it stopped; by then it is running."""
     run = stopped(tmp_path, plan)
     info = resume_info(run, run.info)
     writer = RunWriter(tmp_path, info, found=run)
@@ -213,7 +213,7 @@ def test_of_two_who_go_on_with_a_run_the_second_is_refused(tmp_path: Path, plan:
 
 
 def test_what_a_window_has_left_that_was_not_finished_is_removed(tmp_path: Path, plan: Plan) -> None:
-    """Drivers begin anew; what belongs to records stays as it is, and so does a run that nothing is added to."""
+    """Drivers begin again; what belongs to records stays as it is, and so does a run that nothing is added to."""
     run = stopped(tmp_path, plan)
     before = files(run.folder / "records") | files(run.folder / "histograms")
     (run.folder / "histograms" / "b002-cut-off.json").write_text("{")
@@ -246,7 +246,7 @@ def test_progress_counts_what_was_done_before_and_time_what_is_left(tmp_path: Pa
     assert 3 * (6.5 + 9.5) / 2 == left.compute_s()
     rest = plan_rest(plan, stopped(tmp_path, plan))
     with ProgressFile(tmp_path, rest, TimeLeft.of(rest, "local")):
-        while (told := read_progress(tmp_path)) is None:
+        while (progress := read_progress(tmp_path)) is None:
             pass
-    assert (4, 9) == (told.done, told.total)
-    assert 5 * 6.0 < told.left_s <= 5 * 6.5
+    assert (4, 9) == (progress.done, progress.total)
+    assert 5 * 6.0 < progress.left_s <= 5 * 6.5

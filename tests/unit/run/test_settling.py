@@ -82,7 +82,7 @@ def test_a_run_ends_when_no_verdict_is_inconclusive(
 
 
 def test_withheld_verdicts_are_not_waited_for(tmp_path: Path) -> None:
-    """More blocks don't mend a gate."""
+    """More blocks don't fix a failed gate."""
     run = make_run(tmp_path, CLOSE, gate=passed("error_rate", passed=False))
     assert "settled" == find_end(schedule_looks(4), run, 4, 0.0)
 

@@ -1,4 +1,4 @@
-"""`make clean` takes nothing away that something needs that runs. The engine is played by a script."""
+"""`make clean` removes nothing that a running program needs. The engine is played by a script."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_what_runs_is_ended_first(tmp_path: Path, file: str, label: str, hint: s
 
 
 def test_a_postgresql_that_runs_is_ended_first(tmp_path: Path) -> None:
-    """So it is with the server of make postgres-up; what a killed one has left keeps nobody from cleaning."""
+    """So it is with the server of make postgres-up; what a killed one has left doesn't prevent cleaning."""
     server = tmp_path / "postgres"
     shutil.copy("/bin/sleep", server)
     with subprocess.Popen([server, "30"]) as running:
@@ -53,11 +53,11 @@ def test_a_postgresql_that_runs_is_ended_first(tmp_path: Path) -> None:
             pid_file = tmp_path / "project/build/postgres/data/postmaster.pid"
             pid_file.parent.mkdir(parents=True)
             pid_file.write_text(f"{running.pid}\n/data\n")
-            refused = check(tmp_path / "project", "build/other", "exit 1")
+            done = check(tmp_path / "project", "build/other", "exit 1")
         finally:
             running.kill()
-    assert 1 == refused.returncode
-    assert "next: make postgres-down clean" in refused.stderr
+    assert 1 == done.returncode
+    assert "next: make postgres-down clean" in done.stderr
     again = subprocess.run(
         [tmp_path / "project/scripts/check-unused"], capture_output=True, timeout=TIMEOUT_S, check=False
     )
@@ -73,6 +73,6 @@ def test_what_another_folder_runs_is_none_of_its_business(tmp_path: Path, file: 
 
 @pytest.mark.parametrize("file", [CLUSTER[0], COMPOSE[0]])
 def test_without_an_engine_nothing_runs(tmp_path: Path, file: str) -> None:
-    """What an ended engine has left keeps nobody from cleaning."""
+    """What an ended engine has left doesn't prevent cleaning."""
     done = check(tmp_path, file, "exit 1")
     assert (0, "") == (done.returncode, done.stderr)

@@ -99,7 +99,7 @@ def test_published_images_have_digests() -> None:
 
 
 def test_host_ports_are_on_loopback() -> None:
-    """Nobody else reaches the services, Prometheus or a Grafana that asks nobody's name."""
+    """Other machines can't reach the services, Prometheus or a Grafana without a login."""
     config = yaml.safe_load((ROOT / "kind-config.yaml").read_text())
     ports = [port for node in config["nodes"] for port in node.get("extraPortMappings", ())]
 

@@ -69,7 +69,7 @@ def test_locust_lock_holds_the_driver() -> None:
 
 
 def print_commands(target: str) -> str:
-    """Return what make would run to make a file anew."""
+    """Return what make would run to rebuild a file."""
     command = ["make", "--dry-run", "--always-make", "--no-print-directory", target]
     return run_program(command, cwd=ROOT, check=True).stdout
 

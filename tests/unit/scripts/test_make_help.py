@@ -12,7 +12,7 @@ from wirebench.system.paths import ROOT
 MAKEFILE = """\
 ##@ One
 SHORT ?= ## what it is
-QUITE_A_LONG_NAME ?= 8 ## words that go on and on, up to the end of the line and beyond it, wherever that is
+QUITE_A_LONG_NAME ?= 8 ## words that never seem to stop, up to the end of the line and beyond it, wherever that is
 a-target: SHORT ## what it makes
 not-shown:
 """
@@ -25,12 +25,12 @@ def shown(columns: int, *files: Path) -> list[str]:
 
 
 def test_texts_stand_below_each_other(tmp_path: Path) -> None:
-    """Beside the longest name, and what doesn't fit goes on below itself."""
+    """Beside the longest name, and what doesn't fit continues below itself."""
     (tmp_path / "Makefile").write_text(MAKEFILE, encoding="utf-8")
     assert [
         "One",
         "  SHORT              what it is",
-        "  QUITE_A_LONG_NAME  words that go on and on, up to the end",
+        "  QUITE_A_LONG_NAME  words that never seem to stop, up to the end",
         "                     of the line and beyond it, wherever",
         "                     that is [8]",
         "  a-target           what it makes",

@@ -69,7 +69,7 @@ def test_balances_follow_from_transactions() -> None:
 
 
 def test_transactions_make_sense() -> None:
-    """Time never goes back, nobody pays himself, and amounts are positive."""
+    """Time never goes back, no account pays itself, and amounts are positive."""
     transactions = list(seed.transactions())
     assert seed.TRANSACTIONS == len(transactions)
     assert sorted(each.time for each in transactions) == [each.time for each in transactions]

@@ -45,7 +45,7 @@ def check(used: dict[str, dict[str, float | None]]) -> None:
 @pytest.mark.parametrize("place", [*CGROUPFS, *SYSTEMD])
 @pytest.mark.parametrize("name", ["{}", "cri-containerd-{}.scope", "crio-{}.scope", "docker-{}.scope"])
 def test_containers_are_found_in_version_2(v2: Path, place: str, name: str) -> None:
-    """Whatever the kubelet's driver and root are, and whoever runs the containers."""
+    """Whatever the kubelet's driver and root are, and whatever runs the containers."""
     write_v2(v2 / place / name.format(SERVICE), 1_500_000)
     write_v2(v2 / place / name.format(PAUSE), 250_000)
     write_v2(v2 / place / f"crio-conmon-{'c' * 64}.scope", 1)

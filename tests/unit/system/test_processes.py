@@ -135,7 +135,7 @@ def test_a_program_that_fails_says_why() -> None:
 
 
 def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    """Nobody waits for it for ever, and it doesn't go on in the background."""
+    """Its end isn't waited for for ever, and it isn't left running in the background."""
     note = tmp_path / "pid"
     with pytest.raises(processes.ProcessError, match="still running after 2 s"):
         processes.run("a shell", ["sh", "-c", f"echo $$ > '{note}'; exec sleep 60"], 2)

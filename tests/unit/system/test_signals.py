@@ -27,7 +27,7 @@ def test_a_signal_interrupts_once(number: signal.Signals) -> None:
 
 
 def test_a_hang_up_that_was_ignored_stays_ignored() -> None:
-    """`nohup wirebench run …` goes on when its terminal closes."""
+    """`nohup wirebench run …` continues when its terminal closes."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with handle_interrupts():

@@ -1,4 +1,4 @@
-"""The certificates of a run: good for their services and clients, and kept from everybody else."""
+"""The certificates of a run: good for their services and clients, and kept from all other users."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_pods_are_named_without_being_known(certificates: CertificateFolder) -> 
         shake_hands(certificates, find_pod_name("10.244.1.7", "another"))
 
 
-def test_others_are_refused(certificates: CertificateFolder) -> None:
+def test_others_are_rejected(certificates: CertificateFolder) -> None:
     """A wrong host, and a client without a certificate."""
     with pytest.raises(ssl.SSLCertVerificationError, match=r"not valid for 'example\.com'"):
         shake_hands(certificates, "example.com")

@@ -82,7 +82,7 @@ def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> No
 
 
 def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refused connection is tried again; what the server refuses is not, nor what lasts for too long."""
+    """A refused connection is tried again; what the server rejects is not, nor what lasts for too long."""
     monkeypatch.setattr(kubectl, "_RETRY_PAUSE_S", 0.01)
     away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
     answers: Iterator[ProcessError | str] = iter([away, away, "done"])
@@ -122,7 +122,7 @@ def test_nodes_of_one_machine_are_known_by_their_boot() -> None:
     assert "2000m, 3900m" == machines.describe("v1").machine["cores"]
 
 
-def test_services_that_no_node_can_take_are_refused() -> None:
+def test_services_that_no_node_can_take_are_rejected() -> None:
     """Only nodes for services count, where nodes have roles."""
     both = nodes.Nodes((a_node("a", "1", "server"), a_node("b", "1", "load")))
     both.check_room(2000)
@@ -166,10 +166,10 @@ def test_replicas_need_a_zone_each(zones: tuple[str, ...], replicas: int, expect
 def test_replicas_are_spread_over_zones(level: TrafficDistribution, expected: str) -> None:
     """On any nodes, however the Service routes; the load goes to its zone."""
     spread = dataclasses.replace(SERVICE, traffic_distribution=level)
-    told = values.build_services_values({"grpc": spread}, "7", {"a": "b"})
-    assert {} == told["common"]["nodeSelector"]
-    assert expected == told["grpc"]["trafficDistribution"]
-    assert {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"} == told["grpc"][
+    built = values.build_services_values({"grpc": spread}, "7", {"a": "b"})
+    assert {} == built["common"]["nodeSelector"]
+    assert expected == built["grpc"]["trafficDistribution"]
+    assert {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"} == built["grpc"][
         "topologySpread"
     ]
     near, far = build_endpoint(spread, [running("a", "c1"), running("b", "c2")], "run", Agents(), {"a"}).replicas
@@ -180,22 +180,22 @@ def test_replicas_are_spread_over_zones(level: TrafficDistribution, expected: st
 
 def test_only_the_services_of_a_cell_run() -> None:
     """Others are off, pods are new at every upgrade, and what a scenario leaves open is the chart's."""
-    told = values.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
-    assert {"enabled": False} == told["rest"] == told["socket"]
-    assert {"cpu": "250m", "memory": "512Mi"} == told["grpc"]["resources"]
-    assert (3, 2) == (told["grpc"]["replicas"], told["grpc"]["workers"])
-    assert "threads" not in told["grpc"]
-    assert {values.UPGRADE_LABEL: "7"} == told["common"]["podLabels"]
-    assert 0 == told["common"]["preStopSleepSeconds"] == told["grpc"]["maxConnectionAgeSeconds"]
+    built = values.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
+    assert {"enabled": False} == built["rest"] == built["socket"]
+    assert {"cpu": "250m", "memory": "512Mi"} == built["grpc"]["resources"]
+    assert (3, 2) == (built["grpc"]["replicas"], built["grpc"]["workers"])
+    assert "threads" not in built["grpc"]
+    assert {values.UPGRADE_LABEL: "7"} == built["common"]["podLabels"]
+    assert 0 == built["common"]["preStopSleepSeconds"] == built["grpc"]["maxConnectionAgeSeconds"]
 
 
 def test_an_autoscaler_is_told_to_the_chart() -> None:
     """From the replicas on, by CPU; gRPC's connections are opened again, so that added replicas get some."""
-    told = values.build_service_values(dataclasses.replace(SERVICE, replicas_max=5))
-    assert {"enabled": True, "minReplicas": 3, "maxReplicas": 5, "targetCpuUtilizationPercent": 60} == told[
+    built = values.build_service_values(dataclasses.replace(SERVICE, replicas_max=5))
+    assert {"enabled": True, "minReplicas": 3, "maxReplicas": 5, "targetCpuUtilizationPercent": 60} == built[
         "autoscaling"
     ]
-    assert "maxConnectionAgeSeconds" not in told
+    assert "maxConnectionAgeSeconds" not in built
     assert "autoscaling" not in values.build_service_values(SERVICE)
 
 
@@ -203,8 +203,8 @@ def test_an_autoscaled_service_is_removed_before_the_next_starts(monkeypatch: py
     """The autoscaler has set its Deployment's replicas, which would stay; a fixed number needs no such step."""
     deployed: list[set[str]] = []
 
-    def upgrade(_self: Helm, _release: str, told: Values) -> None:
-        deployed.append({name for name in ("rest", "grpc", "socket") if told[name]["enabled"]})
+    def upgrade(_self: Helm, _release: str, built: Values) -> None:
+        deployed.append({name for name in ("rest", "grpc", "socket") if built[name]["enabled"]})
 
     monkeypatch.setattr(Helm, "upgrade", upgrade)
     monkeypatch.setattr("wirebench.targets.kubernetes.builtin.wait_ready", lambda *_: ())
@@ -253,39 +253,39 @@ def test_a_ready_pod_says_since_when() -> None:
 def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
     """The chart knows its only one; threads are the cores that it uses at once."""
     service = dataclasses.replace(SERVICE, implementation="go", runtime="grpc-go", threads=2)
-    told = values.build_service_values(service)
-    assert ("go", 2) == (told["implementation"], told["goMaxProcs"])
-    assert told.keys().isdisjoint({"runtime", "threads"})
+    built = values.build_service_values(service)
+    assert ("go", 2) == (built["implementation"], built["goMaxProcs"])
+    assert built.keys().isdisjoint({"runtime", "threads"})
     assert "python" == values.build_service_values(SERVICE)["implementation"]
 
 
 def test_services_that_are_disrupted_drain() -> None:
     """A rolling restart under load is the chart's own, with its preStop sleep."""
-    told = values.build_services_values({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
-    assert {"podLabels", "nodeSelector"} == set(told["common"])
-    assert "maxConnectionAgeSeconds" not in told["grpc"]
+    built = values.build_services_values({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
+    assert {"podLabels", "nodeSelector"} == set(built["common"])
+    assert "maxConnectionAgeSeconds" not in built["grpc"]
 
 
 def test_a_service_beside_its_load_is_told_to_the_load() -> None:
     """It has no Deployment, and the same values."""
     beside = dataclasses.replace(SERVICE, beside_load=True)
-    told = values.build_load_values(beside, {"name": "load-1"})
-    assert values.build_service_values(beside) == told["grpc"]
-    assert told["grpc"]["enabled"] is False
+    built = values.build_load_values(beside, {"name": "load-1"})
+    assert values.build_service_values(beside) == built["grpc"]
+    assert built["grpc"]["enabled"] is False
     assert {"enabled": False} == values.build_load_values(SERVICE, {"name": "load-1"})["grpc"]
 
 
 def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
     """The server is replaced with them, unless they are restarted under load: then it stays what it was."""
     service = dataclasses.replace(SERVICE, store="postgres")
-    told = values.build_services_values({"grpc": service}, "7", {"a": "b"}, database="7")
-    assert {"secretName": "wirebench-postgres"} == told["grpc"]["storeUrl"]
-    assert "storeConnections" not in told["grpc"]
+    built = values.build_services_values({"grpc": service}, "7", {"a": "b"}, database="7")
+    assert {"secretName": "wirebench-postgres"} == built["grpc"]["storeUrl"]
+    assert "storeConnections" not in built["grpc"]
     assert 4 == values.build_service_values(dataclasses.replace(service, store_connections=4))["storeConnections"]
-    assert {values.UPGRADE_LABEL: "7"} == told["postgres"]["podLabels"]
-    assert {"a": "b"} == told["postgres"]["nodeSelector"]
+    assert {values.UPGRADE_LABEL: "7"} == built["postgres"]["podLabels"]
+    assert {"a": "b"} == built["postgres"]["nodeSelector"]
     again = values.build_services_values({"grpc": service}, "8", {"a": "b"}, database="7")
-    assert told["postgres"] == again["postgres"]
+    assert built["postgres"] == again["postgres"]
     without = values.build_services_values({"grpc": SERVICE}, "7", {})
     assert {"enabled": False} == without["postgres"]
     assert "storeUrl" not in without["grpc"]
@@ -303,7 +303,7 @@ def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
 
 
 def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without ours, a context has to be named: the current one may be anybody's."""
+    """Without ours, a context has to be named: the current one may be any cluster."""
     monkeypatch.setattr("wirebench.targets.kubernetes.kubectl.KUBECONFIG", tmp_path / "none")
     with pytest.raises(UsageError, match="no cluster of ours"):
         find_access(None, None, [])
@@ -358,9 +358,9 @@ def test_a_load_pod_is_told_all_agents_for_the_service_beside_it() -> None:
 
 def test_agents_run_alone_in_their_release() -> None:
     """No service is deployed with them."""
-    told = values.build_agent_values()
-    assert {"enabled": True} == told["agent"]
-    assert {"enabled": False} == told["rest"] == told["grpc"] == told["socket"]
+    built = values.build_agent_values()
+    assert {"enabled": True} == built["agent"]
+    assert {"enabled": False} == built["rest"] == built["grpc"] == built["socket"]
 
 
 def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:

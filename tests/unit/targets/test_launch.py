@@ -73,7 +73,7 @@ def test_a_message_with_a_service_s_log_has_no_values_of_variables(
     assert failed.value.details == "token ${SHOP_TOKEN}"
 
 
-def test_a_service_of_somebody_elses_is_verified_within_its_limit(
+def test_a_foreign_service_is_verified_within_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No more requests at once than it may get in a second, and a pause after them."""

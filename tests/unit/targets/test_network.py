@@ -74,7 +74,7 @@ def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:
         ("", "network: must be a mapping of keys to values (it is nothing)"),
     ],
 )
-def test_a_network_that_can_not_be_is_refused(tmp_path: Path, network: str, expected: str) -> None:
+def test_a_network_that_can_not_be_is_rejected(tmp_path: Path, network: str, expected: str) -> None:
     """With line and reason, before anything starts."""
     with pytest.raises(UsageError) as error:
         planned(tmp_path, network)
@@ -92,11 +92,11 @@ def test_ghz_finds_no_replicas_behind_proxies(tmp_path: Path) -> None:
 
 def test_the_delay_is_set_once_and_before_the_bandwidth() -> None:
     """On the way back alone, so that it is added to a round trip once; 1,024 KiB are 1,049 thousand bytes."""
-    told = build_toxics(Link(20, jitter_ms=5, bandwidth_kib_s=1024))
+    toxics = build_toxics(Link(20, jitter_ms=5, bandwidth_kib_s=1024))
     assert [("latency", "downstream"), ("bandwidth", "upstream"), ("bandwidth", "downstream")] == [
-        (toxic["type"], toxic["stream"]) for toxic in told
+        (toxic["type"], toxic["stream"]) for toxic in toxics
     ]
-    assert [{"latency": 20, "jitter": 5}, {"rate": 1049}, {"rate": 1049}] == [toxic["attributes"] for toxic in told]
+    assert [{"latency": 20, "jitter": 5}, {"rate": 1049}, {"rate": 1049}] == [toxic["attributes"] for toxic in toxics]
     assert [] == build_toxics(Link(0))
 
 

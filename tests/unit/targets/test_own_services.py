@@ -157,7 +157,7 @@ def test_a_daemon_set_counts_nodes() -> None:
 
 
 def test_pods_are_ready_when_the_rollout_behind_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod that was evicted before doesn't count; one of a rollout that goes on is waited for, and then it is said."""
+    """A pod that was evicted before doesn't count; one of a rollout in progress is waited for, and then it is said."""
     evicted = changed(changed(POD, "metadata.name", "shop-0"), "status.phase", "Failed")
     cluster = Cluster(monkeypatch, services=[SERVICE], pods=[evicted, POD], deployments=[DEPLOYMENT])
     backend = find_backend(cluster.kubectl, PLACE, "here")
@@ -187,7 +187,7 @@ def test_pods_that_the_namespace_forbids_are_said_with_a_way_out(monkeypatch: py
 def test_pods_that_go_or_restart_under_load_are_said(
     monkeypatch: pytest.MonkeyPatch, after: list[dict[str, Any]], message: str
 ) -> None:
-    """Also those that somebody else runs, which may have restarted long before."""
+    """Also those that ran before, which may have restarted long ago."""
     cluster = Cluster(monkeypatch, services=[SERVICE], pods=[POD])
     backend = find_backend(cluster.kubectl, PLACE, "here")
     before = tuple(backend.read_pods())

@@ -49,7 +49,7 @@ def test_a_lost_index_is_asked_for_again() -> None:
     assert (503, b"5") == (start["status"], dict(start["headers"])[b"retry-after"])
 
 
-def test_pages_are_refused_in_words() -> None:
+def test_pages_are_rejected_in_words() -> None:
     """No JSON for people."""
     start, body = ask(IndexUnusableError("the index <b>", "start it"), "/")
     assert b"text/html; charset=utf-8" == dict(start["headers"])[b"content-type"]

@@ -36,7 +36,7 @@ def test_names_can_be_added() -> None:
 
 
 def test_numeric_addresses_are_ours_where_all_are_listened_on() -> None:
-    """No page of somebody else comes from an address of this machine."""
+    """No page of another site comes from an address of this machine."""
     assert ALL.allow("10.0.0.7:8400")
     assert Hosts.of("::", "::").allow("[fd00::7]:8400")
     assert not ALL.allow("evil.example")
