@@ -32,7 +32,7 @@ FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "2026
 STREAMS = "20261121T101500Z-quick"
 QUICK_CELLS = len(quick_cells())
 MACHINE = {"cpu": "Other CPU", "cores": "64"}
-#: What a name may hold, and nobody may take for more than a name.
+#: What a name may hold, and must never be taken for more than a name.
 NAME = "=1+1'; DROP TABLE runs; -- <script>alert(1)</script>"
 #: Figures that a page lists and a run's own answer computes.
 FIGURES = tuple(metric.field for metric in METRICS.values())
@@ -153,7 +153,7 @@ def test_filters_leave_what_they_name(site: Site, query: dict[str, Any], total: 
         ("/compare", f"base={FIRST}&head={NAMED}&limit=1", "limit", "limit: there is no such parameter"),
     ],
 )
-def test_wrong_queries_are_refused(site: Site, path: str, query: str, parameter: str | None, message: str) -> None:
+def test_wrong_queries_are_rejected(site: Site, path: str, query: str, parameter: str | None, message: str) -> None:
     """With status 400, the parameter, the reason, and what to do next."""
     answer = site.ask(f"/api/v1{path}?{query}")
     error = answer.json["error"]
@@ -348,13 +348,13 @@ def test_head_is_get_without_a_body(site: Site) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
 def test_results_can_only_be_read(site: Site, method: str) -> None:
-    """All other methods are refused, and the answer says which are not."""
+    """All other methods are rejected, and the answer says which are not."""
     answer = site.ask("/api/v1/results", method=method)
     assert (HTTPStatus.METHOD_NOT_ALLOWED, "GET, HEAD") == (answer.status, answer.headers["allow"])
     assert "only GET and HEAD are answered" == answer.json["error"]["message"]
 
 
-def test_a_foreign_host_is_refused(site: Site) -> None:
+def test_a_foreign_host_is_rejected(site: Site) -> None:
     """A page whose name leads to this machine learns nothing."""
     for host in ("evil.example", "localhost.evil.example:8400"):
         answer = site.ask("/api/v1/runs", host=host)
@@ -363,7 +363,7 @@ def test_a_foreign_host_is_refused(site: Site) -> None:
 
 
 def test_every_answer_is_guarded(site: Site) -> None:
-    """Also what is refused: no script but ours, no guessing of types, no address for others."""
+    """Also what is rejected: no script but ours, no guessing of types, no address for others."""
     for path in ("/api/v1/runs", "/api/v1/nothing", "/api/v1/runs?x=1", "/nothing"):
         headers = site.ask(path).headers
         assert "default-src 'self'" in headers["content-security-policy"]
@@ -375,6 +375,6 @@ def test_every_answer_is_guarded(site: Site) -> None:
 
 
 def test_an_address_has_an_end(site: Site) -> None:
-    """One that is longer than any query is refused before it is read."""
+    """One that is longer than any query is rejected before it is read."""
     answer = site.ask(f"/api/v1/results?cursor={'x' * 9000}")
     assert (HTTPStatus.BAD_REQUEST, {"error"}) == (answer.status, answer.json.keys())

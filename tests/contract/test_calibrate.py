@@ -52,12 +52,12 @@ def succeed(*arguments: str | Path) -> str:
 
 
 def test_a_run_measures_its_own_loads(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
-    """It says so beforehand, also where there is a file that is none, and its record has error and ceiling."""
+    """It says so beforehand, also where the file is invalid, and its record has error and ceiling."""
     file.parent.mkdir()
     file.write_text("{")
-    told = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
-    assert f"{file} isn't a calibration" in told
-    assert "calibrating wireload, about " in told
+    output = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    assert f"{file} isn't a calibration" in output
+    assert "calibrating wireload, about " in output
     run = only_run(tmp_path / "out")
     (record,) = run.records
     if any("isn't known everywhere: " in note for note in run.info.notes):
@@ -113,11 +113,11 @@ def test_a_calibration_that_cannot_be_kept_is_used_all_the_same(
 ) -> None:
     """The run says so, on the terminal and in its notes."""
     file.mkdir(parents=True)
-    told = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
+    output = succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     run = only_run(tmp_path / "out")
     # On a busy machine, it is others that keep it from being kept.
     why = f"(can't write {file}: Is a directory: name a file|other programs took .*)"
-    assert 1 == len(re.findall(rf"note: the next run will calibrate again: {why}", told))
+    assert 1 == len(re.findall(rf"note: the next run will calibrate again: {why}", output))
     assert any(re.match(f"the next run will calibrate again: {why}", note) for note in run.info.notes)
     if not any("isn't known everywhere: " in note for note in run.info.notes):
         assert run.records[0].instrument is not None

@@ -1,4 +1,4 @@
-"""`wirebench client` against real services, and against what is none."""
+"""`wirebench client` against real services, and against what isn't one."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_stream_has_the_times_of_its_records(services: dict[str, Service], tra
 def test_demo_twice(services: dict[str, Service], transport: str) -> None:
     """The demo shows every step, leaves nothing behind, and goes round taken ids."""
     service = services[transport]
-    taken = {"id": 2, "name": "Somebody", "email": "else@example.com"}
+    taken = {"id": 2, "name": "Someone", "email": "else@example.com"}
     with service.connect() as client:
         client.call("users.create", {"user": taken})
         before = client.call("users.list", {}).data
@@ -167,7 +167,7 @@ def test_demo_twice(services: dict[str, Service], transport: str) -> None:
 
 @pytest.mark.parametrize("transport", ["rest", "grpc"])
 def test_menu(services: dict[str, Service], transport: str) -> None:
-    """The menu does what it says, asks again after a wrong answer, and goes on after a refusal."""
+    """The menu does what it says, asks again after a wrong answer, and continues after a rejection."""
     user_id = next(fresh_ids)
     typed = "\n".join(
         [
@@ -328,7 +328,7 @@ def test_wrong_port(services: dict[str, Service], transport: str, other: str) ->
 
 
 def test_a_web_server_that_is_not_ours(services: dict[str, Service]) -> None:
-    """HTTP that isn't our API is not taken for a refusal of ours."""
+    """HTTP that isn't our API is not taken for a rejection of ours."""
     port = services["rest"].admin_port
     done = call("rest", "--port", port)
 
@@ -404,7 +404,7 @@ def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     "address", ["127.0.0.1", "127.0.0.1:x", ":5000", "127.0.0.1:0", "ftp://127.0.0.1:5000", "a b:5000"]
 )
 def test_malformed_addresses(address: str) -> None:
-    """An address that is none is shown, with the form of one."""
+    """An invalid address is shown, with the expected form."""
     done = call("socket", "--address", address)
 
     assert (2, f"{address!r} is not an address") == (done.status, complaint(done))

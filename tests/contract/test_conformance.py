@@ -125,7 +125,7 @@ def test_services_that_share_a_store(logs: Path, tmp_path: Path) -> None:
 
 
 def test_left_overs_are_cleared(clients: list[Client]) -> None:
-    """Users that a killed run has left behind are in nobody's way."""
+    """Users that a killed run has left behind don't disturb later runs."""
     user = {"id": FIRST_ID + 3, "name": "left over", "email": "user1@conformance.invalid"}
     clients[0].call("users.create", {"user": user})
 

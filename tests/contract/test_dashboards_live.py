@@ -88,7 +88,7 @@ def count(service: Service) -> float:
 
 
 class K6ForSomeWhoAreNot(K6):
-    """k6 as it is, but that one in six requests asks for nobody."""
+    """k6 as it is, but that one in six requests asks for a missing user."""
 
     def build_arguments(self, job: Job) -> list[str | Path]:
         """Return the command line with more users than there are."""
@@ -102,7 +102,7 @@ def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
     live = MetricsPush(url, {"namespace": "local", "pod": f"load-{name}", "node": "localhost", "transport": transport})
     job = Job(
         cell=cell(cast("Transport", transport), driver=driver.name, concurrency=4, rate_per_s=RATE_PER_S),
-        # ghz counts anew in each part of its load: one has them all.
+        # ghz restarts its counts in each part of its load: one has them all.
         load=Load(model="open", warmup_s=0, window_s=PART_S_MAX if driver.name == "ghz" else LOAD_S),
         address=str(service.address),
         seed=1,
@@ -178,13 +178,13 @@ def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> Non
     live = histograms.replace("}", ', driver!="ghz"}')
     pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({live})))")
     by_wireload = histograms.replace("}", ', driver="wireload"}')
-    told = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({by_wireload})))")
+    counts = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({by_wireload})))")
     of_ghz = histograms.replace("}", ', driver="ghz"}')
     by_ghz = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({of_ghz})))")
 
     assert {"grpc"} == by_ghz.keys()
     assert TRANSPORTS == counted.keys()
-    assert dict.fromkeys(TRANSPORTS, RATE_PER_S * LOAD_S) == told
+    assert dict.fromkeys(TRANSPORTS, RATE_PER_S * LOAD_S) == counts
     assert all(count > RATE_PER_S * PART_S_MAX / 2 for count in (*pushed.values(), *by_ghz.values()))
     # ghz sends a little longer than its window.
     outside = counted.pop("grpc") - pushed.pop("grpc") - by_ghz["grpc"]

@@ -142,8 +142,8 @@ def test_points_are_the_figures_of_the_index(owner: str, reader: Reader) -> None
 )
 def test_the_reader_reads_the_index_and_does_nothing_else(reader: Reader, statement: str) -> None:
     """It changes nothing, makes nothing, and sees neither passwords nor files."""
-    refused = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
-    with psycopg.connect(reader.url) as connection, pytest.raises(refused):
+    rejections = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
+    with psycopg.connect(reader.url) as connection, pytest.raises(rejections):
         connection.execute(statement.encode())
 
 
@@ -156,15 +156,15 @@ def test_a_reader_that_is_there_gets_the_new_password(owner: str, reader: Reader
     assert [{"count": 2}] == reader.query("SELECT count(*) FROM runs")
 
 
-def test_a_role_that_may_not_make_others_is_refused_in_one_line(reader: Reader) -> None:
+def test_a_role_that_may_not_make_others_is_rejected_in_one_line(reader: Reader) -> None:
     """The password is in no message."""
-    with pytest.raises(IndexUnusableError, match="gets no reader: ") as refused:
+    with pytest.raises(IndexUnusableError, match="gets no reader: ") as caught:
         grant_reading(reader.url, "x")
-    assert PASSWORD not in f"{refused.value.message} {refused.value.hint}"
+    assert PASSWORD not in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_sqlite_has_no_roles(tmp_path: Path) -> None:
-    """It is refused as wrong usage, and nothing is made."""
+    """It is rejected as wrong usage, and nothing is made."""
     with pytest.raises(UsageError, match="only PostgreSQL has roles"):
         grant_reading(f"sqlite:///{tmp_path}/index.db", "x")
     assert [] == list(tmp_path.iterdir())

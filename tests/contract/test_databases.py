@@ -40,7 +40,7 @@ def names(url: str) -> set[str]:
 
 
 def test_copies_begin_alike_and_are_apart(ready: Databases) -> None:
-    """Each has the seeded users, whatever was done to the one before; dropping one asks nobody who still uses it."""
+    """Each has the seeded users, whatever was done to the one before; dropping one doesn't wait for its clients."""
     for _ in range(2):
         with psycopg.connect(ready.create()) as copy:
             assert (10_000,) == copy.execute("SELECT count(*) FROM users").fetchone()
@@ -65,7 +65,7 @@ def test_nothing_is_left(postgres: PostgresServer, server_file: Path) -> None:
         connection.execute(f"DROP DATABASE {other}".encode())
 
 
-def test_a_server_that_is_not_there_is_refused(server_file: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_rejected(server_file: Path, tmp_path: Path) -> None:
     """With the command that starts it, and without the password."""
     with pytest.raises(UsageError, match="can't be read: No such file") as missing:
         Databases(tmp_path / "none")

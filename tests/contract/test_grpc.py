@@ -32,8 +32,8 @@ def channel(service: Service) -> Iterator[grpc.Channel]:
         yield opened
 
 
-def refused(channel: grpc.Channel, method: str, request: bytes) -> tuple[grpc.StatusCode, str | None]:
-    """Call a method with any bytes and return how it is refused."""
+def read_rejection(channel: grpc.Channel, method: str, request: bytes) -> tuple[grpc.StatusCode, str | None]:
+    """Call a method with any bytes and return how it is rejected."""
     call: Callable[..., bytes] = channel.unary_unary(method)
     with pytest.raises(grpc.RpcError) as caught:
         call(request, timeout=TIMEOUT_S)
@@ -54,7 +54,7 @@ def test_a_failure_is_a_status(channel: grpc.Channel) -> None:
     """It has the words of the contract; never is it a reply with success=false."""
     request = users_pb2.GetUserRequest(id=999_999).SerializeToString()
 
-    assert (grpc.StatusCode.NOT_FOUND, "User not found.") == refused(
+    assert (grpc.StatusCode.NOT_FOUND, "User not found.") == read_rejection(
         channel, "/wirebench.v1.UserService/GetUser", request
     )
 
@@ -64,14 +64,14 @@ def test_a_failure_is_a_status(channel: grpc.Channel) -> None:
 )
 def test_unknown_methods(channel: grpc.Channel, method: str) -> None:
     """A method that isn't there is unimplemented; the words are the framework's."""
-    assert grpc.StatusCode.UNIMPLEMENTED == refused(channel, method, b"")[0]
+    assert grpc.StatusCode.UNIMPLEMENTED == read_rejection(channel, method, b"")[0]
 
 
 def test_messages_over_the_limit(channel: grpc.Channel, client: Client) -> None:
-    """A message over the limit is refused, and the service goes on."""
+    """A message over the limit is rejected, and the service keeps working."""
     request = echo_pb2.EchoRequest(payload=bytes(BODY_BYTES_MAX)).SerializeToString()
 
-    status, _ = refused(channel, "/wirebench.v1.EchoService/Echo", request)
+    status, _ = read_rejection(channel, "/wirebench.v1.EchoService/Echo", request)
 
     assert grpc.StatusCode.RESOURCE_EXHAUSTED == status
     assert client.call("users.get", {"id": 1_000_001}).ok
@@ -92,7 +92,7 @@ def test_health_of_what_is_not_there(channel: grpc.Channel) -> None:
     """The health of an unknown service is not found, as the health protocol has it."""
     request = health_pb2.HealthCheckRequest(service="nope").SerializeToString()
 
-    assert grpc.StatusCode.NOT_FOUND == refused(channel, "/grpc.health.v1.Health/Check", request)[0]
+    assert grpc.StatusCode.NOT_FOUND == read_rejection(channel, "/grpc.health.v1.Health/Check", request)[0]
 
 
 def rest_of(watch: Any) -> tuple[list[int], grpc.StatusCode]:  # noqa: ANN401 - generated without types
@@ -133,7 +133,7 @@ def test_watches_end_with_the_service(service: Service, tmp_path: Path) -> None:
 
 
 def test_a_watch_ends_with_its_client(service: Service, channel: grpc.Channel, client: Client) -> None:
-    """A client that stops watching harms nobody else."""
+    """A client that stops watching affects no other client."""
     stub: Any = health_pb2_grpc.HealthStub(channel)
     watches = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=TIMEOUT_S) for _ in range(20)]
     assert [1] * 20 == [next(watch).status for watch in watches]

@@ -75,7 +75,7 @@ def test_long_metadata(service: Service) -> None:
 @shared_service
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", bytes(100), PREFACE + b"\xff" * 50])
 def test_garbage_is_hung_up_on(service: Service, client: Client, garbage: bytes) -> None:
-    """What is no HTTP/2 gets the server's own SETTINGS frame and a close at once; nobody else notices."""
+    """What isn't HTTP/2 gets the server's own SETTINGS frame and a close at once; other clients don't notice."""
     with socket.create_connection(service.address, TIMEOUT_S) as connection:
         connection.sendall(garbage)
         received = receive_all(connection)
@@ -86,7 +86,7 @@ def test_garbage_is_hung_up_on(service: Service, client: Client, garbage: bytes)
 
 @every_kind
 def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None:
-    """A call without its message holds a thread of the sync server, for ever; the others go on."""
+    """A call without its message holds a thread of the sync server, for ever; the others keep working."""
     left = threading.Event()
 
     def send_nothing() -> Iterator[bytes]:
@@ -118,7 +118,7 @@ def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None
 
 @every_kind
 def test_connections_without_a_call(kind: Kind, tmp_path: Path) -> None:
-    """Whether silent, in the middle of the preface or idle, they keep nobody waiting.
+    """Whether silent, in the middle of the preface or idle, they keep no other client waiting.
 
     A stop closes them by the drain timeout, or in Go by the end of the read timeout.
     """
@@ -152,7 +152,7 @@ def test_connections_without_a_call(kind: Kind, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", GRPCIO_KINDS, ids=str)
 def test_open_streams_at_a_stop(kind: Kind, tmp_path: Path) -> None:
-    """A stream goes on until the drain timeout; then its client gets UNAVAILABLE, and the service ends with 0."""
+    """A stream continues until the drain timeout; then its client gets UNAVAILABLE, and the service ends with 0."""
     with started(kind, tmp_path, "--drain-timeout-s", 2) as service, connect(service) as channel:
         stub = ledger_pb2_grpc.LedgerServiceStub(channel)
         stream: Any = stub.StreamTransactions(ledger_pb2.StreamTransactionsRequest(rate_limit=5))

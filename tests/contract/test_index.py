@@ -1,4 +1,4 @@
-"""The index of the runs, on SQLite and on PostgreSQL: the same rows, pages and refusals on both."""
+"""The index of the runs, on SQLite and on PostgreSQL: the same rows, pages and rejections on both."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def no_warning(error: WirebenchError) -> None:
     raise AssertionError(error.message)
 
 
-def test_a_run_written_live_is_the_same_as_one_made_anew(url: str, tmp_path: Path) -> None:
+def test_a_run_written_live_is_the_same_as_one_rebuilt(url: str, tmp_path: Path) -> None:
     """Record by record: no figure, gate or word depends on how it got there."""
     with IndexFollower(url, tmp_path, no_warning) as follower:
         write_run(tmp_path, EARLIER, gates=lambda *_: (passed(), GENERATOR_GATE), follower=follower)
@@ -269,8 +269,8 @@ def test_rows_that_are_added_move_no_page(index: Index, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "cursor", ["", "x", "é", "%%%%", "bnVsbA", "W10", "WyJydW4iLCJ4IiwieCJd", "A" * 100_000, "\x00", "WyJyZXN1bHQiXQ"]
 )
-def test_a_cursor_that_is_none_is_refused(index: Index, tmp_path: Path, cursor: str) -> None:
-    """Both lists say so, and what to give instead; one's cursor is none of the other's."""
+def test_a_cursor_that_is_none_is_rejected(index: Index, tmp_path: Path, cursor: str) -> None:
+    """Both lists say so, and what to give instead; the cursor of one is invalid for the other."""
     write_runs(tmp_path, 2)
     index.catch_up(tmp_path)
     for page in (index.results, index.runs):
@@ -337,7 +337,7 @@ def test_readers_keep_the_old_index_until_the_new_one_is_whole(index: Index, url
 def test_a_run_that_meets_a_rebuild_is_put_when_it_is_over(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who makes the index anew keeps others from writing: the run is told, waits no second time, and isn't lost."""
+    """A rebuild of the index blocks other writers: the run warns, waits no second time, and isn't lost."""
     monkeypatch.setattr("wirebench.results.index.database._LOCK_TIMEOUT_S", 0.2)
     writer = RunWriter(tmp_path, write_run(tmp_path / "other").info.model_copy(update={"status": "running"}))
     records = load_run(tmp_path / "other" / writer.info.id).records
@@ -379,7 +379,7 @@ def set_schema(url: str, schema: str, *changes: str) -> None:
     engine.dispose()
 
 
-def test_an_index_of_a_newer_version_is_refused(index: Index, url: str) -> None:
+def test_an_index_of_a_newer_version_is_rejected(index: Index, url: str) -> None:
     """With its schema and ours, and nothing is changed."""
     index.close()
     set_schema(url, "9999")

@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Run:
-    """Return a run that goes on: of four windows, all are measured."""
+    """Return a run in progress: of four windows, all are measured."""
     info = {"status": "running", "pid": os.getpid(), "question": f"Is {HOSTILE} text?"}
     return RunBuilder([cell("rest"), cell("grpc")], blocks=2, samples=50, info=info).write(folder)
 
@@ -86,11 +86,11 @@ def page_of(site: Site, run: Run) -> str:
 
 def test_the_api_tells_how_a_run_goes(site: Site, run: Run) -> None:
     """All that the run has told, and how long ago that was."""
-    told = progress(updated_at=datetime.now(UTC) - timedelta(seconds=90))
-    write_progress(run.folder, told)
+    state = progress(updated_at=datetime.now(UTC) - timedelta(seconds=90))
+    write_progress(run.folder, state)
     answer = site.get(f"/runs/{run.info.id}/progress")
     assert (run.info.id, "running", "") == (answer["run_id"], answer["status"], answer["reason"])
-    assert told == RunProgress.model_validate(answer["progress"])
+    assert state == RunProgress.model_validate(answer["progress"])
     assert 90 <= answer["silent_s"]
 
 

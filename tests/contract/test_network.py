@@ -78,7 +78,7 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
     assert "The proxy itself adds at the median" in (run.folder / "report.html").read_text()
 
 
-def test_a_jitter_over_the_delay_is_refused(tmp_path: Path) -> None:
+def test_a_jitter_over_the_delay_is_rejected(tmp_path: Path) -> None:
     """Nothing is started, and the line is named."""
     done = wirebench("run", write(tmp_path, FAR.replace("jitter_ms: 2", "jitter_ms: 6")))
     assert 2 == done.returncode
@@ -100,7 +100,7 @@ def test_a_proxy_that_dies_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_proxy_ends_with_its_run(tmp_path: Path, number: signal.Signals) -> None:
-    """Ctrl-C ends it, and so does a kill that nobody can handle."""
+    """Ctrl-C ends it, and so does a kill that can't be handled."""
     with running(write(tmp_path, LONG), tmp_path / "results", records=1) as (process, _):
         proxy = proxy_of(process)
         process.send_signal(number)

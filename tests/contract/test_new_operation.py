@@ -49,7 +49,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.scenario import Load
 from wirebench.model.contract import TRANSPORTS
 
-told = {}
+found = {}
 for transport, address in json.loads(sys.argv[1]).items():
     facts = TRANSPORTS[transport]
     for driver in (name for name in facts.drivers if DRIVERS[name].read_version()):
@@ -62,8 +62,8 @@ for transport, address in json.loads(sys.argv[1]).items():
         folder = Path(sys.argv[2])
         job = Job(cell, load, address, 1, 1, folder / f"{transport}-{driver}.json", folder / "log", None)
         (file,) = DRIVERS[driver].run(job, lambda _: None)
-        told[f"{transport}-{driver}"] = (sorted(file.requests_total), file.mismatches)
-print(json.dumps(told))
+        found[f"{transport}-{driver}"] = (sorted(file.requests_total), file.mismatches)
+print(json.dumps(found))
 """
 
 
@@ -98,12 +98,12 @@ def environment(project: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def addresses(project: Path) -> Iterator[dict[str, str]]:
     """Return where a service of the new operation listens, by transport."""
-    told = project / "addresses.json"
+    file = project / "addresses.json"
     server = ROOT / "tests/support/reverse_service.py"
-    process = subprocess.Popen([sys.executable, server, told], env=environment(project))
+    process = subprocess.Popen([sys.executable, server, file], env=environment(project))
     try:
-        wait_until(told.exists, "the service listens")
-        yield json.loads(told.read_text())
+        wait_until(file.exists, "the service listens")
+        yield json.loads(file.read_text())
     finally:
         process.kill()
         process.wait()
@@ -115,10 +115,10 @@ def test_every_driver_sends_it_on_every_transport(project: Path, addresses: dict
     done = run_program(command, cwd=project, env=environment(project), timeout=RUN_TIMEOUT_S)
 
     assert 0 == done.returncode, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    assert {"rest-k6", "grpc-k6", "socket-k6", "grpc-ghz"} <= told.keys()
-    assert {name for name, driver in DRIVERS.items() if driver.read_version()} == {each.split("-")[1] for each in told}
-    assert {name: [["ok"], 0] for name in told} == told
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert {"rest-k6", "grpc-k6", "socket-k6", "grpc-ghz"} <= found.keys()
+    assert {name for name, driver in DRIVERS.items() if driver.read_version()} == {each.split("-")[1] for each in found}
+    assert {name: [["ok"], 0] for name in found} == outcomes
 
 
 def test_the_clients_and_the_description_have_it(project: Path, addresses: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Every operation, its successes and its refusals, in the words of the contract on every transport and runtime."""
+"""Every operation, its successes and its rejections, in the words of the contract on every transport and runtime."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_field_survives(client: Client, user_id: int) -> None:
 
 
 def test_create_twice(client: Client, user_id: int) -> None:
-    """The second creation is refused, names the id, and changes nothing."""
+    """The second creation is rejected, names the id, and changes nothing."""
     user = create(client, user_id)
 
     reply = client.call("users.create", {"user": {**user, "name": "Eve"}})
@@ -73,7 +73,7 @@ def test_create_twice(client: Client, user_id: int) -> None:
 
 
 @pytest.mark.parametrize(("fields", "expected"), INVALID_USERS.values(), ids=INVALID_USERS)
-def test_invalid_users_are_refused(client: Client, fields: dict[str, object], expected: str) -> None:
+def test_invalid_users_are_rejected(client: Client, fields: dict[str, object], expected: str) -> None:
     """What is wrong with a user is named, in the same words everywhere."""
     assert Reply("invalid_argument", expected) == client.call("users.create", {"user": fields})
 
@@ -117,12 +117,12 @@ def test_update_to_empty(client: Client, user_id: int) -> None:
 
     emptied = {"phone": "", "address": "", "bio": "", "avatar": b""}
     assert {"id": user_id, **FULL, **emptied} == client.call("users.update", {"id": user_id, **emptied}).data
-    refusal = Reply("invalid_argument", "Field 'name' must not be empty.")
-    assert refusal == client.call("users.update", {"id": user_id, "name": ""})
+    rejection = Reply("invalid_argument", "Field 'name' must not be empty.")
+    assert rejection == client.call("users.update", {"id": user_id, "name": ""})
 
 
 def test_update_nothing(client: Client, user_id: int) -> None:
-    """An update without a change is refused."""
+    """An update without a change is rejected."""
     create(client, user_id)
 
     assert Reply("invalid_argument", "No fields to update.") == client.call("users.update", {"id": user_id})
@@ -180,8 +180,8 @@ def test_list_behind_the_last(client: Client) -> None:
         ({"after_id": -1}, "Field 'after_id' must be between 0 and 2147483647."),
     ],
 )
-def test_list_refusals(client: Client, fields: dict[str, object], expected: str) -> None:
-    """Limits and ids out of range are refused."""
+def test_list_rejections(client: Client, fields: dict[str, object], expected: str) -> None:
+    """Limits and ids out of range are rejected."""
     assert Reply("invalid_argument", expected) == client.call("users.list", fields)
 
 
@@ -194,7 +194,7 @@ def test_batch(client: Client) -> None:
 
 
 def test_batch_is_all_or_nothing(client: Client, user_id: int) -> None:
-    """One taken id refuses the whole batch."""
+    """One taken id rejects the whole batch."""
     create(client, user_id)
     other_id = next(fresh_ids)
 
@@ -224,7 +224,7 @@ def test_batch_names_all_taken_ids(client: Client) -> None:
     ],
     ids=["empty", "invalid member", "same id twice", "too many"],
 )
-def test_batch_refusals(client: Client, users: list[dict[str, object]], expected: str) -> None:
+def test_batch_rejections(client: Client, users: list[dict[str, object]], expected: str) -> None:
     """What is wrong with a batch is named."""
     assert Reply("invalid_argument", expected) == client.call("users.create_batch", {"users": users})
 
@@ -258,8 +258,8 @@ def test_echo_of_nothing(client: Client, operation: str, field: str, *, empty: b
     assert Reply("invalid_argument", f"Missing required fields: {field}.") == client.call(operation, fields)
 
 
-def test_a_refusal_harms_nothing_else(client: Client, user_id: int) -> None:
-    """After refusals of all kinds the same connection goes on."""
+def test_a_rejection_harms_nothing_else(client: Client, user_id: int) -> None:
+    """After rejections of all kinds the same connection keeps working."""
     codes = [client.call("users.get", {"id": each}).code for each in (0, -1, 999_999)]
     assert ["invalid_argument", "invalid_argument", "not_found"] == codes
 

@@ -1,4 +1,4 @@
-"""What `wirebench init` writes of a contract runs as it is: our own services, as if somebody else had written them."""
+"""What `wirebench init` writes of a contract runs as it is: our own services, as if they were foreign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drivers send the headers, metadata and texts of somebody's own application, and show no value of a variable."""
+"""Drivers send the headers, metadata and texts of a user's own application, and show no value of a variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody else's services, measured for real: podinfo, which `make example-podinfo` installs."""
+"""Foreign services, measured for real: podinfo, which `make example-podinfo` installs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def echoes(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return only_run(folder / "results")
 
 
-def test_rest_is_compared_with_grpc_on_a_service_that_nobody_here_wrote(echoes: Run) -> None:
+def test_rest_is_compared_with_grpc_on_a_foreign_service(echoes: Run) -> None:
     """Every reply is right, and what the server uses is seen from outside."""
     assert "complete" == echoes.info.status
     assert ["grpc", "rest"] == sorted({str(record.factors["variant"]) for record in echoes.records})
@@ -167,9 +167,9 @@ def test_two_variants_of_one_transport_are_compared_and_resumed(tmp_path: Path) 
     gone = max((folder / "records").iterdir())
     gone.unlink()
     (tmp_path / "greeter.yaml").write_text(APPLICATION.replace("--h2c", ""), encoding="utf-8")
-    refused = wirebench("resume", folder, "--no-calibrate")
-    assert 2 == refused.returncode
-    assert "greeter.yaml has changed since" in refused.stderr
+    done = wirebench("resume", folder, "--no-calibrate")
+    assert 2 == done.returncode
+    assert "greeter.yaml has changed since" in done.stderr
     (tmp_path / "greeter.yaml").write_text(APPLICATION, encoding="utf-8")
     resumed = wirebench("resume", folder, "--no-calibrate")
     assert 0 == resumed.returncode, resumed.stderr

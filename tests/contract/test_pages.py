@@ -105,7 +105,7 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
         (f"/runs/{RUN}/report", 500, "run.json"),
     ],
 )
-def test_refusals_are_pages(tmp_path: Path, path: str, status: int, word: str) -> None:
+def test_rejections_are_pages(tmp_path: Path, path: str, status: int, word: str) -> None:
     """With the status that says it to programs, and a way back."""
     (tmp_path / RUN / "records").mkdir(parents=True)
     (tmp_path / RUN / "run.json").write_text("{")
@@ -130,7 +130,7 @@ def test_where_runs_are_on_the_server_is_not_told(tmp_path: Path, prefix: str) -
 
 
 def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
-    """Whatever somebody writes into a scenario."""
+    """Whatever a scenario contains."""
     hostile = "<script>alert(1)</script>\" onload='x"
     for name in (RUN, f"{RUN}-2"):
         said = {"scenario": hostile, "question": hostile, "status": "incomplete", "reason": hostile}
@@ -144,7 +144,7 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
 
 
 def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
-    """Somebody else may have measured it: its folder isn't here, which is said where it would be needed."""
+    """It may have been measured elsewhere: its folder isn't here, which is said where it would be needed."""
     write_run(tmp_path)
     with served(tmp_path, runs=1) as site:
         assert f'href="/runs/{RUN}/report"' in site.ask("/").text
@@ -155,9 +155,9 @@ def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
         answer = site.ask(f"/runs/{RUN}")
         assert HTTPStatus.NOT_FOUND == answer.status
         assert f'<a href="/?run_id={RUN}">' in answer.text
-        refusal = site.ask(f"/api/v1/runs/{RUN}")
-        assert HTTPStatus.NOT_FOUND == refusal.status
-        assert refusal.json["error"]["hint"].endswith(f"/api/v1/results?run_id={RUN}")
+        reply = site.ask(f"/api/v1/runs/{RUN}")
+        assert HTTPStatus.NOT_FOUND == reply.status
+        assert reply.json["error"]["hint"].endswith(f"/api/v1/results?run_id={RUN}")
         notice = "All runs of quick with such a cell were removed from the folder, or are elsewhere: "
         assert notice in site.ask("/history").text
 
@@ -221,7 +221,7 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
     ],
 )
 def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice: str) -> None:
-    """What doesn't fit what else is chosen is said, above a form that has kept it: one choice mends it."""
+    """What doesn't fit what else is chosen is said, above a form that has kept it: one choice corrects it."""
     write_run(tmp_path)
     with served(tmp_path, runs=1) as site:
         answer = site.ask("/history", asked)
@@ -246,7 +246,7 @@ def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.Monk
         assert "20260101T000000Z-quick</a></span></th>" not in page
 
 
-def test_a_history_is_read_anew_once_a_run_has_changed(tmp_path: Path) -> None:
+def test_a_history_is_read_again_once_a_run_has_changed(tmp_path: Path) -> None:
     """It is kept as long as none has; a run that isn't whole is marked."""
     write_run(tmp_path)
     with served(tmp_path, runs=1) as site:
@@ -268,12 +268,12 @@ def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
 
 
 def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
-    """On the pages and in the API: nobody is told that there is nothing to compare."""
+    """On the pages and in the API: neither says that there is nothing to compare."""
     cells = [cell("rest"), cell("rest", driver="fortio")]
     RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
     with served(tmp_path, runs=1) as site:
-        (told,) = site.get(f"/runs/{RUN}")["summary"]
-        assert told.startswith("fortio measured ")
+        (sentence,) = site.get(f"/runs/{RUN}")["summary"]
+        assert sentence.startswith("fortio measured ")
         for path in ("/", f"/runs/{RUN}"):
             page = site.ask(path).text
             assert "fortio measured " in page

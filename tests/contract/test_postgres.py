@@ -1,4 +1,4 @@
-"""PostgreSQL as the store: made ready by a command, lost and found again, and its URL shown to nobody."""
+"""PostgreSQL as the store: made ready by a command, lost and found again, and its URL never shown."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_restart_of_the_database_costs_a_request_a_connection(postgres: Postgr
 
 @pytest.mark.parametrize("kind", [UVICORN, NET_HTTP], ids=str)
 def test_a_statement_that_takes_too_long_is_cancelled(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
-    """A row that somebody else holds keeps nobody for longer than the time-out."""
+    """A row that another client holds delays no request for longer than the timeout."""
     url = postgres.fresh()
     flags = ("--store-url-file", url_file(tmp_path, url), "--store-timeout-s", 2)
     with (
@@ -195,7 +195,7 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
 
 
 def test_a_server_is_started_once(postgres: PostgresServer) -> None:
-    """Starting it again changes nothing; nobody but its user can read its URL."""
+    """Starting it again changes nothing; only its user can read its URL."""
     before = postgres.url()
     postgres.up()
     assert before == postgres.url()
@@ -260,7 +260,7 @@ def test_missing_tables_are_created_and_filled(postgres: PostgresServer) -> None
 
 
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
-def test_a_database_without_tables_is_refused(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
+def test_a_database_without_tables_is_rejected(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
     """The service names the next step."""
     flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
     status, (line,) = run_to_the_end(tmp_path, kind, *flags)
@@ -306,7 +306,7 @@ def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) ->
         ("mysql://me:s3cret@127.0.0.1/db", "WIREBENCH_STORE_URL: is not a URL of the form"),
     ],
 )
-def test_a_url_that_is_none_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, url: str, expected: str) -> None:
+def test_a_url_that_is_none_is_rejected_and_not_shown(monkeypatch: pytest.MonkeyPatch, url: str, expected: str) -> None:
     """By the service and by the command: one line, status 2, and no word of what was given."""
     monkeypatch.setenv("WIREBENCH_STORE_URL", url)
     services = [run_program(command(kind, "--store", "postgres"), cwd=ROOT) for kind in (ASYNCIO, NET_HTTP)]
@@ -331,8 +331,8 @@ def test_a_wrong_number_of_users_in_the_environment(monkeypatch: pytest.MonkeyPa
     assert done.stderr.endswith("argument --seed-users: invalid int value: 'many'\n")
 
 
-def test_a_password_is_shown_to_nobody(postgres: PostgresServer, tmp_path: Path) -> None:
-    """It stands in no command line and in no log, neither of a service that runs nor of one that is refused."""
+def test_a_password_is_never_shown(postgres: PostgresServer, tmp_path: Path) -> None:
+    """It stands in no command line and in no log, neither of a service that runs nor of one that is rejected."""
     url = postgres.fresh()
     password = url.partition("wirebench:")[2].partition("@")[0]
     kind = ASYNCIO._replace(store="postgres")

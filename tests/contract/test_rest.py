@@ -28,8 +28,8 @@ def said(response: Response) -> tuple[int, object]:
     return response.status, json.loads(response.body)
 
 
-def refusal(message: str) -> dict[str, object]:
-    """Return the envelope of a refusal."""
+def make_envelope(message: str) -> dict[str, object]:
+    """Return the envelope of an error."""
     return {"success": False, "data": None, "message": message}
 
 
@@ -56,12 +56,12 @@ def test_a_users_life(client: RestClient, user_id: int) -> None:
         return {"success": True, "data": data, "message": f"User {verb} successfully"}
 
     assert (201, ok("created", user)) == send(client, "POST", "/api/users", user)
-    assert (409, refusal(f"User with id {user_id} already exists.")) == send(client, "POST", "/api/users", user)
+    assert (409, make_envelope(f"User with id {user_id} already exists.")) == send(client, "POST", "/api/users", user)
     assert (200, ok("retrieved", user)) == send(client, "GET", path)
     changed = {**user, "email": "new@example.com"}
     assert (200, ok("updated", changed)) == send(client, "PUT", path, {"email": "new@example.com"})
     assert (200, ok("deleted", changed)) == send(client, "DELETE", path)
-    assert (404, refusal("User not found.")) == send(client, "GET", path)
+    assert (404, make_envelope("User not found.")) == send(client, "GET", path)
 
 
 def test_lists_and_batches(client: RestClient, user_id: int) -> None:
@@ -80,7 +80,7 @@ def test_bytes_are_base64(client: RestClient) -> None:
 
     assert (200, expected) == send(client, "POST", "/echo", {"payload": "AAH/"})
     for wrong in ("AAH", "****", "AA H/", 7):
-        assert (400, refusal("Field 'payload' must be base64 text.")) == send(
+        assert (400, make_envelope("Field 'payload' must be base64 text.")) == send(
             client, "POST", "/echo", {"payload": wrong}
         )
 
@@ -103,16 +103,16 @@ def test_bytes_are_base64(client: RestClient) -> None:
     ],
 )
 def test_wrong_types(client: RestClient, field: str, value: object, expected: str) -> None:
-    """A value of the wrong type is refused, by the name of its field."""
+    """A value of the wrong type is rejected, by the name of its field."""
     user = {"id": 999_999, "name": "Ada", "email": "ada@example.com", field: value}
 
-    assert (400, refusal(expected)) == send(client, "POST", "/api/users", user)
+    assert (400, make_envelope(expected)) == send(client, "POST", "/api/users", user)
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"7", b"null"])
 def test_bodies_that_are_no_object(client: RestClient, body: bytes) -> None:
-    """JSON that is no object is refused."""
-    expected = (400, refusal("The body must be a JSON object."))
+    """JSON that is no object is rejected."""
+    expected = (400, make_envelope("The body must be a JSON object."))
 
     assert expected == said(client.request("POST", "/api/users", body, JSON))
 
@@ -123,7 +123,7 @@ def test_bodies_that_are_no_object(client: RestClient, body: bytes) -> None:
     ids=["brace", "cut", "utf8", "nan", "nul", "deep"],
 )
 def test_bodies_that_are_no_json(client: RestClient, body: bytes) -> None:
-    """What isn't JSON, or isn't UTF-8, is refused as such."""
+    """What isn't JSON, or isn't UTF-8, is rejected as such."""
     status, envelope = said(client.request("POST", "/api/users", body, JSON))
 
     assert 400 == status
@@ -134,7 +134,7 @@ def test_bodies_that_are_no_json(client: RestClient, body: bytes) -> None:
 @pytest.mark.parametrize("given", ["abc", "1.0", "0x7", " ", "99999999999999999999999", "٣"])
 def test_path_ids_that_are_none(client: RestClient, given: str) -> None:
     """An id in a path has to be an integer."""
-    expected = (400, refusal("Field 'id' must be an integer."))
+    expected = (400, make_envelope("Field 'id' must be an integer."))
 
     assert expected == send(client, "GET", f"/api/users/{quote(given)}")
 
@@ -142,14 +142,14 @@ def test_path_ids_that_are_none(client: RestClient, given: str) -> None:
 @pytest.mark.parametrize("given", ["0", "-1", "2147483648", "-99999999999"])
 def test_path_ids_out_of_range(client: RestClient, given: str) -> None:
     """An id in a path has to be an int32 over 0."""
-    expected = (400, refusal("Field 'id' must be between 1 and 2147483647."))
+    expected = (400, make_envelope("Field 'id' must be between 1 and 2147483647."))
 
     assert expected == send(client, "GET", f"/api/users/{given}")
 
 
 def test_the_path_decides_whose_user_is_changed(client: RestClient) -> None:
-    """Another id in the body is a contradiction, and refused."""
-    expected = (400, refusal("Field 'id' must be the one of the path."))
+    """Another id in the body is a contradiction, and rejected."""
+    expected = (400, make_envelope("Field 'id' must be the one of the path."))
 
     assert expected == send(client, "PUT", "/api/users/1000001", {"id": 1_000_002, "name": "x"})
     status, _ = send(client, "PUT", "/api/users/1000001", {"id": 1_000_001, "name": "User 1000001"})
@@ -167,7 +167,7 @@ def test_the_path_decides_whose_user_is_changed(client: RestClient) -> None:
 )
 def test_queries(client: RestClient, query: str, expected: str) -> None:
     """Parameters of the query are validated like fields of a body."""
-    assert (400, refusal(expected)) == send(client, "GET", f"/api/users?{query}")
+    assert (400, make_envelope(expected)) == send(client, "GET", f"/api/users?{query}")
 
 
 def skip_plain_text(service: Service) -> None:
@@ -239,10 +239,10 @@ def test_head(client: RestClient) -> None:
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "multipart/form-data; boundary=x"])
 def test_media_types_that_are_not_read(client: RestClient, content_type: str) -> None:
-    """A body in another encoding is refused unread."""
+    """A body in another encoding is rejected unread."""
     response = client.request("POST", "/api/users", b"{}", {"Content-Type": content_type})
 
-    expected = refusal("Content-Type must be application/json or application/x-protobuf.")
+    expected = make_envelope("Content-Type must be application/json or application/x-protobuf.")
     assert (415, expected) == said(response)
 
 
@@ -260,7 +260,7 @@ def test_json_is_the_default(client: RestClient) -> None:
 
 
 def test_protobuf_both_ways(client: RestClient, user_id: int) -> None:
-    """A client that sends protobuf gets protobuf, with the envelope in its message, also when it is refused."""
+    """A client that sends protobuf gets protobuf, with the envelope in its message, also when it is rejected."""
     user = User(id=user_id, name="Ada", email="ada@example.com", tags=["x"], avatar=b"\x00\xff")
     request = CreateUserRequest(user=user).SerializeToString()
 
@@ -289,10 +289,10 @@ def test_protobuf_one_way(client: RestClient) -> None:
 
 
 def test_protobuf_that_is_none(client: RestClient) -> None:
-    """Bytes that are no message of the operation are refused, in its words."""
+    """Bytes that are no message of the operation are rejected, in its words."""
     response = client.request("POST", "/echo", b"\xff\xff", {**PROTOBUF, "Accept": "application/json"})
 
-    assert (400, refusal("The body is not a valid EchoRequest.")) == said(response)
+    assert (400, make_envelope("The body is not a valid EchoRequest.")) == said(response)
 
 
 def test_bodies_at_the_limit(client: RestClient) -> None:
@@ -314,7 +314,7 @@ def test_chunked_bodies(service: Service) -> None:
 
 
 def test_a_client_that_hangs_up_in_a_body(service: Service, client: RestClient) -> None:
-    """Half a body is carried out by nobody, and harms nobody else."""
+    """Half a body isn't carried out, and affects no other client."""
     with socket.create_connection(service.address) as connection:
         connection.sendall(b'POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"id": 999998')
 

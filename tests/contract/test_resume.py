@@ -1,4 +1,4 @@
-"""`wirebench resume` for real: a run that was stopped, however it was, goes on until it is whole."""
+"""`wirebench resume` for real: a run that was stopped, however it was, is continued until it is complete."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_a_stopped_run_goes_on_until_it_is_whole(scenario: Callable[[str], Path]
     out = tmp_path / "results"
     with running(scenario(SMALL), out, 1) as (process, _):
         process.send_signal(signal.SIGSTOP)  # or else it may be done before it is asked for
-        refused = wirebench("resume", "--out", out)
-        assert (2, True) == (refused.returncode, "is still running" in refused.stderr)
+        done = wirebench("resume", "--out", out)
+        assert (2, True) == (done.returncode, "is still running" in done.stderr)
         process.kill()
     killed = only_run(out)
     before = contents(killed)

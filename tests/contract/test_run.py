@@ -123,7 +123,7 @@ def test_a_run_repeats_blocks_until_its_verdicts_are_settled(scenario: Callable[
 def test_an_external_target_is_loaded_but_not_restarted(
     scenario: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Services that somebody else started are measured by address; what can't be seen there is absent.
+    """Services that run already are measured by address; what can't be seen there is absent.
 
     The driver runs here, and so is calibrated here.
     """
@@ -175,10 +175,10 @@ def test_one_load_generator_uses_the_machine_at_a_time(
             arguments = (*command, *external) if command == ("run",) else command
             with subprocess.Popen([WIREBENCH, *arguments], stderr=subprocess.PIPE, text=True) as second:
                 assert second.stderr
-                told = second.stderr.readline()
+                line = second.stderr.readline()
                 second.send_signal(signal.SIGINT)
                 assert 130 == second.wait(timeout=TIMEOUT_S)
-            assert told.startswith(f"waiting for another run, of process {first.pid}, that measures on core ")
+            assert line.startswith(f"waiting for another run, of process {first.pid}, that measures on core ")
     finally:
         target.stop()
     assert "incomplete" == only_run(out).info.status  # and the one that waited has left nothing

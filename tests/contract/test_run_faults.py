@@ -58,7 +58,7 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
 
 
 def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Even SIGKILL, which nobody can handle, ends services, driver and page; the records stay readable."""
+    """Even SIGKILL, which can't be handled, ends services, driver and page; the records stay readable."""
     out = tmp_path / "results"
     with running(scenario(LONG), out, 1, *SERVED) as (process, _):
         process.kill()
@@ -113,7 +113,7 @@ def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_figures_that_cannot_be_printed_cost_no_report(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Nobody reads, or the disk is full: the report is written all the same, and one line says what was lost."""
+    """There is no reader, or the disk is full: the report is written all the same, and one line says what was lost."""
     with Path("/dev/full").open("w") as full:
         done = wirebench("run", scenario(ONE_CELL), "--out", tmp_path / "results", stdout=full)
     assert 1 == done.returncode
@@ -128,7 +128,7 @@ def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str
     out = tmp_path / "results"
     with interruptible([WIREBENCH, "run", scenario(ONE_CELL), "--out", out]) as process:
         info = wait_for_files(process, out, "*/run.json")
-        (info.parent / "report.html").mkdir()  # is in the way of the report, whoever writes it
+        (info.parent / "report.html").mkdir()  # is in the way of the report, also for root
         printed, errors = process.communicate(timeout=RUN_TIMEOUT_S)
     assert 1 == process.returncode, errors
     assert "How fast is one?" in printed
@@ -187,7 +187,7 @@ def test_a_results_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path
 
 
 def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
-    """An address where nobody listens is one clear line."""
+    """An address where nothing listens is one clear line."""
     addresses = ["--rest", "127.0.0.1:1", "--grpc", "127.0.0.1:1", "--socket", "127.0.0.1:1"]
     done = wirebench("run", "quick", "--target", "external", *addresses, "--out", tmp_path / "results")
     assert 1 == done.returncode

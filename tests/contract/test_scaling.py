@@ -14,7 +14,7 @@ from wirebench.model.record import Record
 
 
 def test_api_and_page_have_laws_and_sizes(tmp_path: Path) -> None:
-    """A law that always grows has null for its best, a wrong rate is refused, and the page shows points and law."""
+    """A law that always grows has null for its best, a wrong rate is rejected, and the page shows points and law."""
     noise = draw_noise(5, 0.01)
 
     def rate(record: Record) -> float:
@@ -32,8 +32,8 @@ def test_api_and_page_have_laws_and_sizes(tmp_path: Path) -> None:
         sized = site.get(f"/runs/{run}/size", rate=7000, p99_ms=50)
         assert 10 == pytest.approx(sized["sizes"][0]["replicas"]["estimate"], abs=1)
         assert 0.7 == sized["utilisation"]
-        refused = site.ask(f"/api/v1/runs/{run}/size?rate=0&p99_ms=50")
-        assert (HTTPStatus.BAD_REQUEST, "rate") == (refused.status, refused.json["error"]["parameter"])
+        reply = site.ask(f"/api/v1/runs/{run}/size?rate=0&p99_ms=50")
+        assert (HTTPStatus.BAD_REQUEST, "rate") == (reply.status, reply.json["error"]["parameter"])
         page = site.ask(f"/runs/{run}").body.decode()
         assert "requests/s and scaling law: users.get" in page
         assert "Residuals: users.get, 16 connections" in page

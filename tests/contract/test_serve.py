@@ -44,7 +44,7 @@ def write_run(folder: Path, name: str = RUN, **info: object) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
-    """Soon, quietly and with status 0, whoever still has a connection open or has sent half a request."""
+    """Soon, quietly and with status 0, even if clients keep connections open or have sent half a request."""
     write_run(tmp_path)
     with serving(tmp_path) as (process, site):
         assert 1 == site.until("/runs", 1)["count"]
@@ -76,7 +76,7 @@ def test_an_answer_that_never_comes_does_not_keep_the_server(tmp_path: Path) -> 
 
 
 def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether nothing, half a request, or only the first of two has come, and however slowly it goes on."""
+    """Whether nothing, half a request, or only the first of two has come, and however slowly the rest comes."""
     monkeypatch.setattr(server, "REQUEST_S", 2)
     health = b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n"
     with served(tmp_path) as site, contextlib.ExitStack() as stack:
@@ -113,8 +113,8 @@ def test_new_runs_show_up(tmp_path: Path) -> None:
         assert "run.json: " in answer.json["error"]["message"]
 
 
-def test_wrong_usage_is_refused(tmp_path: Path) -> None:
-    """A port that somebody has, an address that isn't ours, a folder that isn't there: one line and the next step."""
+def test_wrong_usage_is_rejected(tmp_path: Path) -> None:
+    """A port that is in use, an address that isn't ours, a folder that isn't there: one line and the next step."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for arguments, message in (
@@ -141,7 +141,7 @@ def test_a_database_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: PostgresServer) -> None:
-    """With 503 and the reason; what is read from the folder goes on, and afterwards all is as it was."""
+    """With 503 and the reason; what is read from the folder still works, and afterwards all is as it was."""
     write_run(tmp_path)
     url = postgres.empty()
     with served(tmp_path, url) as site:
@@ -162,11 +162,11 @@ def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: Post
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
         assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
-        site.until("/runs", 2)  # made anew, and filled from the folder
+        site.until("/runs", 2)  # created again, and filled from the folder
 
 
 def _open_writer(pipe: Path) -> BinaryIO | None:
-    """Open a pipe to write to, if somebody reads it."""
+    """Open a pipe to write to, if it has a reader."""
     try:
         return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "wb")
     except OSError:
@@ -174,7 +174,7 @@ def _open_writer(pipe: Path) -> BinaryIO | None:
 
 
 def test_a_lost_index_is_never_answered_with_nothing(tmp_path: Path) -> None:
-    """A file that is removed is made anew, and meanwhile there is no answer; whoever asks waits a little."""
+    """A file that is removed is rebuilt, and meanwhile there is no answer; requests wait a little."""
     for number in range(1, 6):
         write_run(tmp_path, f"2026010{number}T000000Z-quick")
     with served(tmp_path) as site:
@@ -185,7 +185,7 @@ def test_a_lost_index_is_never_answered_with_nothing(tmp_path: Path) -> None:
 
 
 def test_a_lost_folder_is_said_until_it_is_back(tmp_path: Path) -> None:
-    """And isn't made anew: it may have been mounted there. So is another file system's in its place."""
+    """And isn't created again: it may have been mounted there. So is another file system's in its place."""
     results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
     write_run(results)
     with served(results) as site:
@@ -219,7 +219,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def test_requests_made_from_the_description(case: schemathesis.Case[Any], site: Site) -> None:
     """No request breaks the server, and status, headers and body of its answer are described.
 
-    What is refused is said in test_api.py: here a `null` is taken for no name, which as text it is.
+    What is rejected is said in test_api.py: here a `null` is taken for no name, which as text it is.
     """
     case.call_and_validate(
         base_url=f"{site.url}api/v1",

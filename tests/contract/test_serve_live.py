@@ -69,7 +69,7 @@ def give_other_shapes(handler: BaseHTTPRequestHandler, path: str, _: dict[str, s
 
 
 def inject(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str, str]) -> None:
-    """Have labels that somebody has pushed to do harm, and values that are no numbers."""
+    """Have hostile labels, and values that are no numbers."""
     if path.endswith("/values"):
         send(handler, succeed([HOSTILE]))
         return
@@ -165,7 +165,7 @@ def test_a_prometheus_without_load_says_how_to_send_one(tmp_path: Path) -> None:
 
 
 def test_the_command_shows_live_metrics_where_it_is_asked_to(tmp_path: Path) -> None:
-    """Without --live the page says how; an address that is none is rejected before anything is served."""
+    """Without --live the page says how; an invalid address is rejected before anything is served."""
     with serving(tmp_path) as (_, site):
         assert HTTPStatus.NOT_FOUND == (answer := site.ask("/live")).status
         assert "wirebench serve --live --prometheus URL" in answer.text

@@ -37,7 +37,7 @@ def test_the_page_is_served_with_the_least_priority_and_ends_with_the_run(tmp_pa
     assert not page.child.log.exists()
 
 
-def test_a_port_that_is_taken_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_rejected_before_anything_starts(tmp_path: Path) -> None:
     """One line that names it, and no folder of a run."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -47,13 +47,13 @@ def test_a_port_that_is_taken_is_refused_before_anything_starts(tmp_path: Path) 
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_port_without_a_page_is_refused(tmp_path: Path) -> None:
+def test_a_port_without_a_page_is_rejected(tmp_path: Path) -> None:
     """Who names one expects a page."""
     status, _, said = wirebench("run", "quick", "--serve-port", 9999, "--out", tmp_path)
     assert (2, "error: --serve-port: nothing is served\nnext: add --serve\n") == (status, said)
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_rejected(tmp_path: Path) -> None:
     """Its path is a file's."""
     (tmp_path / "file").touch()
     status, _, said = wirebench("run", "quick", "--serve", "--serve-port", 0, "--out", tmp_path / "file")
@@ -79,7 +79,7 @@ def test_a_browser_opens_only_on_a_screen(
 
 
 def test_without_a_terminal_the_page_ends_with_the_run(tmp_path: Path) -> None:
-    """Nobody could press Ctrl-C."""
+    """There is no terminal to press Ctrl-C in."""
     child = processes.start("sleep", ["sleep", "60"], tmp_path / "log")
     try:
         with patch.object(sys, "stdin") as stdin:

@@ -97,7 +97,7 @@ def test_any_fragmentation(service: Service) -> None:
 
 @pytest.mark.parametrize("preface", [b"WB1J", b"WB1P"])
 def test_unknown_methods_and_bad_bodies(service: Service, preface: bytes) -> None:
-    """An unknown method and a body that doesn't parse are refused, and the connection goes on."""
+    """An unknown method and a body that doesn't parse are rejected, and the connection keeps working."""
     received = exchange(
         service.address,
         preface,
@@ -136,7 +136,7 @@ def test_frames_at_the_limit(service: Service) -> None:
 
 @pytest.mark.parametrize("sent_bytes", [0, 100, PAYLOAD_BYTES_MAX], ids=["header only", "a little", "all of it"])
 def test_frames_over_the_limit(service: Service, client: Client, sent_bytes: int) -> None:
-    """A longer payload is refused by its id, whatever of it arrives, and the connection is closed."""
+    """A longer payload is rejected by its id, whatever of it arrives, and the connection is closed."""
     header = struct.pack(">IIB", PAYLOAD_BYTES_MAX + 1, 77, 10) + b"echo.upper"
     received = exchange(service.address, b"WB1J", header, bytes(sent_bytes), upper(2, "never read"), half_close=False)
 
@@ -158,7 +158,7 @@ def test_frames_over_the_limit(service: Service, client: Client, sent_bytes: int
     ids=["empty", "no id", "no method length", "no method", "short method"],
 )
 def test_frames_that_are_too_short(service: Service, broken: bytes, expected_id: int) -> None:
-    """A frame too short for its fields is refused, after the replies to those before it, and the connection closed."""
+    """A frame too short for its fields is rejected, after the replies to those before it, and the connection closed."""
     received = exchange(service.address, b"WB1J", upper(1, "a"), broken, upper(2, "never read"), half_close=False)
 
     (first, second) = replies_of(received)
@@ -183,7 +183,7 @@ def test_hang_ups(service: Service, client: Client, sent: bytes) -> None:
 
 
 def test_hang_up_with_replies_under_way(service: Service, client: Client) -> None:
-    """A client that asks for much and reads nothing of it harms nobody else."""
+    """A client that asks for much and reads nothing of it affects no other client."""
     listing = frame(1, b"users.list", b"")
     connection = socket.create_connection(service.address)
     connection.sendall(b"WB1J" + listing * 50)

@@ -157,7 +157,7 @@ def test_bad_input(client: Client, fields: dict[str, object], expected: str) -> 
     ],
 )
 def test_bad_queries(client: RestClient, query: str, expected: str) -> None:
-    """What is no number is refused in an ordinary envelope."""
+    """What is no number is rejected in an ordinary envelope."""
     response = client.request("GET", f"/transactions/stream?{query}")
 
     assert (400, "application/json") == (response.status, response.headers["content-type"])
@@ -261,7 +261,7 @@ def until(connection: socket.socket, is_enough: Callable[[bytes], bool]) -> byte
 @pytest.mark.timing
 @pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
 def test_cancelling_on_the_wire(service: Service) -> None:
-    """A cancelled stream ends with its end mark; what cancels nothing gets no answer, and the connection goes on."""
+    """A cancelled stream ends with its end mark; what cancels nothing gets no answer, and the connection stays open."""
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
         connection.sendall(b"WB1J" + frame(9, "cancel") + frame(7, STREAM, b'{"rate_limit":1}'))
         assert [(7, 0, 1, "")] == list(frames_of(until(connection, bool)))
@@ -285,7 +285,7 @@ def test_cancelling_at_once(service: Service) -> None:
 
 @pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_ids_of_open_streams(service: Service) -> None:
-    """A request with the id of an open stream can't be told from it: it is refused, and the connection closed."""
+    """A request with the id of an open stream can't be told from it: it is rejected, and the connection closed."""
     received = exchange(
         service.address,
         b"WB1J" + frame(7, STREAM, b'{"rate_limit":1}') + frame(7, "users.get", b"{}") + frame(8, "users.get", b"{}"),
@@ -297,7 +297,7 @@ def test_ids_of_open_streams(service: Service) -> None:
 
 @pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
 def test_many_streams_on_a_connection(service: Service) -> None:
-    """A hundred are open at once; one more is refused, and the others go on."""
+    """A hundred are open at once; one more is rejected, and the others continue."""
     asked = b"".join(frame(number, STREAM, b'{"rate_limit":1,"limit":2}') for number in range(101))
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
         connection.sendall(b"WB1J" + asked)
@@ -398,7 +398,7 @@ def serve_alone(kind: Kind) -> bool:
 @every_runtime
 @pytest.mark.parametrize("rate_limit", [1, None], ids=["slow", "unread"])
 def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
-    """It is noticed when the next item is due, also of a stream that nobody reads, and counted as such."""
+    """It is noticed when the next item is due, also of a stream without a reader, and counted as such."""
     settle(service)
     before = counted(service)
 

@@ -50,9 +50,9 @@ from wirebench.system.tls import ClientTls
 HALF_A_HELLO = bytes.fromhex("160301 00c8 010000c4 0303".replace(" ", "")) + bytes(20)
 GET = f"GET /api/users/{SEEDED_ID} HTTP/1.1\r\nHost: test\r\n\r\n".encode()
 
-#: How clients learn that they are refused: by an alert of TLS or, from uvloop and where they were still sending, by an
+#: How clients learn that they are rejected: by an alert of TLS or, from uvloop and where they were still sending, by an
 #: end without one; then there is no header of a reply to unpack.
-REFUSED = r"(?i)alert|reset|broken pipe|closed|EOF|unpack requires|UNAVAILABLE"
+REJECTED = r"(?i)alert|reset|broken pipe|closed|EOF|unpack requires|UNAVAILABLE"
 
 every_runtime = pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
 
@@ -121,8 +121,8 @@ def test_versions(secure: Service, certificate: Certificate) -> None:
         secured(secure.address, context)
 
 
-def test_a_wrong_authority_is_refused(secure: Service, certificate: Certificate, stranger: Certificate) -> None:
-    """A client that trusts somebody else gets no reply, and the next client gets one."""
+def test_a_wrong_authority_is_rejected(secure: Service, certificate: Certificate, stranger: Certificate) -> None:
+    """A client that trusts another authority gets no reply, and the next client gets one."""
     with (
         pytest.raises((OSError, grpc.RpcError), match=r"(?i)certificate.verify|handshake"),
         connected(secure, stranger) as calls,
@@ -144,7 +144,7 @@ def test_clients_need_a_certificate_where_one_is_asked_for(
     with started(kind, tmp_path, *flags) as service:
         for unknown in (None, stranger, expired):
             with (
-                pytest.raises((OSError, grpc.RpcError, struct.error), match=REFUSED),
+                pytest.raises((OSError, grpc.RpcError, struct.error), match=REJECTED),
                 connected(service, certificate, unknown) as calls,
             ):
                 calls.get()
@@ -160,9 +160,9 @@ def test_certificates_that_have_expired_are_named(kind: Kind, identity: Certific
     theirs, ours = certificates.expired(tmp_path, "service"), certificates.expired(tmp_path, "client")
     with started(kind, tmp_path, *theirs.flags, "--tls-client-ca", identity.cert) as service:
         expected = f"{service.address}: its certificate is not to be trusted: certificate has expired"
-        with pytest.raises(ClientError, match=re.escape(expected)) as told:
+        with pytest.raises(ClientError, match=re.escape(expected)) as caught:
             connect(kind.transport, str(service.address), tls=ClientTls(theirs.cert, identity.cert, identity.key))
-        assert "renew it, or set this machine's clock" == told.value.hint
+        assert "renew it, or set this machine's clock" == caught.value.hint
 
         with pytest.raises(UsageError, match=rf"our certificate {ours.cert} expired at \d{{4}}-") as own:
             TlsOptions(theirs.cert, ours.cert, ours.key).load()

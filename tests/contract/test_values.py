@@ -83,7 +83,7 @@ def test_echo_is_the_identity_and_upper_is_pythons(client: Client, payload: byte
 @few
 @given(path=st.sampled_from(["/api/users", "/api/users/batch", "/echo", "/upper"]), body=bodies)
 def test_any_json_gets_an_answer_from_rest(service: Service, client: RestClient, path: str, body: object) -> None:
-    """JSON of any shape is carried out or refused, in the envelope, and never breaks the service."""
+    """JSON of any shape is carried out or rejected, in the envelope, and never breaks the service."""
     response = client.request("POST", path, as_json(body), {"Content-Type": "application/json"})
 
     assert response.status in {200, 201, 400, 409}
@@ -101,7 +101,7 @@ def test_any_json_gets_an_answer_from_rest(service: Service, client: RestClient,
     body=bodies,
 )
 def test_any_json_gets_an_answer_from_socket(client: SocketClient, method: str, body: object) -> None:
-    """JSON of any shape is carried out or refused, and the connection goes on."""
+    """JSON of any shape is carried out or rejected, and the connection keeps working."""
     client.send_frame(5, method, as_json(body))
 
     frame = client.receive_frame()
